@@ -1,0 +1,43 @@
+# `make` sets up and runs the main job; `make test` sets up and tests.
+# CUDA=12 makes the environment for CUDA 12 drivers, CORES=n runs n jobs at a time.
+PYTHON ?= $(firstword $(foreach p,python3.12 python3.11 python3,$(shell $(p) -c 'import sys; (3, 11) <= sys.version_info[:2] <= (3, 12) and print("$(p)")' 2>/dev/null)))
+CUDA ?= 13
+CORES ?= 1
+LOCK := requirements/cu$(CUDA).txt
+READY := .venv/.cu$(CUDA)
+SHELL := /bin/bash
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: all test setup lint lock clean
+
+all: setup
+	snakemake --cores $(CORES)
+
+test: setup
+	pytest -n 2
+
+setup: $(READY)
+
+$(READY): $(LOCK)
+	@test -n "$(PYTHON)" || { echo "make: needs Python 3.11 or 3.12 on PATH; or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	rm -rf .venv
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
+	touch $@
+
+lint: setup
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+
+# Needs uv; rewrites the pins from pyproject.toml.
+lock:
+	for cuda in 12 13; do \
+		uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \
+			--extra cu$$cuda --extra dev pyproject.toml -o requirements/cu$$cuda.txt; \
+	done
+
+clean:
+	rm -rf .venv .snakemake

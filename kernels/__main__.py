@@ -1,0 +1,127 @@
+"""Run one variant on one graph file, or make a dataset, without Snakemake.
+
+python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --output print
+python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
+"""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from kernels import datasets, device, harness
+from kernels.check import check
+from kernels.device import Result
+from kernels.errors import InputError, NotEnoughMemory, WrongResult
+from kernels.graph import INF
+from kernels.variants import ALGORITHMS, VARIANTS, Variant, find
+
+TOOLS = {
+    "parse": (datasets.parse, "a DIMACS file becomes the text format"),
+    "add": (datasets.add, "a SNAP file becomes the text format, with random weights"),
+    "replace": (datasets.replace, "new random weights for a file in the text format"),
+}
+
+
+def run(args: argparse.Namespace) -> None:
+    variant = find(args.algorithm, args.variant)
+    if variant.on_gpu and not device.SIMULATED and not device.gpu_visible():
+        raise InputError(f"{variant.key} needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one")
+    graph = datasets.read_graph(args.file)
+    graph.check_source(args.source)
+    protocol = harness.Protocol(source=args.source, block=args.block, tile=args.tile)
+    timing, result = harness.run_once(variant, graph, protocol)
+    if not (variant.on_gpu and device.SIMULATED):
+        print(f"{variant.key} on {graph.name}: {timing.seconds:.6g} s", file=sys.stderr)
+    if args.validate:
+        rows = check(
+            graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
+        )
+        print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all right", file=sys.stderr)
+    if args.output == "print":
+        write_paths(sys.stdout, variant, args.source, result)
+    elif args.output == "write":
+        to = args.to or Path("results/output") / f"{variant.algorithm}_{variant.name}_{graph.name}.txt"
+        with datasets.atomic(to, "w") as file:
+            write_paths(file, variant, args.source, result)
+        print(f"wrote {to}", file=sys.stderr)
+
+
+def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
+    """A line for every vertex of every source: node, cost, path; "inf" and "-" where there is no path."""
+    if variant.problem == "sssp":
+        file.write("node\tcost\tpath\n")
+        for line in path_lines(result.distances, result.predecessors):
+            file.write(line)
+        return
+    file.write("source\tnode\tcost\tpath\n")
+    for row, (distances, predecessors) in enumerate(zip(result.distances, result.predecessors, strict=True)):
+        for line in path_lines(distances, predecessors):
+            file.write(f"{row}\t{line}")
+
+
+def path_lines(distances: np.ndarray, predecessors: np.ndarray):
+    for node, cost in enumerate(distances.tolist()):
+        if cost == INF:
+            yield f"{node}\tinf\t-\n"
+            continue
+        path = [node]
+        while (before := int(predecessors[path[-1]])) >= 0:
+            path.append(before)
+        yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = top.add_subparsers(required=True, metavar="ALGORITHM or TOOL")
+    for algorithm in ALGORITHMS:
+        names = [v.name for v in VARIANTS.values() if v.algorithm == algorithm]
+        command = commands.add_parser(algorithm, help=f"run {', '.join(names)}")
+        command.set_defaults(act=run, algorithm=algorithm)
+        command.add_argument("variant", choices=names)
+        command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
+        command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
+        command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
+        command.add_argument("--output", choices=["none", "print", "write"], default="none", help="node, cost and path")
+        command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
+        command.add_argument("--block", type=int, default=1024, help="threads a block (default 1024)")
+        command.add_argument("--tile", type=int, default=32, help="side of a tile (default 32)")
+    for name, (tool, text) in TOOLS.items():
+        command = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        command.add_argument("file", type=Path)
+        command.add_argument("--to", type=Path, metavar="FILE", help="write here instead of in place")
+        if name == "parse":
+            command.set_defaults(act=lambda args, tool=tool: tool(args.file, args.to))
+        else:
+            add_weights(command)
+            command.set_defaults(act=lambda args, tool=tool: tool(args.file, args.to, args.min, args.max, args.seed))
+    command = commands.add_parser("random", help="a complete graph with random weights, in the text format")
+    command.add_argument("vertices", type=int)
+    command.add_argument("to", type=Path, metavar="FILE")
+    add_weights(command)
+    command.set_defaults(act=lambda args: datasets.random(args.vertices, args.to, args.min, args.max, args.seed))
+    return top
+
+
+def add_weights(command: argparse.ArgumentParser) -> None:
+    command.add_argument("min", type=int, nargs="?", default=1, help="least weight (default 1)")
+    command.add_argument("max", type=int, nargs="?", default=100, help="largest weight (default 100)")
+    command.add_argument("--seed", type=int, default=0, help="of the random weights (default 0)")
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    args = parser().parse_args()
+    try:
+        args.act(args)
+    except (InputError, NotEnoughMemory, WrongResult) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Bellman-Ford from one source on CSR arrays, after Bodra, section 2.1 and BellmanFord.cu.
+
+    repeat |V| - 1 times
+        relax:  every arc (u, v, w): dist[v] = min(dist[v], previous[u] + w), atomically
+        update: previous = dist
+    predecessors: every arc (u, v, w) with dist[u] + w = dist[v] makes u the predecessor of v
+
+relax reads only `previous`, so an iteration sees nothing of itself. previous[u] + w < dist[v] is
+asked as previous[u] < dist[v] - w, which no distance or weight can make wrap; from an unreached u,
+where previous[u] is INF, it is never true.
+"""
+
+import numpy as np
+from numba import cuda
+
+from kernels.device import Result, Run, blocks_for
+from kernels.graph import INF, Graph
+
+
+@cuda.jit(device=True)
+def relax_arcs(u, indptr, indices, weights, previous, dist):
+    for arc in range(np.uint32(indptr[u]), np.uint32(indptr[u + np.uint32(1)])):
+        v, w = np.uint32(indices[arc]), weights[arc]
+        if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
+            cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+
+
+@cuda.jit(device=True)
+def claim_heads(u, indptr, indices, weights, dist, predecessor):
+    # Of several predecessors that are equally good the last to write stays: any of them is right.
+    for arc in range(np.uint32(indptr[u]), np.uint32(indptr[u + np.uint32(1)])):
+        v, w = np.uint32(indices[arc]), weights[arc]
+        if dist[u] != INF and dist[u] == np.int32(dist[v] - w):
+            predecessor[v] = u
+
+
+@cuda.jit
+def relax_naive(indptr, indices, weights, previous, dist):
+    u = np.uint32(cuda.grid(1))
+    if u < len(dist):
+        relax_arcs(u, indptr, indices, weights, previous, dist)
+
+
+@cuda.jit
+def update_naive(previous, dist):
+    v = np.uint32(cuda.grid(1))
+    if v < len(dist):
+        previous[v] = dist[v]
+
+
+@cuda.jit
+def predecessors_naive(indptr, indices, weights, dist, predecessor):
+    u = np.uint32(cuda.grid(1))
+    if u < len(dist):
+        claim_heads(u, indptr, indices, weights, dist, predecessor)
+
+
+@cuda.jit
+def relax_stride(indptr, indices, weights, previous, dist):
+    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
+        relax_arcs(np.uint32(i), indptr, indices, weights, previous, dist)
+
+
+@cuda.jit
+def update_stride(previous, dist):
+    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
+        v = np.uint32(i)
+        previous[v] = dist[v]
+
+
+@cuda.jit
+def predecessors_stride(indptr, indices, weights, dist, predecessor):
+    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
+        claim_heads(np.uint32(i), indptr, indices, weights, dist, predecessor)
+
+
+@cuda.jit
+def relax_stride_flag(indptr, indices, weights, previous, dist, changed):
+    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
+        u = np.uint32(i)
+        if changed[u]:
+            changed[u] = False
+            relax_arcs(u, indptr, indices, weights, previous, dist)
+
+
+@cuda.jit
+def update_stride_flag(previous, dist, changed):
+    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
+        v = np.uint32(i)
+        if previous[v] > dist[v]:
+            changed[v] = True
+        previous[v] = dist[v]
+
+
+def naive(graph: Graph, result: Result, run: Run) -> None:
+    """A thread a vertex (section 2.1.1)."""
+    _drive(graph, result, run, relax_naive, update_naive, predecessors_naive)
+
+
+def stride(graph: Graph, result: Result, run: Run) -> None:
+    """Half the blocks, each thread striding over vertices (section 2.1.2)."""
+    _drive(graph, result, run, relax_stride, update_stride, predecessors_stride, halves=2)
+
+
+def stride_flag(graph: Graph, result: Result, run: Run) -> None:
+    """Stride, and only vertices whose distance has just changed relax their arcs (section 2.1.3)."""
+    _drive(graph, result, run, relax_stride_flag, update_stride_flag, predecessors_stride, halves=2, flagged=True)
+
+
+def launches(vertices: int, tile: int) -> int:
+    """What every variant above launches: two kernels an iteration, then the predecessors'."""
+    return 2 * (vertices - 1) + 1
+
+
+def _drive(graph, result, run, relax, update, find_predecessors, *, halves=1, flagged=False):
+    """Fill result, (n,), from run.source. The CSR arrays are on the card before the clock starts."""
+    n = graph.vertices
+    blocks = max(1, blocks_for(n, run.block) // halves)
+    csr = run.resident(graph.indptr, graph.indices, graph.weights)
+    start = np.full(n, INF, np.int32)
+    start[run.source] = 0
+    none = np.full(n, -1, np.int32)
+    changed = [start == 0] if flagged else []
+    with run.timed():
+        with run.phase("copy_in"):
+            previous, dist, predecessor, *changed = run.upload(start, start, none, *changed)
+        with run.phase("kernels"):
+            run.launch(
+                (relax, blocks, run.block, (*csr, previous, dist, *changed)),
+                (update, blocks, run.block, (previous, dist, *changed)),
+                times=n - 1,
+            )
+        with run.phase("predecessors"):
+            run.launch((find_predecessors, blocks, run.block, (*csr, dist, predecessor)))
+        with run.phase("copy_out"):
+            run.download((dist, result.distances), (predecessor, result.predecessors))

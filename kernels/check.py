@@ -1,0 +1,107 @@
+"""The check of a result: an oracle for distances, and a walk along every predecessor.
+
+The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits and never one of the kernels.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csgraph
+
+from kernels.device import Result
+from kernels.errors import WrongResult
+from kernels.graph import INF, Graph
+
+BATCH = 256  # rows the oracle is asked for at once
+
+
+def check(graph: Graph, problem: str, result: Result, source: int, *, full_check: int, checked_rows: int) -> int:
+    """Hold the result's rows against the oracle; return how many were checked.
+
+    All pairs of more than full_check vertices: checked_rows random sources, always the same ones.
+    Raises WrongResult that names the first wrong entry.
+    """
+    n = graph.vertices
+    if problem == "sssp":
+        sources = np.array([source])
+    elif n <= full_check:
+        sources = np.arange(n)
+    else:
+        sources = np.sort(np.random.default_rng(0).choice(n, min(n, checked_rows), replace=False))
+    checked = 0
+    for start in range(0, len(sources), BATCH):
+        batch = sources[start : start + BATCH]
+        for s, expected in zip(batch, oracle(graph, tuple(batch.tolist())), strict=True):
+            row = ... if problem == "sssp" else s
+            _check_row(graph, int(s), expected, result.distances[row], result.predecessors[row])
+            checked += 1
+    return checked
+
+
+@lru_cache(maxsize=48)  # all of 12,000 vertices, so that repeats do not ask again
+def oracle(graph: Graph, sources: tuple[int, ...]) -> np.ndarray:
+    """int32, (len(sources), n): the true distances. Raises WrongResult where one does not fit in int32."""
+    exact = csgraph.dijkstra(_scipy(graph), indices=np.array(sources))
+    too_long = np.argwhere(np.isfinite(exact) & (exact >= INF))
+    if len(too_long):
+        row, vertex = too_long[0]
+        raise WrongResult(
+            f"{graph.name}: the distance from {sources[row]} to {vertex} is {exact[row, vertex]:.0f}, "
+            f"more than the {INF - 1} that a distance may be: scale the weights down"
+        )
+    return np.where(np.isfinite(exact), exact, INF).astype(np.int32)
+
+
+@lru_cache(maxsize=1)
+def _scipy(graph: Graph):
+    return graph.to_scipy()
+
+
+def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> None:
+    where = f"{graph.name}, source {source}"
+    wrong = np.flatnonzero(distances != expected)
+    if len(wrong):
+        v = wrong[0]
+        raise WrongResult(f"{where}: distance of vertex {v} is {distances[v]}, the oracle says {expected[v]}")
+    v = _wrong_predecessor(graph.indptr, graph.indices, graph.weights, source, distances, predecessors)
+    if v >= 0:
+        raise WrongResult(
+            f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
+        )
+
+
+@njit(cache=True)
+def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
+    """The first vertex whose predecessor is wrong or does not lead to the source, or -1."""
+    n = len(dist)
+    for v in range(n):
+        p = predecessor[v]
+        if v == source or dist[v] == INF:
+            if p != -1:
+                return v
+            continue
+        if p < 0 or p >= n or dist[p] == INF:
+            return v
+        found = False
+        for arc in range(indptr[p], indptr[p + 1]):
+            if indices[arc] == v and np.int64(dist[p]) + weights[arc] == dist[v]:
+                found = True
+                break
+        if not found:
+            return v
+    leads = np.zeros(n, np.bool_)  # to the source, by its predecessors
+    leads[source] = True
+    for v in range(n):
+        if dist[v] == INF:
+            continue
+        u, steps = v, 0
+        while not leads[u] and steps < n:
+            u, steps = predecessor[u], steps + 1
+        if not leads[u]:
+            return v
+        u = v
+        while not leads[u]:
+            leads[u] = True
+            u = predecessor[u]
+    return -1

@@ -1,0 +1,327 @@
+"""Graph files: the readers, the text form, and the tools that make and change them.
+
+Three forms, each plain or gzipped:
+
+    DIMACS   "c" comments, one "p sp n m", then "a u v w" an arc, vertices from 1
+    SNAP     "#" comments, then "u v" an arc: no weights, ids with gaps
+    text     "n m", then "u v w" an arc, vertices from 0; what every step after the conversion reads
+
+A weight is a whole number in [1, 2^31 - 2]. A reader hands the arcs to pandas' C parser where each
+byte of them is as expected, and else goes line by line, to accept the odd line or to name the wrong one.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import gzip
+import hashlib
+import io
+import os
+import re
+import zlib
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pandas as pd
+
+from kernels.errors import InputError
+from kernels.graph import MAX_WEIGHT, Graph
+
+MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
+MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
+CHUNK = 1 << 16  # arcs written at once
+
+Arcs = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
+
+
+@contextmanager
+def atomic(path, mode: str = "wb") -> Iterator[IO]:
+    """A file to write that becomes `path` at the end, or nothing where an exception ends it.
+
+    Makes the folder. The file is written as `.NAME.tmp` beside the target; `file.name` is its path,
+    for a writer that wants one.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with open(temporary, mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256(path) -> str:
+    """The SHA-256 of a file's bytes, 64 hex digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unpack(data: bytes) -> bytes:
+    """The text in the bytes of a file, gzipped or not.
+
+    Raises InputError, without the file's name, for a broken gzip, an empty file and an HTML page.
+    """
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"a truncated or corrupted gzip file ({error})") from None
+    if not data:
+        raise InputError("an empty file")
+    if data[:1000].lstrip().startswith(b"<"):
+        raise InputError("an HTML page instead of data")
+    return data
+
+
+def contents(path) -> bytes:
+    """The text in a file, as `unpack` gives it. Raises InputError where it cannot be had."""
+    try:
+        return unpack(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}: delete it and get it again") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """How a file form writes a graph. Patterns match one line, except first_arc."""
+
+    header: re.Pattern  # the numbers of vertices and arcs
+    header_needed: str  # the header as told to a reader; empty where it may be missing
+    skipped: re.Pattern  # comments and blank lines
+    first_arc: re.Pattern  # the place in the file where the first arc's line begins
+    mark: bytes  # what an arc's line begins with
+    arc: re.Pattern  # tail, head, weight if there is one
+    expected: str  # the same as told to a reader
+    base: int  # the number of the first vertex
+
+
+COLUMNS = ("tail", "head", "weight")
+NUMBER = rb"[ \t]+(-?\d{1,400})"
+DIMACS = Form(
+    header=re.compile(rb"p[ \t]+sp[ \t]+(\d{1,18})[ \t]+(\d{1,18})\s*"),
+    header_needed="'p sp VERTICES ARCS' before the arcs",
+    skipped=re.compile(rb"(?:c.*)?\s*", re.DOTALL),
+    first_arc=re.compile(rb"^(?=a)", re.MULTILINE),
+    mark=b"a",
+    arc=re.compile(rb"a" + NUMBER * 3 + rb"\s*"),
+    expected="'a TAIL HEAD WEIGHT', three whole numbers",
+    base=1,
+)
+SNAP = Form(
+    header=re.compile(rb"#\s*Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\s*"),
+    header_needed="",
+    skipped=re.compile(rb"(?:#.*)?\s*", re.DOTALL),
+    first_arc=re.compile(rb"^(?=[^#\s])", re.MULTILINE),
+    mark=b"",
+    arc=re.compile(rb"(-?\d{1,400})" + NUMBER + rb"\s*"),
+    expected="'TAIL HEAD', two whole numbers",
+    base=0,
+)
+TEXT = Form(
+    header=re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})\s*"),
+    header_needed="'VERTICES ARCS' in the first line",
+    skipped=re.compile(rb"\s*"),
+    first_arc=re.compile(rb"\n(?=\S)"),
+    mark=b"",
+    arc=re.compile(rb"(-?\d{1,400})" + NUMBER * 2 + rb"\s*"),
+    expected="'TAIL HEAD WEIGHT', three whole numbers",
+    base=0,
+)
+
+
+def read_dimacs(path) -> Arcs:
+    """Read a DIMACS shortest-path file (9th DIMACS Implementation Challenge, .gr).
+
+    Returns the number of vertices n, and tails, heads, weights: int64, shape (m,), vertices from 0.
+    Raises InputError that names the line where one is wrong.
+    """
+    (vertices, _), (tails, heads, weights) = _read(path, DIMACS)
+    return vertices, tails - 1, heads - 1, weights
+
+
+def read_snap(path) -> Arcs:
+    """Read a SNAP edge list; its ids become 0 to n - 1 in their order.
+
+    Returns the number of vertices n, tails and heads (int64, shape (m,)) and None for the weights.
+    Raises InputError that names the line where one is wrong.
+    """
+    header, (tails, heads) = _read(path, SNAP)
+    ids, places = np.unique(np.stack([tails, heads]), return_inverse=True)
+    if not len(ids):
+        raise InputError(f"{path}: no arcs in it: expected lines with {SNAP.expected}")
+    if header and header[0] != len(ids):
+        raise InputError(
+            f"{path}: {len(ids)} vertices have arcs, its header says {header[0]}: delete it and get it again"
+        )
+    tails, heads = places.reshape(2, -1)
+    return len(ids), tails, heads, None
+
+
+def read_text(path) -> Arcs:
+    """Read the text form. Returns n, tails, heads, weights: int64, shape (m,).
+
+    Raises InputError that names the line where one is wrong.
+    """
+    (vertices, _), (tails, heads, weights) = _read(path, TEXT)
+    return vertices, tails, heads, weights
+
+
+def _read(path, form: Form):
+    """The header (n, m), or None, and the columns of the arcs as int64, as the file numbers them."""
+    data = contents(path)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    found = form.first_arc.search(data)
+    start = found.end() if found else len(data)
+    header, columns = _lines(path, data[:start], form)
+    if header or not form.header_needed:
+        columns = _columns(data[start:].rstrip(), form)
+    if columns is None or not _in_range(columns, _ranges(header, form)):
+        header, columns = _lines(path, data, form)
+    if form.header_needed and not header:
+        raise InputError(f"{path}: no header: expected {form.header_needed}")
+    if header and header[1] != len(columns[0]):
+        raise InputError(f"{path}: {len(columns[0])} arcs, its header says {header[1]}: delete it and get it again")
+    return header, columns
+
+
+def _columns(arcs: bytes, form: Form):
+    """The columns of lines that are all arcs, one blank or tab between numbers; None where they are not."""
+    blank = b"\t" if b"\t" in arcs else b" "
+    fields = bool(form.mark) + form.arc.groups
+    rows = 1 + arcs.count(b"\n")
+    marked = 1 + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
+    strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
+    if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows:
+        return None
+    try:
+        table = pd.read_csv(
+            io.BytesIO(arcs),
+            sep=blank.decode(),
+            header=None,
+            names=range(fields),
+            index_col=False,
+            usecols=range(bool(form.mark), fields),
+            dtype=np.int64,
+            skip_blank_lines=False,
+            quoting=csv.QUOTE_NONE,
+        )
+    except (ValueError, OverflowError):
+        return None
+    return [table[name].to_numpy() for name in table]
+
+
+def _ranges(header, form: Form) -> list[tuple[int, int]]:
+    """The lowest and highest number allowed in each column."""
+    last = header[0] - 1 + form.base if header and form.header_needed else 10**18
+    return [(form.base, last), (form.base, last), (1, MAX_WEIGHT)][: form.arc.groups]
+
+
+def _in_range(columns, ranges) -> bool:
+    return all(
+        not len(column) or (low <= column.min() and column.max() <= high)
+        for column, (low, high) in zip(columns, ranges, strict=True)
+    )
+
+
+def _lines(path, data: bytes, form: Form):
+    """As _read, line by line; raises InputError at the first line that is wrong."""
+    header = None
+    columns = [array("q") for _ in range(form.arc.groups)]
+    ranges = _ranges(header, form)
+    for number, line in enumerate(io.BytesIO(data), start=1):
+        wrong = ""
+        if arc := form.arc.fullmatch(line):
+            if form.header_needed and not header:
+                wrong = f"expected {form.header_needed}"
+            for column, text, (low, high), name in zip(columns, arc.groups(), ranges, COLUMNS, strict=False):
+                if low <= int(text) <= high:
+                    column.append(int(text))
+                else:
+                    wrong = wrong or f"{name} {int(text)} is outside [{low}, {high}]"
+        elif not header and (counts := form.header.fullmatch(line)):
+            header = tuple(int(count) for count in counts.groups())
+            if not 1 <= header[0] <= MAX_COUNT or header[1] > MAX_COUNT:
+                wrong = f"expected 1 to {MAX_COUNT} vertices and at most as many arcs"
+            ranges = _ranges(header, form)
+        elif not form.skipped.fullmatch(line):
+            wrong = f"expected {form.expected if header else form.header_needed or form.expected}"
+        if wrong:
+            raise InputError(f"{path}, line {number}: {repr(line.strip()[:60])[1:]}: {wrong}")
+    return header, [np.array(column, np.int64) for column in columns]
+
+
+def write_text(path, vertices: int, tails, heads, weights) -> None:
+    """Write the text form: tails, heads, weights are integers of shape (m,), vertices from 0."""
+    if Path(path).suffix == ".gz":
+        raise InputError(f"{path}: the text form is written plain: choose a name without .gz")
+    arcs = np.column_stack([tails, heads, weights])
+    with atomic(path) as file:
+        file.write(b"%d %d\n" % (vertices, len(arcs)))
+        for start in range(0, len(arcs), CHUNK):
+            chunk = arcs[start : start + CHUNK]
+            file.write(b"%d %d %d\n" * len(chunk) % tuple(chunk.ravel().tolist()))
+
+
+def parse(file, to=None) -> None:
+    """DIMACS to text. Written to `to`, or in place."""
+    write_text(to or file, *read_dimacs(file))
+
+
+def add(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """SNAP to text, with random whole weights in [low, high]. Written to `to`, or in place."""
+    vertices, tails, heads, _ = read_snap(file)
+    write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def replace(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """New random whole weights in [low, high] for a graph in text form. Written to `to`, or in place."""
+    vertices, tails, heads, _ = read_text(file)
+    write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """Write the complete directed graph without self-loops, by tail then head, in text form.
+
+    Its n (n - 1) weights are random whole numbers in [low, high].
+    """
+    if not 1 <= vertices <= MAX_COMPLETE:
+        raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
+    tails = np.repeat(np.arange(vertices), vertices - 1)
+    heads = np.tile(np.arange(vertices - 1), vertices)
+    heads += heads >= tails
+    write_text(to, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
+    """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
+    if not 1 <= low <= high <= MAX_WEIGHT:
+        raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
+    return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)
+
+
+def read_graph(path) -> Graph:
+    """The graph in a file: packed (.npz) or in text form.
+
+    meta has name (the file's, without its ending) and sha256 (of the text form).
+    Raises InputError that names the tool to use where the file is in one of the other forms.
+    """
+    path = Path(path)
+    name = Path(path.name.removesuffix(".gz")).stem
+    if path.suffix == ".npz":
+        graph = Graph.load(path)
+        return dataclasses.replace(graph, meta={"name": name, **graph.meta})
+    first = contents(path)[:100].lstrip()[:1]
+    for form, marks, tool in (("DIMACS", (b"c", b"p", b"a"), "parse"), ("SNAP", (b"#",), "add")):
+        if first in marks:
+            raise InputError(f"{path}: this is a {form} file: python -m kernels {tool} {path} --to OUT")
+    return Graph.from_arcs(*read_text(path), meta={"name": name, "sha256": sha256(path)})

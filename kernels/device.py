@@ -1,0 +1,223 @@
+"""The machine a variant runs on: launching, timing, the memory guard, the warm-up.
+
+A driver is handed a Run and a Result. It uploads what the paper has on the card before the clock
+starts (`resident`), opens `timed`, and inside it opens one `phase` after the other; the harness
+reads `seconds` and `phases` afterwards. The same drivers run in numba's CUDA simulator.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+
+import numpy as np
+from numba import config, cuda, types
+
+from kernels.errors import NotEnoughMemory, TimeLimit
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
+POISON = -7  # in every result before a run: neither a distance nor a predecessor
+
+
+class _Step:
+    """Stands among a launch's arguments for the number of the iteration, a uint32 from 0."""
+
+    def __repr__(self):
+        return "STEP"
+
+
+STEP = _Step()
+
+
+@dataclass
+class Result:
+    """distances, predecessors: int32, (n,) for one source, (n, n) with a row a source for all pairs.
+
+    INF is the distance and -1 the predecessor where there is no path; -1 is the source's own.
+    """
+
+    distances: np.ndarray
+    predecessors: np.ndarray
+
+    @classmethod
+    def poisoned(cls, problem: str, vertices: int) -> Result:
+        shape = (vertices,) if problem == "sssp" else (vertices, vertices)
+        return cls(np.full(shape, POISON, np.int32), np.full(shape, POISON, np.int32))
+
+    def poison(self) -> None:
+        self.distances.fill(POISON)
+        self.predecessors.fill(POISON)
+
+
+@dataclass
+class Run:
+    """One timed run of one variant.
+
+    source: where single-source paths start. block: threads a block. tile: side of a tile.
+    limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
+    Afterwards seconds and phases (by name, in seconds) are what was timed, launches how many
+    kernels were launched, started when (ISO 8601, UTC).
+    """
+
+    source: int = 0
+    block: int = 1024
+    tile: int = 32
+    limit_s: float = float("inf")
+    on_gpu: bool = True
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+    launches: int = 0
+    started: str = ""
+    _clock: float = 0.0
+
+    def require(self, needed: int) -> None:
+        """Raise NotEnoughMemory where so many bytes are not free on the card."""
+        if not SIMULATED:
+            cuda.current_context().deallocations.clear()
+            free = cuda.current_context().get_memory_info().free
+            if needed > free:
+                raise NotEnoughMemory(needed, free)
+
+    def upload(self, *arrays: np.ndarray) -> list:
+        """Copies of the host's arrays on the card."""
+        return [cuda.to_device(array) for array in arrays]
+
+    resident = upload  # the same, before the clock starts
+
+    def download(self, *pairs) -> None:
+        """Copy arrays of the card to the host: (device array, host array) each."""
+        for array, host in pairs:
+            array.copy_to_host(host)
+
+    def launch(self, *launches: tuple, times: int = 1) -> None:
+        """Launch kernels in turn, `times` over, and let the host wait after every single one.
+
+        A launch is (kernel, blocks, threads, arguments); STEP among the arguments is the number
+        of the iteration.
+        """
+        for step in range(times):
+            for kernel, blocks, threads, arguments in launches:
+                kernel[blocks, threads](*(np.uint32(step) if a is STEP else a for a in arguments))
+                cuda.synchronize()
+        self.launches += times * len(launches)
+
+    @contextmanager
+    def timed(self):
+        """The region that `seconds` covers; ends when the card is idle."""
+        self.started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._clock = time.perf_counter()
+        yield
+        if self.on_gpu:
+            cuda.synchronize()
+        self.seconds = time.perf_counter() - self._clock
+
+    @contextmanager
+    def phase(self, name: str):
+        """A part of the timed region: between two events on the card, or by the CPU's clock."""
+        if self.on_gpu and not SIMULATED:
+            start, end = cuda.event(timing=True), cuda.event(timing=True)
+            start.record()
+            yield
+            end.record()
+            end.synchronize()
+            self.phases[name] += cuda.event_elapsed_time(start, end) / 1000
+        else:
+            started = time.perf_counter()
+            yield
+            self.phases[name] += time.perf_counter() - started
+
+    def check_limit(self) -> None:
+        """Raise TimeLimit where the timed region has lasted longer than limit_s."""
+        if time.perf_counter() - self._clock > self.limit_s:
+            raise TimeLimit(self.limit_s)
+
+
+def blocks_for(items: int, block: int) -> int:
+    """Blocks that give every item a thread: ceil(items / block)."""
+    return -(-items // block)
+
+
+@cuda.jit
+def _warm_up(seen):
+    lead = cuda.shared.array(1, types.int32)
+    if cuda.threadIdx.x == 0:
+        lead[0] = cuda.grid(1)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        seen[cuda.blockIdx.x] = lead[0]
+
+
+def warm_up(vertices: int, block: int, launches: int) -> None:
+    """Launch the paper's warm-up kernel (its utils.cuh): a thread a vertex, one barrier, no work."""
+    blocks = blocks_for(vertices, block)
+    seen = cuda.device_array(blocks, np.int32)
+    for _ in range(launches):
+        _warm_up[blocks, block](seen)
+        cuda.synchronize()
+
+
+def gpu_visible() -> bool:
+    """Whether a real GPU can be used from here."""
+    return not SIMULATED and cuda.is_available()
+
+
+@cache
+def cpu_name() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def describe(on_gpu: bool) -> dict[str, str]:
+    """device, driver and cuda as a measurement's row names them; the last two empty for a CPU."""
+    if not on_gpu:
+        return {"device": cpu_name(), "driver": "", "cuda": ""}
+    if SIMULATED:
+        return {"device": "numba CUDA simulator", "driver": "", "cuda": ""}
+    name = cuda.get_current_device().name
+    return {
+        "device": name.decode() if isinstance(name, bytes) else name,
+        "driver": card_state()["driver"],
+        "cuda": ".".join(map(str, cuda.runtime.get_version())),
+    }
+
+
+def card_state() -> dict:
+    """The card's clocks (MHz), temperature (C), power (W) and reasons for throttling, now."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    try:
+        card = pynvml.nvmlDeviceGetHandleByUUID(str(cuda.get_current_device().uuid))
+        reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(card)
+        return {
+            "driver": pynvml.nvmlSystemGetDriverVersion(),
+            "uuid": pynvml.nvmlDeviceGetUUID(card),
+            "sm_clock_mhz": pynvml.nvmlDeviceGetClockInfo(card, pynvml.NVML_CLOCK_SM),
+            "max_sm_clock_mhz": pynvml.nvmlDeviceGetMaxClockInfo(card, pynvml.NVML_CLOCK_SM),
+            "memory_clock_mhz": pynvml.nvmlDeviceGetClockInfo(card, pynvml.NVML_CLOCK_MEM),
+            "temperature_c": pynvml.nvmlDeviceGetTemperature(card, pynvml.NVML_TEMPERATURE_GPU),
+            "power_w": pynvml.nvmlDeviceGetPowerUsage(card) / 1000,
+            "throttling": [name for name, bit in _THROTTLING.items() if reasons & bit],
+        }
+    finally:
+        pynvml.nvmlShutdown()
+
+
+# NVML's bits for a clock below what was asked for; idling and set application clocks are none.
+_THROTTLING = {
+    "power cap": 0x4,
+    "hardware slowdown": 0x8,
+    "sync boost": 0x10,
+    "software thermal": 0x20,
+    "hardware thermal": 0x40,
+    "power brake": 0x80,
+}

@@ -1,0 +1,244 @@
+"""Floyd-Warshall on the adjacency matrix, after Bodra, section 2.3 and FloydWarshall.cu.
+
+    for k, for i, for j: dist[i, j] = min(dist[i, j], dist[i, k] + dist[k, j])
+
+Matrices are flat, row by row. Where a path through k is shorter, its last arc is that of the path
+from k to j, so predecessor[i, j] = predecessor[k, j]. In iteration k nothing changes in row k and
+column k, since dist[k, k] = 0: what one thread reads there no other thread writes. The sum is only
+formed where it is less than dist[i, j], hence never wraps.
+
+The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): the
+primary tile on the diagonal; then the tiles of its row and of its column; then all the others.
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import cuda, int32
+
+from kernels.device import STEP, Result, Run, blocks_for
+from kernels.graph import INF, Graph
+
+
+@cuda.jit(device=True)
+def relax(n, i, j, k, dist, predecessor):
+    ij, ik, kj = np.uint32(i * n + j), np.uint32(i * n + k), np.uint32(k * n + j)
+    if dist[ik] != INF and dist[kj] != INF and dist[ik] < np.int32(dist[ij] - dist[kj]):
+        dist[ij] = np.int32(dist[ik] + dist[kj])
+        predecessor[ij] = predecessor[kj]
+
+
+@cuda.jit
+def relax_super_naive(n, k, dist, predecessor):
+    j, i = cuda.grid(2)
+    if i < n and j < n:
+        relax(n, np.uint32(i), np.uint32(j), k, dist, predecessor)
+
+
+@cuda.jit
+def relax_super_naive_shared(n, k, dist, predecessor):
+    i, j = np.uint32(cuda.blockIdx.y), np.uint32(cuda.grid(1))
+    to_k = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        to_k[0] = dist[np.uint32(i * n + k)]
+    cuda.syncthreads()
+    if j < n:
+        ij, kj = np.uint32(i * n + j), np.uint32(k * n + j)
+        if to_k[0] != INF and dist[kj] != INF and to_k[0] < np.int32(dist[ij] - dist[kj]):
+            dist[ij] = np.int32(to_k[0] + dist[kj])
+            predecessor[ij] = predecessor[kj]
+
+
+@cuda.jit
+def relax_naive(n, k, dist, predecessor):
+    i = np.uint32(cuda.grid(1))
+    if i < n:
+        for j in range(n):
+            relax(n, i, np.uint32(j), k, dist, predecessor)
+
+
+@cuda.jit(device=True)
+def relax_tile(n, i, j, primary, wait, dist, predecessor):
+    # Every thread of the block comes here, inside the matrix or not, so that all meet at the barrier.
+    for k in range(primary, min(n, np.uint32(primary + cuda.blockDim.x))):
+        if i < n and j < n:
+            relax(n, i, j, np.uint32(k), dist, predecessor)
+        if wait:
+            cuda.syncthreads()
+
+
+@cuda.jit
+def relax_tiled_primary(n, round_, dist, predecessor):
+    primary = np.uint32(round_ * cuda.blockDim.x)
+    i, j = np.uint32(primary + cuda.threadIdx.y), np.uint32(primary + cuda.threadIdx.x)
+    relax_tile(n, i, j, primary, True, dist, predecessor)
+
+
+@cuda.jit
+def relax_tiled_cross(n, round_, dist, predecessor):
+    # Blocks (x, 0) are the primary row, (x, 1) the primary column.
+    if cuda.blockIdx.x != round_:
+        primary = np.uint32(round_ * cuda.blockDim.x)
+        other = np.uint32(cuda.blockIdx.x * cuda.blockDim.x)
+        top, left = (primary, other) if cuda.blockIdx.y == 0 else (other, primary)
+        i, j = np.uint32(top + cuda.threadIdx.y), np.uint32(left + cuda.threadIdx.x)
+        relax_tile(n, i, j, primary, True, dist, predecessor)
+
+
+@cuda.jit
+def relax_tiled_rest(n, round_, dist, predecessor):
+    if cuda.blockIdx.x != round_ and cuda.blockIdx.y != round_:
+        j, i = cuda.grid(2)
+        primary = np.uint32(round_ * cuda.blockDim.x)
+        relax_tile(n, np.uint32(i), np.uint32(j), primary, False, dist, predecessor)
+
+
+@cache
+def tiled_shared_kernels(tile: int) -> tuple:
+    """The kernels of the three phases, for tiles of tile x tile in shared memory.
+
+    Each shared array has a line of its own: the simulator tells them apart by their lines.
+    """
+    shape = (tile, tile)
+
+    @cuda.jit(device=True)
+    def load(n, i, j, values, outside):
+        return values[np.uint32(i * n + j)] if i < n and j < n else np.int32(outside)
+
+    @cuda.jit
+    def primary_tile(n, round_, dist, predecessor):
+        here = cuda.shared.array(shape, int32)
+        last = cuda.shared.array(shape, int32)
+        y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
+        i, j = np.uint32(round_ * tile + y), np.uint32(round_ * tile + x)
+        here[y, x] = load(n, i, j, dist, INF)
+        last[y, x] = load(n, i, j, predecessor, -1)
+        cuda.syncthreads()
+        for k in range(np.uint32(tile)):
+            if here[y, k] != INF and here[k, x] != INF and here[y, k] < np.int32(here[y, x] - here[k, x]):
+                here[y, x] = np.int32(here[y, k] + here[k, x])
+                last[y, x] = last[k, x]
+            cuda.syncthreads()
+        if i < n and j < n:
+            dist[np.uint32(i * n + j)] = here[y, x]
+            predecessor[np.uint32(i * n + j)] = last[y, x]
+
+    @cuda.jit(device=True)
+    def through(n, i, j, primary, to_k, from_k, dist, predecessor):
+        # The least way from i to j through the primary tile's vertices, whose two legs are final.
+        y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
+        shortest, via = load(n, i, j, dist, INF), n
+        for k in range(np.uint32(tile)):
+            first, second = to_k[y, k], from_k[k, x]
+            if first != INF and second != INF and first < np.int32(shortest - second):
+                shortest, via = np.int32(first + second), np.uint32(primary + k)
+        last = load(n, i, j, predecessor, -1) if via == n else predecessor[np.uint32(via * n + j)]
+        return shortest, last
+
+    @cuda.jit
+    def cross_tiles(n, round_, dist, predecessor):
+        # The primary tile is closed, so one look at the unchanged tile beside it is enough.
+        if cuda.blockIdx.x == round_:
+            return
+        to_k = cuda.shared.array(shape, int32)
+        from_k = cuda.shared.array(shape, int32)
+        y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
+        primary, other = np.uint32(round_ * tile), np.uint32(cuda.blockIdx.x * tile)
+        top, left = (primary, other) if cuda.blockIdx.y == 0 else (other, primary)
+        i, j = np.uint32(top + y), np.uint32(left + x)
+        to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
+        from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
+        cuda.syncthreads()
+        shortest, last = through(n, i, j, primary, to_k, from_k, dist, predecessor)
+        cuda.syncthreads()  # predecessors of this tile are read above and written below
+        if i < n and j < n:
+            dist[np.uint32(i * n + j)] = shortest
+            predecessor[np.uint32(i * n + j)] = last
+
+    @cuda.jit
+    def rest(n, round_, dist, predecessor):
+        if cuda.blockIdx.x == round_ or cuda.blockIdx.y == round_:
+            return
+        to_k = cuda.shared.array(shape, int32)
+        from_k = cuda.shared.array(shape, int32)
+        y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
+        primary = np.uint32(round_ * tile)
+        i, j = np.uint32(cuda.blockIdx.y * tile + y), np.uint32(cuda.blockIdx.x * tile + x)
+        to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
+        from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
+        cuda.syncthreads()
+        if i < n and j < n:
+            shortest, last = through(n, i, j, primary, to_k, from_k, dist, predecessor)
+            dist[np.uint32(i * n + j)] = shortest
+            predecessor[np.uint32(i * n + j)] = last
+
+    return primary_tile, cross_tiles, rest
+
+
+def super_naive(graph: Graph, result: Result, run: Run) -> None:
+    """A thread a pair, tile x tile threads a block (section 2.3.1)."""
+    tiles = blocks_for(graph.vertices, run.tile)
+    _drive(graph, result, run, graph.vertices, (relax_super_naive, (tiles, tiles), (run.tile, run.tile)))
+
+
+def super_naive_shared(graph: Graph, result: Result, run: Run) -> None:
+    """A thread a pair, blocks along a row that share dist[i, k] (section 2.3.2)."""
+    n = graph.vertices
+    _drive(graph, result, run, n, (relax_super_naive_shared, (blocks_for(n, run.block), n), run.block))
+
+
+def naive(graph: Graph, result: Result, run: Run) -> None:
+    """A thread a row (section 2.3.3)."""
+    n = graph.vertices
+    _drive(graph, result, run, n, (relax_naive, blocks_for(n, run.block), run.block))
+
+
+def tiled(graph: Graph, result: Result, run: Run) -> None:
+    """Tiles in global memory, three launches a round (section 2.3.4)."""
+    _drive_tiled(graph, result, run, relax_tiled_primary, relax_tiled_cross, relax_tiled_rest)
+
+
+def tiled_shared(graph: Graph, result: Result, run: Run) -> None:
+    """Tiles in shared memory, three launches a round (section 2.3.5)."""
+    _drive_tiled(graph, result, run, *tiled_shared_kernels(run.tile))
+
+
+def launches(vertices: int, tile: int) -> int:
+    """What the variants with a launch an intermediate vertex launch."""
+    return vertices
+
+
+def launches_tiled(vertices: int, tile: int) -> int:
+    """Three launches a round."""
+    return 3 * blocks_for(vertices, tile)
+
+
+@cache
+def _no_paths_yet(graph: Graph) -> np.ndarray:
+    """int32, (n * n,): i where there is an arc from i to j, else -1."""
+    n = graph.vertices
+    matrix = np.full((n, n), -1, np.int32)
+    matrix[graph.tails, graph.indices] = graph.tails
+    np.fill_diagonal(matrix, -1)
+    return matrix.ravel()
+
+
+def _drive_tiled(graph, result, run, primary, cross, rest):
+    tiles, threads = blocks_for(graph.vertices, run.tile), (run.tile, run.tile)
+    phases = (primary, (1, 1), threads), (cross, (tiles, 2), threads), (rest, (tiles, tiles), threads)
+    _drive(graph, result, run, tiles, *phases)
+
+
+def _drive(graph, result, run, rounds, *phases):
+    """Fill result, (n, n), with `rounds` times the phases: (kernel, blocks, threads). Copies are timed."""
+    n = graph.vertices
+    run.require(n * n * 2 * 4)
+    matrix, arcs = graph.matrix.ravel(), _no_paths_yet(graph)
+    with run.timed():
+        with run.phase("copy_in"):
+            dist, predecessor = run.upload(matrix, arcs)
+        with run.phase("kernels"):
+            arguments = (np.uint32(n), STEP, dist, predecessor)
+            run.launch(*((*phase, arguments) for phase in phases), times=rounds)
+        with run.phase("copy_out"):
+            run.download((dist, result.distances.ravel()), (predecessor, result.predecessors.ravel()))

@@ -1,0 +1,143 @@
+"""A weighted directed graph as compressed sparse rows (CSR), the form every kernel works on.
+
+    indptr   int32, n + 1    the arcs that leave vertex u are indptr[u] to indptr[u + 1] - 1
+    indices  int32, m        the vertex each arc leads to
+    weights  int32, m        what each arc costs
+
+A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as given.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from kernels.errors import InputError
+
+INF = 2**31 - 1  # "no path": one more than the largest distance
+MAX_WEIGHT = INF - 1
+ARRAYS = ("indptr", "indices", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
+
+    meta: what is known of the data: name, sha256 (of the text form), origin, stand_in and so on.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    directed: bool = True
+    meta: dict = field(default_factory=dict)
+
+    @property
+    def vertices(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def arcs(self) -> int:
+        return len(self.indices)
+
+    @property
+    def name(self) -> str:
+        return self.meta.get("name", "graph")
+
+    @classmethod
+    def from_arcs(cls, vertices: int, tails, heads, weights, *, directed: bool = True, meta=None) -> Graph:
+        """Build from m arcs: three integer arrays of shape (m,), vertices numbered from 0.
+
+        Arcs of one vertex keep their order. Raises InputError where a vertex is outside
+        [0, vertices) or a weight outside [0, 2^31 - 2].
+        """
+        tails, heads, weights = (np.asarray(a) for a in (tails, heads, weights))
+        if vertices < 1:
+            raise InputError(f"a graph needs at least one vertex, not {vertices}")
+        if not tails.shape == heads.shape == weights.shape or tails.ndim != 1:
+            raise InputError(
+                f"tails, heads and weights differ in length: {tails.shape}, {heads.shape}, {weights.shape}"
+            )
+        for name, values, low, high in (
+            ("tail", tails, 0, vertices - 1),
+            ("head", heads, 0, vertices - 1),
+            ("weight", weights, 0, MAX_WEIGHT),
+        ):
+            if len(values) and values.dtype.kind not in "iu":
+                raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
+            wrong = np.flatnonzero((values < low) | (values > high))
+            if len(wrong):
+                raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
+        order = np.argsort(tails, kind="stable")
+        indptr = np.zeros(vertices + 1, np.int32)
+        np.cumsum(np.bincount(tails, minlength=vertices), out=indptr[1:])
+        return cls(indptr, heads[order].astype(np.int32), weights[order].astype(np.int32), directed, meta or {})
+
+    @cached_property
+    def tails(self) -> np.ndarray:
+        """int32, (m,): the vertex each arc leaves."""
+        return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
+
+    def cheapest(self) -> Graph:
+        """The same graph with only the cheapest arc of each ordered pair, rows sorted by head."""
+        order = np.lexsort((self.weights, self.indices, self.tails))
+        tails, heads, weights = self.tails[order], self.indices[order], self.weights[order]
+        first = np.ones(len(order), bool)
+        first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+        return Graph.from_arcs(
+            self.vertices, tails[first], heads[first], weights[first], directed=self.directed, meta=self.meta
+        )
+
+    def to_scipy(self) -> csr_array:
+        """float64 CSR array for scipy.sparse.csgraph, which would add parallel arcs: cheapest only."""
+        graph = self.cheapest()
+        return csr_array((graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=(self.vertices,) * 2)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """int32 adjacency matrix, (n, n): cheapest arc, INF where there is none, 0 on the diagonal."""
+        matrix = np.full((self.vertices,) * 2, INF, np.int32)
+        graph = self.cheapest()
+        matrix[graph.tails, graph.indices] = graph.weights
+        np.fill_diagonal(matrix, 0)
+        return matrix
+
+    def check_source(self, source: int) -> int:
+        """The source itself; raises InputError where it is not a vertex."""
+        if not 0 <= source < self.vertices:
+            raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
+        return source
+
+    def save(self, path) -> None:
+        """Write the packed form: an uncompressed .npz of the three arrays, directed and meta (JSON).
+
+        The same graph gives the same bytes.
+        """
+        with open(path, "wb") as file:
+            np.savez(
+                file,
+                **{name: getattr(self, name) for name in ARRAYS},
+                directed=np.array(self.directed),
+                meta=np.array(json.dumps(self.meta, sort_keys=True)),
+            )
+
+    @classmethod
+    def load(cls, path) -> Graph:
+        """Read the packed form. Raises InputError where the file is none."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = [file[name] for name in ARRAYS]
+                graph = cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
+        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
+        shapes_fit = all(a.dtype == np.int32 and a.ndim == 1 for a in arrays) and len(arrays[1]) == len(arrays[2])
+        if not shapes_fit or not len(arrays[0]) or arrays[0][-1] != len(arrays[1]):
+            raise InputError(f"{path}: arrays that do not fit together: delete it and run again")
+        return graph

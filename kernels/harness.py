@@ -1,0 +1,115 @@
+"""One way to measure any variant: compile, warm up, then repeats that are poisoned before and checked after."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from kernels import device
+from kernels.check import check
+from kernels.device import Result, Run
+from kernels.errors import NotEnoughMemory, TimeLimit
+from kernels.graph import Graph
+from kernels.variants import Variant
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a cell is measured; the keys of `protocol` in config.yaml, times in seconds."""
+
+    warmup_launches: int = 10
+    repeats: int = 6
+    budget_s: float = 60
+    timeout_s: float = 3600
+    block: int = 1024
+    tile: int = 32
+    source: int = 0
+    checked_rows: int = 256
+    full_check: int = 12_000
+
+
+def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
+    """Rows of measurements, one a repeat, with status, times (s), launches, rows_checked, started and note.
+
+    One row without times where the graph does not fit the card (`no_memory`) or a CPU run passes
+    its limit (`timeout`). Raises InputError for a source that is no vertex and WrongResult where a
+    check fails.
+    """
+    graph.check_source(protocol.source)
+    simulated = variant.on_gpu and device.SIMULATED
+    repeats = 1 if simulated else protocol.repeats
+    rows: list[dict] = []
+    run = _new_run(variant, protocol)
+    try:
+        _prepare(variant, graph, protocol)
+        result = Result.poisoned(variant.problem, graph.vertices)
+        while len(rows) < repeats:
+            run = _new_run(variant, protocol)
+            result.poison()
+            variant.function(graph, result, run)
+            checked = check(
+                graph,
+                variant.problem,
+                result,
+                protocol.source,
+                full_check=protocol.full_check,
+                checked_rows=protocol.checked_rows,
+            )
+            rows.append(_row("simulated" if simulated else "ok", run, checked))
+            log.info("%s on %s: %s", variant.key, graph.name, "checked" if simulated else f"{run.seconds:.6g} s")
+            repeats = min(repeats, max(1, int(protocol.budget_s // run.seconds)))
+    except NotEnoughMemory as error:
+        return [_row("no_memory", run, note=f"needs {error.needed} bytes on {error.where}, {error.free} free")]
+    except TimeLimit as error:
+        return [_row("timeout", run, note=f"limit {error.seconds:g} s passed")]
+    if not simulated and len(rows) < protocol.repeats:
+        for row in rows:
+            row["note"] = f"{len(rows)} of {protocol.repeats} repeats: budget of {protocol.budget_s:g} s"
+    return rows
+
+
+def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
+    """One run, unchecked, and its result. Raises as measure does, and NotEnoughMemory."""
+    graph.check_source(protocol.source)
+    _prepare(variant, graph, protocol)
+    run, result = _new_run(variant, protocol), Result.poisoned(variant.problem, graph.vertices)
+    variant.function(graph, result, run)
+    return run, result
+
+
+def _new_run(variant: Variant, protocol: Protocol) -> Run:
+    return Run(
+        source=protocol.source,
+        block=protocol.block,
+        tile=protocol.tile,
+        limit_s=protocol.timeout_s,
+        on_gpu=variant.on_gpu,
+    )
+
+
+def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
+    """Compile whatever the variant launches by running it on two vertices and an arc; then warm up."""
+    tiny = Graph.from_arcs(2, np.array([0]), np.array([1]), np.array([1]))
+    run = Run(block=protocol.block, tile=protocol.tile, on_gpu=variant.on_gpu)
+    variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
+    if variant.on_gpu:
+        device.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
+
+
+def _row(status: str, run: Run, checked: int = 0, note: str = "") -> dict:
+    times = dict.fromkeys(("seconds", *(f"{phase}_s" for phase in device.PHASES)), "")
+    if status == "ok":
+        times = {"seconds": run.seconds, **{f"{phase}_s": seconds for phase, seconds in run.phases.items()}}
+    return {
+        "status": status,
+        **times,
+        "launches": run.launches,
+        "rows_checked": checked,
+        "started": run.started or datetime.now(UTC).isoformat(timespec="seconds"),
+        "note": note,
+    }

@@ -1,0 +1,90 @@
+"""The paper's CPU columns: one core, compiled by numba, with the work of its serial listings.
+
+Each is called in slices (an iteration, a source, an intermediate vertex), between which the time
+limit is looked at.
+"""
+
+from heapq import heappop, heappush
+
+import numpy as np
+from numba import njit
+
+from kernels.device import Result, Run
+from kernels.graph import INF, Graph
+
+
+@njit(cache=True)
+def _relax_all_arcs(indptr, indices, weights, dist, predecessor):
+    for u in range(len(dist)):
+        for arc in range(indptr[u], indptr[u + 1]):
+            v, w = indices[arc], weights[arc]
+            if dist[u] != INF and dist[u] + w < dist[v]:
+                dist[v] = dist[u] + w
+                predecessor[v] = u
+
+
+@njit(cache=True)
+def _search(matrix, source, dist, predecessor):
+    heap = [(np.int64(0), np.int64(source))]
+    dist[source] = 0
+    while heap:
+        _, u = heappop(heap)
+        for v in range(len(dist)):
+            w = matrix[u, v]
+            if w != INF and dist[u] + w < dist[v]:
+                dist[v] = dist[u] + w
+                predecessor[v] = u
+                heappush(heap, (np.int64(dist[v]), np.int64(v)))
+
+
+@njit(cache=True)
+def _relax_all_pairs(k, dist, predecessor):
+    n = len(dist)
+    for i in range(n):
+        for j in range(n):
+            if dist[i, k] != INF and dist[k, j] != INF and dist[i, k] + dist[k, j] < dist[i, j]:
+                dist[i, j] = dist[i, k] + dist[k, j]
+                predecessor[i, j] = predecessor[k, j]
+
+
+def bellman_ford(graph: Graph, result: Result, run: Run) -> None:
+    """|V| - 1 iterations over all arcs, none left out when nothing changes (section 2.1)."""
+    with run.timed(), run.phase("kernels"):
+        result.distances.fill(INF)
+        result.predecessors.fill(-1)
+        result.distances[run.source] = 0
+        for _ in range(graph.vertices - 1):
+            _relax_all_arcs(graph.indptr, graph.indices, graph.weights, result.distances, result.predecessors)
+            run.check_limit()
+
+
+def dijkstra(graph: Graph, result: Result, run: Run) -> None:
+    """From every source, with a heap over the adjacency matrix (section 2.2).
+
+    As in the paper's listing a vertex whose distance falls is pushed again, and an outdated entry
+    is looked through like any other.
+    """
+    matrix = graph.matrix
+    with run.timed(), run.phase("kernels"):
+        result.distances.fill(INF)
+        result.predecessors.fill(-1)
+        for source in range(graph.vertices):
+            _search(matrix, source, result.distances[source], result.predecessors[source])
+            run.check_limit()
+
+
+def floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
+    """Three nested loops (section 2.3, Figure 2)."""
+    result.distances[:] = graph.matrix
+    result.predecessors.fill(-1)
+    result.predecessors[graph.tails, graph.indices] = graph.tails
+    np.fill_diagonal(result.predecessors, -1)
+    with run.timed(), run.phase("kernels"):
+        for k in range(graph.vertices):
+            _relax_all_pairs(k, result.distances, result.predecessors)
+            run.check_limit()
+
+
+def launches(vertices: int, tile: int) -> int:
+    """A CPU launches no kernels."""
+    return 0

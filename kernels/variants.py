@@ -1,0 +1,74 @@
+"""Every variant there is: one line each. What is listed here is measured, checked and drawn."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernels import bellman_ford as bf
+from kernels import dijkstra, serial
+from kernels import floyd_warshall as fw
+from kernels.device import Result, Run
+from kernels.errors import InputError
+from kernels.graph import Graph
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run an algorithm.
+
+    problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
+    function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
+    launch.
+    """
+
+    algorithm: str
+    name: str
+    title: str
+    problem: str
+    function: Callable[[Graph, Result, Run], None]
+    launches: Callable[[int, int], int]
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.function.__module__ != serial.__name__
+
+    @property
+    def key(self) -> str:
+        return f"{self.algorithm}/{self.name}"
+
+
+# fmt: off
+VARIANTS = {v.key: v for v in (
+    Variant("bellman_ford", "cpu", "CPU", "sssp", serial.bellman_ford, serial.launches),
+    Variant("bellman_ford", "naive", "Naive", "sssp", bf.naive, bf.launches),
+    Variant("bellman_ford", "stride", "Stride", "sssp", bf.stride, bf.launches),
+    Variant("bellman_ford", "stride_flag", "Stride with Flag", "sssp", bf.stride_flag, bf.launches),
+    Variant("dijkstra", "cpu", "CPU", "apsp", serial.dijkstra, serial.launches),
+    Variant("dijkstra", "naive", "Naive", "apsp", dijkstra.naive, dijkstra.launches),
+    Variant("floyd_warshall", "cpu", "CPU", "apsp", serial.floyd_warshall, serial.launches),
+    Variant("floyd_warshall", "naive", "Naive", "apsp", fw.naive, fw.launches),
+    Variant("floyd_warshall", "super_naive", "Super Naive", "apsp", fw.super_naive, fw.launches),
+    Variant("floyd_warshall", "super_naive_shared", "Super Naive Shared", "apsp", fw.super_naive_shared, fw.launches),
+    Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
+    Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
+)}
+# fmt: on
+
+ALGORITHMS = tuple(dict.fromkeys(v.algorithm for v in VARIANTS.values()))
+
+
+def find(algorithm: str, name: str) -> Variant:
+    """The variant; raises InputError that lists the valid ones."""
+    try:
+        return VARIANTS[f"{algorithm}/{name}"]
+    except KeyError:
+        raise InputError(f"there is no variant {algorithm}/{name}: choose one of {', '.join(VARIANTS)}") from None
+
+
+def select(pattern: str, on_gpu: bool) -> list[Variant]:
+    """The GPU (or CPU) variants of an algorithm, or the one that "algorithm/name" names."""
+    found = [v for v in VARIANTS.values() if pattern in (v.algorithm, v.key) and v.on_gpu == on_gpu]
+    if not found:
+        kind = "GPU" if on_gpu else "CPU"
+        valid = dict.fromkeys(p for v in VARIANTS.values() if v.on_gpu == on_gpu for p in (v.algorithm, v.key))
+        raise InputError(f"{pattern!r} is no {kind} variant: choose one of {', '.join(valid)}")
+    return found

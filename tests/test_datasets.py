@@ -1,0 +1,370 @@
+"""The readers, what they refuse, and the tools that write the text form."""
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+
+from kernels import datasets
+from kernels.errors import InputError
+from kernels.graph import MAX_WEIGHT, Graph
+
+DIMACS = """\
+c a comment
+p sp 4 5
+c graph contains 4 nodes and 5 arcs
+c
+a 1 2 803
+a 2 1 803
+a 4 3 2147483646
+a 1 2 7
+a 3 3 1
+"""
+DIMACS_ARCS = (4, [0, 1, 3, 0, 2], [1, 0, 2, 1, 2], [803, 803, MAX_WEIGHT, 7, 1])
+
+SNAP = """\
+# Directed graph: example.txt
+# Nodes: 4 Edges: 3
+# FromNodeId\tToNodeId
+10\t3
+3\t200
+11\t10
+"""
+SNAP_ARCS = (4, [1, 0, 2], [0, 3, 1], None)
+
+TEXT = """\
+3 4
+0 1 5
+2 0 100
+0 1 2
+1 1 9
+"""
+TEXT_ARCS = (3, [0, 2, 0, 1], [1, 0, 1, 1], [5, 100, 2, 9])
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Writes a file and gives its path."""
+
+    def write(content, name="graph.txt"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def lists(arcs):
+    vertices, *columns = arcs
+    return vertices, *(None if column is None else column.tolist() for column in columns)
+
+
+def dimacs(line):
+    """The example with its third arc, line 7, replaced."""
+    return DIMACS.replace("a 4 3 2147483646", line)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        DIMACS,
+        DIMACS.replace("\n", "\r\n"),
+        DIMACS.rstrip(),
+        DIMACS + "\n\n",
+        DIMACS.replace(" 803", " 803 \t"),
+        DIMACS.replace("a 1 2 7", "c between arcs\n\na 1  2\t7"),
+        DIMACS.replace("c a comment\n", ""),
+        gzip.compress(DIMACS.encode()),
+        gzip.compress(DIMACS.encode()[:50]) + gzip.compress(DIMACS.encode()[50:]),
+    ],
+    ids=[
+        "plain",
+        "crlf",
+        "no last newline",
+        "blank lines",
+        "blanks",
+        "comments",
+        "bare",
+        "gzip",
+        "two gzips",
+    ],
+)
+def test_dimacs(put, content):
+    assert lists(datasets.read_dimacs(put(content))) == DIMACS_ARCS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        SNAP,
+        SNAP.replace("\n", "\r\n"),
+        SNAP.replace("\t", "  "),
+        SNAP.replace("11\t10", "# between arcs\n11 \t10 \n"),
+        SNAP.replace("# Nodes: 4 Edges: 3\n", ""),
+        gzip.compress(SNAP.encode()),
+    ],
+    ids=["tabs", "crlf", "blanks", "comments", "no counts", "gzip"],
+)
+def test_snap_ids_with_gaps_become_dense(put, content):
+    assert lists(datasets.read_snap(put(content))) == SNAP_ARCS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [TEXT, TEXT.replace("\n", "\r\n"), TEXT.replace(" ", "\t"), TEXT + "\n", gzip.compress(TEXT.encode())],
+    ids=["plain", "crlf", "tabs", "blank line", "gzip"],
+)
+def test_text(put, content):
+    assert lists(datasets.read_text(put(content))) == TEXT_ARCS
+
+
+def test_text_without_arcs(put):
+    assert lists(datasets.read_text(put("5 0\n"))) == (5, [], [], [])
+
+
+def test_both_passes_read_the_same(put):
+    """A comment at the end of 100,000 arcs sends the reader through them line by line."""
+    rng = np.random.default_rng(1)
+    arcs = np.column_stack([rng.integers(1, 1001, (100_000, 2)), rng.integers(1, MAX_WEIGHT + 1, 100_000)])
+    content = "p sp 1000 100000\n" + "".join(f"a {u} {v} {w}\n" for u, v, w in arcs.tolist())
+    for end in ("", "c the end\n"):
+        vertices, tails, heads, weights = datasets.read_dimacs(put(content + end))
+        assert vertices == 1000
+        np.testing.assert_array_equal(np.column_stack([tails + 1, heads + 1, weights]), arcs)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("a 4 3", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("a 4 3 1 1", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("a 4 3 1.5", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("a 4 3 1e3", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("a 4 3 nan", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ('a 4 3 "1"', "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("a 4 3 1_0", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("e 4 3 1", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("4 3 1", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("p sp 4 5", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("a 4 3 0", r"weight 0 is outside \[1, 2147483646\]"),
+        ("a 4 3 -1", r"weight -1 is outside \[1, 2147483646\]"),
+        ("a 4 3 2147483647", r"weight 2147483647 is outside \[1, 2147483646\]"),
+        ("a 4 3 18446744073709551617", r"weight 18446744073709551617 is outside \[1, 2147483646\]"),
+        ("a 5 3 1", r"tail 5 is outside \[1, 4\]"),
+        ("a 4 0 1", r"head 0 is outside \[1, 4\]"),
+    ],
+)
+def test_dimacs_names_a_wrong_line(put, line, reason):
+    with pytest.raises(InputError, match=rf"graph\.txt, line 7: '{line}': {reason}"):
+        datasets.read_dimacs(put(dimacs(line)))
+
+
+def test_two_wrong_lines_that_together_have_the_right_number_of_fields(put):
+    with pytest.raises(InputError, match="line 7: 'a 4 3 1 1'"):
+        datasets.read_dimacs(put(dimacs("a 4 3 1 1").replace("a 3 3 1\n", "a 3 3\n")))
+
+
+def test_a_wrong_line_is_shown_shortened_and_printable(put):
+    with pytest.raises(InputError, match=r"line 1: '\\x01x{59}': expected") as error:
+        datasets.read_dimacs(put("\x01" + "x" * 1000))
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (DIMACS.replace("sp 4 5", "sp 4 6"), "5 arcs, its header says 6"),
+        (DIMACS.replace("sp 4 5", "sp 4 4"), "5 arcs, its header says 4"),
+        (DIMACS.replace("sp 4 5", "sp 0 5"), "line 2: 'p sp 0 5': expected 1 to 2147483647 vertices"),
+        (DIMACS.replace("sp 4 5", "sp 4 2147483648"), "line 2: .*: expected 1 to 2147483647 vertices"),
+        (DIMACS.replace("p sp 4 5\n", ""), "no header: expected 'p sp VERTICES ARCS' before the arcs"),
+        (DIMACS.replace("p sp", "p max"), "line 2: 'p max 4 5': expected 'p sp VERTICES ARCS'"),
+        ("c nothing but a comment\n", "no header: expected 'p sp VERTICES ARCS'"),
+    ],
+)
+def test_dimacs_header(put, content, reason):
+    with pytest.raises(InputError, match=reason):
+        datasets.read_dimacs(put(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (SNAP.replace("Nodes: 4", "Nodes: 5"), "4 vertices have arcs, its header says 5"),
+        (SNAP.replace("Edges: 3", "Edges: 2"), "3 arcs, its header says 2"),
+        (SNAP.replace("3\t200", "3"), "line 5: '3': expected 'TAIL HEAD', two whole numbers"),
+        (SNAP.replace("3\t200", "3\t200\t1"), r"line 5: '3\\t200\\t1': expected 'TAIL HEAD'"),
+        (SNAP.replace("3\t200", "3\tb"), r"line 5: '3\\tb': expected 'TAIL HEAD'"),
+        (SNAP.replace("3\t200", "-3\t200"), r"line 5: .*: tail -3 is outside \[0, "),
+        ("# nothing but a comment\n", "no arcs in it"),
+    ],
+)
+def test_snap_refuses(put, content, reason):
+    with pytest.raises(InputError, match=reason):
+        datasets.read_snap(put(content))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (TEXT.replace("2 0 100", "2 0"), "line 3: '2 0': expected 'TAIL HEAD WEIGHT', three whole numbers"),
+        (TEXT.replace("2 0 100", "3 0 100"), r"line 3: '3 0 100': tail 3 is outside \[0, 2\]"),
+        (TEXT.replace("2 0 100", "2 0 0"), r"line 3: '2 0 0': weight 0 is outside"),
+        (TEXT.replace("2 0 100", "2 0 1.0"), "line 3: '2 0 1.0': expected 'TAIL HEAD WEIGHT'"),
+        (TEXT.replace("3 4\n", ""), "line 1: '0 1 5': expected 'VERTICES ARCS' in the first line"),
+        (TEXT.replace("1 1 9\n", ""), "3 arcs, its header says 4"),
+        ("\n", "no header"),
+    ],
+)
+def test_text_refuses(put, content, reason):
+    with pytest.raises(InputError, match=reason):
+        datasets.read_text(put(content))
+
+
+@pytest.mark.parametrize("read", [datasets.read_dimacs, datasets.read_snap, datasets.read_text])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "an empty file"),
+        (gzip.compress(b""), "an empty file"),
+        ("\n <!DOCTYPE html><html>not found</html>", "an HTML page instead of data"),
+        (gzip.compress(b"<html></html>"), "an HTML page instead of data"),
+        (gzip.compress(DIMACS.encode())[:-10], "a truncated or corrupted gzip file"),
+        (gzip.compress(DIMACS.encode())[:5], "a truncated or corrupted gzip file"),
+        (gzip.compress(DIMACS.encode())[:-8] + b"12345678", "a truncated or corrupted gzip file"),
+        (gzip.compress(DIMACS.encode())[:20] + b"damage", "a truncated or corrupted gzip file"),
+        (gzip.compress(DIMACS.encode()) + b"more", "a truncated or corrupted gzip file"),
+    ],
+)
+def test_damaged_files(put, read, content, reason):
+    with pytest.raises(InputError, match=rf"graph\.gz: {reason}.*: delete it and get it again"):
+        read(put(content, "graph.gz"))
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError, match=r"none\.txt: cannot be read: No such file"):
+        datasets.read_text(tmp_path / "none.txt")
+
+
+def test_write_text_reads_back(tmp_path):
+    rng = np.random.default_rng(2)
+    arcs = 2 * datasets.CHUNK + 5
+    tails, heads = rng.integers(0, 1000, (2, arcs))
+    weights = rng.integers(1, MAX_WEIGHT + 1, arcs)
+    path = tmp_path / "new" / "folder" / "graph.txt"
+    datasets.write_text(path, 1000, tails, heads, weights)
+    vertices, *columns = datasets.read_text(path)
+    assert vertices == 1000
+    np.testing.assert_array_equal(columns, [tails, heads, weights])
+
+
+@pytest.mark.parametrize("mode", ["w", "wb"])
+def test_atomic_leaves_what_was_there_where_writing_fails(tmp_path, mode):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), datasets.atomic(path, mode) as file:
+        file.write("new" if mode == "w" else b"new")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_parse(put, tmp_path):
+    file = put(DIMACS)
+    datasets.parse(file, tmp_path / "parsed.txt")
+    expected = "4 5\n0 1 803\n1 0 803\n3 2 2147483646\n0 1 7\n2 2 1\n"
+    assert (tmp_path / "parsed.txt").read_text() == expected
+    assert file.read_text() == DIMACS
+    datasets.parse(file)
+    assert file.read_text() == expected
+
+
+def test_add_and_replace_draw_from_the_whole_range(put, tmp_path):
+    file = put("".join(f"{u}\t{u + 1}\n" for u in range(2000)))
+    datasets.add(file, tmp_path / "added.txt")
+    datasets.replace(tmp_path / "added.txt", tmp_path / "replaced.txt", low=7, high=9, seed=1)
+    for name, low, high in (("added.txt", 1, 100), ("replaced.txt", 7, 9)):
+        vertices, tails, heads, weights = datasets.read_text(tmp_path / name)
+        assert vertices == 2001
+        np.testing.assert_array_equal([tails, heads], [np.arange(2000), np.arange(1, 2001)])
+        assert set(weights.tolist()) == set(range(low, high + 1))
+
+
+def test_same_bytes_for_the_same_seed(put, tmp_path):
+    def made(seed):
+        add, replaced, random = (tmp_path / f"{tool}.txt" for tool in ("add", "replace", "random"))
+        datasets.add(put(SNAP), add, seed=seed)
+        replaced.write_text(TEXT)
+        datasets.replace(replaced, seed=seed)
+        datasets.random(20, random, seed=seed)
+        return [path.read_bytes() for path in (add, replaced, random)]
+
+    first, again, other = made(1), made(1), made(2)
+    assert first == again
+    assert all(one != two for one, two in zip(first, other, strict=True))
+
+
+def test_random_is_complete_without_self_loops(tmp_path):
+    datasets.random(5, tmp_path / "random.txt", low=3, high=3)
+    pairs = [(u, v) for u in range(5) for v in range(5) if u != v]
+    assert (tmp_path / "random.txt").read_text() == "5 20\n" + "".join(f"{u} {v} 3\n" for u, v in pairs)
+    datasets.random(1, tmp_path / "random.txt")
+    assert (tmp_path / "random.txt").read_text() == "1 0\n"
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 100), (-5, 5), (9, 8), (1, MAX_WEIGHT + 1)])
+def test_tools_refuse_a_range_of_weights(put, tmp_path, low, high):
+    text, snap, to = put(TEXT), put(SNAP, "snap.txt"), tmp_path / "out.txt"
+    for tool, what in ((datasets.add, snap), (datasets.replace, text), (datasets.random, 3)):
+        with pytest.raises(InputError, match=rf"weights in \[{low}, {high}\]: expected 1 <= min <= max"):
+            tool(what, to, low=low, high=high)
+    assert not to.exists()
+
+
+@pytest.mark.parametrize("vertices", [-1, 0, 46342])
+def test_random_refuses_a_number_of_vertices(tmp_path, vertices):
+    with pytest.raises(InputError, match=f"{vertices} vertices: a complete graph is made with 1 to 46341"):
+        datasets.random(vertices, tmp_path / "out.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tool_that_fails_leaves_its_file(put, tmp_path):
+    file = put(TEXT)
+    with pytest.raises(InputError, match="line 1"):
+        datasets.parse(file)
+    assert file.read_text() == TEXT
+    packed = put(gzip.compress(DIMACS.encode()), "graph.gr.gz")
+    with pytest.raises(InputError, match=r"graph\.gr\.gz: the text form is written plain"):
+        datasets.parse(packed)
+    assert sorted(tmp_path.iterdir()) == sorted([file, packed])
+
+
+def test_read_graph(put):
+    content = gzip.compress(TEXT.encode())
+    graph = datasets.read_graph(put(content, "some.graph.txt.gz"))
+    assert (graph.vertices, graph.arcs, graph.name) == (3, 4, "some.graph")
+    assert graph.indices.tolist() == [1, 1, 1, 0] and graph.weights.tolist() == [5, 2, 9, 100]
+    assert graph.meta["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_read_packed_graph(tmp_path):
+    for meta, expected in (({"name": "nyc", "sha256": "abc"}, ("nyc", "abc")), ({}, ("packed", None))):
+        Graph.from_arcs(2, [0], [1], [5], meta=meta).save(tmp_path / "packed.npz")
+        graph = datasets.read_graph(tmp_path / "packed.npz")
+        assert (graph.name, graph.meta.get("sha256")) == expected
+        assert graph.weights.tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (DIMACS, r"this is a DIMACS file: python -m kernels parse \S+graph\.txt --to OUT"),
+        (gzip.compress(DIMACS.encode()), "this is a DIMACS file"),
+        (SNAP, r"this is a SNAP file: python -m kernels add \S+graph\.txt --to OUT"),
+        ("", "an empty file"),
+    ],
+)
+def test_read_graph_says_what_to_do_with_other_forms(put, content, hint):
+    with pytest.raises(InputError, match=hint):
+        datasets.read_graph(put(content))

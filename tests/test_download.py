@@ -1,0 +1,491 @@
+"""The download step against a real HTTP server on loopback."""
+
+import gzip
+import hashlib
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels.errors import InputError
+from workflow.scripts import download
+
+ROOT = Path(__file__).parents[1]
+OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01}
+DATA = gzip.compress(np.random.default_rng(0).bytes(1_000_000), mtime=0)
+OTHER = gzip.compress(np.random.default_rng(1).bytes(1_000_000), mtime=0)
+PAGE = b"<!DOCTYPE html><html><body>Sign in first</body></html>"
+RAW = Path("resources/raw/data.gz")
+RECORD = Path("resources/origins/data.gz.json")
+
+
+class Site(ThreadingHTTPServer):
+    """A server that gives each path's answers in turn, the last one again and again.
+
+    An answer is a function of the request's handler. requests: path and headers of each request.
+    """
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers, self.requests = {}, []
+        self.stopped = threading.Event()
+
+    def url(self, path, *answers):
+        """The URL of a path, which from now on has these answers."""
+        self.answers[path] = list(answers)
+        return f"http://127.0.0.1:{self.server_port}{path}"
+
+    def asked(self):
+        return [path for path, _ in self.requests]
+
+    def ranges(self):
+        """What each request asked for: None is the whole file."""
+        return [headers["Range"] for _, headers in self.requests]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.requests.append((self.path, self.headers))
+        answers = self.server.answers.get(self.path, [status(404)])
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        answer(self)
+
+    def log_message(self, *args):
+        pass
+
+
+def status(code, body=b"sorry"):
+    return whole(body, code=code)
+
+
+def whole(body, *, code=200, length=None, sent=None, stalls=False, **headers):
+    """The body; with a Content-Length of `length`, only `sent` bytes of it, and silence after them."""
+
+    def answer(handler):
+        handler.send_response(code)
+        handler.send_header("Content-Length", len(body) if length is None else length)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body[:sent])
+        if stalls:
+            handler.wfile.flush()
+            handler.server.stopped.wait(20)
+        handler.close_connection = True
+
+    return answer
+
+
+def ranged(body, etag='"1"', **options):
+    """As whole, but a Range of the file with this ETag is answered with what it asks for."""
+
+    def answer(handler):
+        wanted = handler.headers["Range"]
+        headers = {"ETag": etag, "Accept_Ranges": "bytes"}
+        if wanted and handler.headers["If-Range"] == etag:
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            place = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            whole(body[start:], code=206, Content_Range=place, **headers)(handler)
+        else:
+            whole(body, **headers, **options)(handler)
+
+    return answer
+
+
+BROKEN = {"sent": 400_000}  # the connection ends in the midst of the body
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A site; the test's own folder is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Site() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.stopped.set()
+        server.shutdown()
+        thread.join()
+
+
+def fetch(*sources, archives=None, options=None, **entry):
+    download.download("mine", {"sources": list(sources), **entry}, archives or {}, {**OPTIONS, **(options or {})}, RAW)
+
+
+def closed_port():
+    """A port of loopback where nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return unused.getsockname()[1]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def files():
+    """Every file below the working directory."""
+    return sorted(path for path in Path().rglob("*") if path.is_file())
+
+
+def assert_fetched(data=DATA):
+    assert RAW.read_bytes() == data
+    assert json.loads(RECORD.read_text())["sha256"] == sha256(data)
+    assert files() == [RECORD, RAW]
+
+
+def test_a_file_is_fetched_and_its_origin_recorded(site):
+    url = site.url("/a/data.gz", whole(DATA))
+    fetch(url)
+    assert_fetched()
+    origin = json.loads(RECORD.read_text())
+    assert list(origin) == ["url", "sha256", "bytes", "retrieved"]
+    assert (origin["url"], origin["bytes"]) == (url, len(DATA))
+    assert datetime.fromisoformat(origin["retrieved"]).utcoffset() == timedelta(0)
+
+
+def test_mirrors_are_asked_in_order_of_preference(site):
+    base = site.url("")
+    archives = {"main": [f"{base}/a", f"{base}/b/"], "other": [f"{base}/c"]}
+    site.url("/c/deep/data.gz", whole(DATA))
+    site.url("/last", whole(OTHER))
+    fetch("main:deep/data.gz", "other:deep/data.gz", f"{base}/last", archives=archives)
+    assert_fetched()
+    assert site.asked() == ["/a/deep/data.gz", "/b/deep/data.gz", "/c/deep/data.gz"]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("dimacs9:USA-road-d.NY.gr.gz", "USA-road-d.NY.gr.gz"),
+        ("my_archive:deep/data.gz", "data.gz"),
+        ("https://some.where/deep/data.gz?v=1", "data.gz"),
+        ("some/where/data.txt", "data.txt"),
+    ],
+)
+def test_the_raw_file_is_named_after_the_first_source(source, name):
+    assert download.raw_name({"sources": [source, "another.txt"]}) == name
+    assert download.raw_name({"format": "random"}) is None
+
+
+def test_an_unknown_archive(site):
+    with pytest.raises(InputError, match=r"datasets\.mine\.sources: snp:x: no archive snp; there are dimacs9, snap"):
+        fetch("snp:x", archives={"dimacs9": [], "snap": []})
+
+
+@pytest.mark.parametrize("code", [403, 404, 410])
+def test_a_file_that_is_not_there_is_asked_for_once(site, code):
+    fetch(site.url("/gone", status(code)), site.url("/b", whole(DATA)))
+    assert_fetched()
+    assert site.asked() == ["/gone", "/b"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [status(500), status(503), status(429), whole(DATA, **BROKEN), whole(DATA, sent=400_000, stalls=True)],
+    ids=["500", "503", "429", "broken", "stalled"],
+)
+def test_a_source_is_asked_again(site, answer):
+    url = site.url("/flaky", answer, answer, whole(DATA))
+    fetch(url, options={"read_timeout_s": 1})
+    assert_fetched()
+    assert site.asked() == ["/flaky"] * 3
+
+
+def test_the_wait_before_asking_again_doubles(site, monkeypatch):
+    waits = []
+    monkeypatch.setattr(download.time, "sleep", waits.append)
+    with pytest.raises(InputError, match="500 Internal Server Error, asked 4 times"):
+        fetch(site.url("/500", status(500)), options={"retries": 3, "backoff_s": 1})
+    assert waits == [1, 2, 4]
+
+
+REFUSALS = {
+    "404": (status(404), "404 Not Found"),
+    "500": (status(500), "500 Internal Server Error, asked 3 times"),
+    "page": (whole(PAGE), "an HTML page instead of data"),
+    "empty": (whole(b""), "an empty file"),
+    "no gzip": (whole(b"p sp 3 4"), "not a gzip file"),
+    "truncated gzip": (whole(DATA[:-1000]), "a truncated or corrupted gzip file"),
+    "corrupted gzip": (whole(DATA[:-8] + b"12345678"), "a truncated or corrupted gzip file"),
+    "zipped page": (whole(gzip.compress(PAGE)), "an HTML page instead of data"),
+    "broken": (whole(DATA, **BROKEN), "the connection broke after 4.*, asked 3 times"),
+    "silent": (whole(b"", length=10, stalls=True), "the connection broke after 0 bytes .*, asked 3 times"),
+    "no answer": (lambda handler: handler.server.stopped.wait(20), "no answer within 0.3 s, asked 3 times"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_refused_with_one_message_and_nothing_left(site, refusal):
+    answer, reason = REFUSALS[refusal]
+    neighbour = RAW.with_name("other.gz")
+    neighbour.parent.mkdir(parents=True)
+    neighbour.write_bytes(OTHER)
+    url = site.url("/bad", answer)
+    with pytest.raises(InputError, match=rf"mine: no source gave the file \({url}: {reason}") as error:
+        fetch(url, options={"read_timeout_s": 0.3})
+    assert f"put it by hand at {RAW}" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert files() == [neighbour]
+
+
+def test_an_unreachable_host(site):
+    port = closed_port()
+    with pytest.raises(InputError, match=f"127.0.0.1:{port}/x: no connection .*, asked 3 times"):
+        fetch(f"http://127.0.0.1:{port}/x")
+    assert files() == []
+
+
+def test_every_source_and_its_reason_are_listed(site):
+    port = closed_port()
+    bad = f"http://127.0.0.1:{port}/x"
+    with pytest.raises(InputError) as error:
+        fetch(bad, site.url("/page", whole(PAGE)), "nowhere/data.gz", "http://")
+    reasons = str(error.value).split("(", 1)[1].split("; ")
+    for reason, expected in zip(
+        reasons,
+        ("/x: no connection", "/page: an HTML page", "nowhere/data.gz: No such file", "http://: Invalid URL"),
+        strict=True,
+    ):
+        assert expected in reason
+
+
+def test_a_broken_download_is_resumed(site):
+    fetch(site.url("/data", ranged(DATA, **BROKEN)))
+    assert_fetched()
+    assert site.ranges() == [None, "bytes=400000-"]
+
+
+def test_a_later_run_resumes_and_mirrors_do_not_mix(site):
+    url = site.url("/data", ranged(DATA, **BROKEN))
+    with pytest.raises(InputError, match="the connection broke after 400,000"):
+        fetch(url, options={"retries": 0})
+    assert files() == [RAW.with_name(name) for name in ("data.gz.part", "data.gz.part.json")]
+    fetch(site.url("/gone", status(404)), url)
+    assert_fetched()
+    assert site.ranges() == [None, None, "bytes=400000-"]
+
+    RAW.unlink()
+    site.requests.clear()
+    fetch(site.url("/a", ranged(OTHER, **BROKEN)), site.url("/b", ranged(DATA)), options={"retries": 0})
+    assert_fetched()
+    assert site.ranges() == [None, None]
+
+
+def test_a_file_without_validator_is_resumed_by_its_length(site):
+    def rest(handler):
+        start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+        place = f"bytes {start}-{len(DATA) - 1}/{len(DATA)}"
+        whole(DATA[start:], code=206, Content_Range=place)(handler)
+
+    fetch(site.url("/data", whole(DATA, **BROKEN), rest))
+    assert_fetched()
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_anew(site):
+    fetch(site.url("/data", ranged(OTHER, etag='"1"', **BROKEN), ranged(DATA, etag='"2"')))
+    assert_fetched()
+    assert [headers["If-Range"] for _, headers in site.requests] == [None, '"1"']
+
+
+def test_a_weak_etag_does_not_resume_but_the_date_does(site):
+    date = "Fri, 01 Jan 2021 00:00:00 GMT"
+    answers = whole(DATA, ETag='W/"1"', Last_Modified=date, **BROKEN), whole(DATA)
+    fetch(site.url("/data", *answers))
+    assert_fetched()
+    assert [headers["If-Range"] for _, headers in site.requests] == [None, date]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        status(416),
+        whole(DATA[400_000:], code=206, Content_Range=f"bytes 400001-{len(DATA) - 1}/{len(DATA)}"),
+        whole(DATA[400_000:], code=206, Content_Range=f"bytes 400000-{len(DATA)}/{len(DATA) + 1}"),
+        whole(DATA[400_000:], code=206),
+    ],
+    ids=["416", "another place", "another length", "no place"],
+)
+def test_a_server_that_cannot_resume_is_asked_for_all(site, answer):
+    fetch(site.url("/data", whole(DATA, **BROKEN), answer, whole(DATA)), options={"retries": 1})
+    assert_fetched()
+    assert site.ranges() == [None, "bytes=400000-", None]
+
+
+def test_two_files_resumed_into_one_are_noticed(site):
+    rest = f"bytes 400000-{len(DATA) - 1}/{len(DATA)}"
+    mixed = whole(OTHER[400_000 - len(OTHER) + len(DATA) :], code=206, Content_Range=rest)
+    fetch(site.url("/data", whole(DATA, **BROKEN), mixed, whole(DATA)))
+    assert_fetched()
+    assert site.ranges() == [None, "bytes=400000-", None]
+
+
+def test_bytes_are_kept_as_served(site):
+    fetch(site.url("/data", whole(DATA, Content_Encoding="x-gzip")))
+    assert_fetched()
+
+
+def test_a_local_file_is_copied(site):
+    Path("there").mkdir()
+    Path("there/data.gz").write_bytes(DATA)
+    fetch("nowhere/data.gz", "there/data.gz")
+    assert RAW.read_bytes() == DATA
+    assert json.loads(RECORD.read_text())["url"] == "there/data.gz"
+    assert files() == [RECORD, RAW, Path("there/data.gz")]
+
+
+def test_only_the_file_config_names_is_taken(site):
+    fetch(site.url("/a", whole(OTHER)), site.url("/b", whole(DATA)), sha256=sha256(DATA).upper())
+    assert_fetched()
+    RAW.unlink()
+    wanted = "0" * 64
+    with pytest.raises(InputError, match=rf"its sha256 is {sha256(DATA)}, but datasets\.mine\.sha256 says {wanted}"):
+        fetch(site.url("/b", whole(DATA)), sha256=wanted)
+    assert files() == [RECORD]
+
+
+def test_a_later_download_must_be_the_recorded_file(site):
+    url = site.url("/data", whole(DATA), whole(OTHER))
+    fetch(url)
+    RAW.unlink()
+    recorded = RECORD.read_text()
+    with pytest.raises(
+        InputError, match=rf"its sha256 is {sha256(OTHER)}, but the record of .* says {sha256(DATA)}.*to any"
+    ):
+        fetch(url)
+    assert files() == [RECORD]
+    assert RECORD.read_text() == recorded
+    fetch(url, sha256="any")
+    assert_fetched(OTHER)
+
+
+def test_a_file_put_by_hand_is_used_without_a_network(site):
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(DATA)
+    url = site.url("/data", whole(OTHER))
+    fetch(url)
+    assert site.requests == []
+    assert_fetched()
+    assert json.loads(RECORD.read_text())["url"] == "put by hand"
+
+
+@pytest.mark.parametrize(
+    ("there", "sha", "reason"),
+    [
+        (DATA[:-1000], None, "a truncated or corrupted gzip file"),
+        (PAGE, None, "an HTML page instead of data"),
+        (b"", None, "an empty file"),
+        (DATA, "0" * 64, r"its sha256 is .*, but datasets\.mine\.sha256 says 0000"),
+    ],
+)
+def test_a_wrong_file_put_by_hand_is_an_error_and_stays(site, there, sha, reason):
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(there)
+    with pytest.raises(InputError, match=rf"{RAW}: {reason}.*: delete it to download it again"):
+        fetch(site.url("/data", whole(DATA)), sha256=sha)
+    assert site.requests == []
+    assert RAW.read_bytes() == there
+    assert files() == [RAW]
+
+
+def test_a_record_is_written_once_and_again_only_where_config_allows_another_file(site):
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(DATA)
+    download.verify_raw(RAW, "mine", {})
+    RECORD.write_text(RECORD.read_text().replace("put by hand", "http://first"))
+    download.verify_raw(RAW, "mine", {"sha256": "any"})
+    assert json.loads(RECORD.read_text())["url"] == "http://first"
+
+    RAW.write_bytes(OTHER)
+    with pytest.raises(InputError, match=r"the record of .* \(http://first\) says"):
+        download.verify_raw(RAW, "mine", {})
+    download.verify_raw(RAW, "mine", {"sha256": sha256(OTHER)})
+    assert json.loads(RECORD.read_text())["sha256"] == sha256(OTHER)
+
+    RAW.unlink()
+    with pytest.raises(InputError, match=r"data\.gz: no such file: download it, or put it there by hand"):
+        download.verify_raw(RAW, "mine", {})
+
+
+def test_plain_lines_in_a_log(site, caplog):
+    caplog.set_level(logging.INFO)
+    url = site.url("/data", whole(DATA))
+    fetch(url)
+    size = f"{len(DATA):,}"
+    start, *percents, end = caplog.messages
+    assert (start, end) == (f"{url}: from byte 0 of {size}", f"{url}: all {size} bytes")
+    assert [int(line.removesuffix(" %")) // 10 for line in percents] == list(range(1, 11))
+
+
+def test_a_bar_on_a_terminal(site, capsys, monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fetch(site.url("/data", whole(DATA)))
+    assert "B/s]" in capsys.readouterr().err
+    assert not any("%" in line for line in caplog.messages)
+
+
+def command(url):
+    given = {
+        "dataset": "mine",
+        "entry": json.dumps({"sources": [url]}),
+        "archives": "{}",
+        "options": json.dumps({**OPTIONS, "read_timeout_s": 30}),
+        "out": RAW,
+        "log": "logs/mine.log",
+    }
+    return [sys.executable, "-m", "workflow.scripts.download", *(f"--{key}={given[key]}" for key in given)]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_the_command_ends_with_one_line(site):
+    url = site.url("/data", status(404), whole(DATA))
+    failed = subprocess.run(command(url), env=environment(), capture_output=True, text=True)
+    assert failed.returncode == 1
+    errors = [line for line in failed.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and f"{url}: 404 Not Found" in errors[0]
+    assert "Traceback" not in failed.stderr
+    assert files() == [Path("logs/mine.log")]
+    assert Path("logs/mine.log").read_text() == failed.stderr
+
+    subprocess.run(command(url), env=environment(), check=True, capture_output=True)
+    assert RAW.read_bytes() == DATA
+
+
+def test_a_killed_download_is_resumed(site):
+    url = site.url("/data", ranged(DATA, sent=400_000, stalls=True))
+    part = RAW.with_name("data.gz.part")
+    with subprocess.Popen(command(url), env=environment(), stderr=subprocess.DEVNULL) as job:
+        deadline = time.monotonic() + 20
+        while not (part.exists() and part.stat().st_size > 200_000):
+            assert job.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        job.send_signal(signal.SIGKILL)
+    assert job.returncode == -signal.SIGKILL
+    assert not RAW.exists() and not RECORD.exists()
+    came = part.stat().st_size
+    assert DATA.startswith(part.read_bytes())
+
+    fetch(url)
+    assert site.ranges() == [None, f"bytes={came}-"]
+    assert RAW.read_bytes() == DATA
+    assert files() == [Path("logs/mine.log"), RECORD, RAW]

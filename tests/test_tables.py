@@ -1,0 +1,326 @@
+"""The tables say what the measurements and the paper say, and nothing else."""
+
+import csv
+import io
+import itertools
+import re
+import statistics
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from kernels.errors import InputError
+from workflow.scripts import measurements, tables
+
+ROOT = Path(__file__).parents[1]
+TIMINGS = ROOT / "tests" / "data" / "timings.csv"
+READERS = (".md", ".tex", ".html")
+CROSS = "\N{MULTIPLICATION SIGN}"
+
+
+def read_csv(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def seconds(algorithm, variant, dataset):
+    """The times of a cell, read without the code under test."""
+    return [
+        float(row["seconds"])
+        for row in read_csv(TIMINGS.read_text())
+        if (row["algorithm"], row["variant"], row["dataset"]) == (algorithm, variant, dataset)
+    ]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "workflow.scripts.tables", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+class Cells(HTMLParser):
+    """The cells of an HTML page's tables, as lines of text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.rows, self.inside = [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.inside = True
+        elif tag == "br":
+            self.rows[-1][-1] += "\n"
+
+    def handle_endtag(self, tag):
+        self.inside &= tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.inside:
+            self.rows[-1][-1] += data
+
+
+def cells(suffix, content):
+    """The text of a reader's table: rows of cells, each with its lines joined by a line break."""
+    if suffix == ".html":
+        return Cells(content).rows
+    if suffix == ".md":
+        lines = [line for line in content.splitlines() if line.startswith("|")]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        return [[cell.replace("<br>", "\n") for cell in row] for row in rows[:1] + rows[2:]]
+    body = content[content.index(r"\toprule") : content.index(r"\bottomrule")]
+    plain = body.replace(r" \newline ", "\n").replace(r"$\times$", CROSS).replace("$>$", ">").replace(r"\dag{}", "†")
+    return [line.split(" & ") for line in re.findall(r"^([^\\].*?) \\\\$", plain, re.M | re.S)]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return measurements.load([TIMINGS])
+
+
+@pytest.fixture(scope="module")
+def made(rows):
+    return {number: tables.render(number, rows, "From the test.") for number in (1, 2, 3)}
+
+
+def test_the_papers_numbers_are_the_papers_cells():
+    times = read_csv((measurements.PAPER / "times.csv").read_text())
+    units = {"": 1, "s": 1, "min": 60, "hr": 3600}
+    for row in times:
+        number, unit = re.fullmatch(r">?([\d.]+)(s|min|hr|)", row["text"]).groups()
+        assert float(row["seconds"]) == pytest.approx(float(number) * units[unit], rel=1e-12)
+    found = {(int(r["table"]), f"{r['algorithm']}/{r['variant']}", r["dataset"]) for r in times}
+    grid = {
+        (number, column, dataset)
+        for number, table in tables.TABLES.items()
+        for column, dataset in itertools.product(table["columns"].values(), table["datasets"])
+    }
+    # The CPU was timed on the first dataset of each table only.
+    first = {table["datasets"][0] for table in tables.TABLES.values()}
+    assert found == {cell for cell in grid if not cell[1].endswith("/cpu") or cell[2] in first}
+    assert len(times) == len(found) == 37
+
+
+@pytest.mark.parametrize(
+    ("number", "heads"),
+    [
+        (1, ["CPU", "Naive", "Stride", "Stride with Flag"]),
+        (2, ["CPU", "Naive"]),
+        (3, ["CPU", "Naive", "Super Naive", "Super Naive Shared", "Tiled", "Tiled with Shared Memory"]),
+    ],
+)
+@pytest.mark.parametrize("suffix", READERS)
+def test_columns_rows_and_title(made, number, heads, suffix):
+    table = cells(suffix, made[number][suffix])
+    assert table[0] == ["Dataset", "Number of Nodes", "Number of Edges", *heads]
+    expected = {1: ["nyc.txt †", "bay.txt", "col.txt", "fla.txt", "ne.txt", "e.txt"], 2: ["gnutella04.txt"]}
+    assert [row[0] for row in table[1:]] == expected.get(number, [f"gnutella{n}.txt" for n in ("04", "25", "30")])
+    title = ["Bellman-Ford on US road", "Algorithm on SNAP", "Results of Floyd-Warshall"][number - 1]
+    assert title in made[number][suffix]
+
+
+def test_csv_numbers(made):
+    nyc, bay, *_ = read_csv(made[1][".csv"])
+    naive, flag = seconds("bellman_ford", "naive", "bay"), seconds("bellman_ford", "stride_flag", "bay")
+    assert float(bay["Naive seconds"]) == statistics.median(naive) == 13.0
+    assert (float(bay["Naive min"]), float(bay["Naive max"])) == (min(naive), max(naive))
+    assert int(bay["Naive repeats"]) == len(naive)
+    assert float(bay["Naive speed-up"]) == 1
+    expected = statistics.median(naive) / statistics.median(flag)
+    assert float(bay["Stride with Flag speed-up"]) == pytest.approx(expected)
+    assert float(bay["Stride with Flag paper speed-up"]) == pytest.approx(11.7708 / 5.12986)
+    assert float(nyc["Stride speed-up"]) == pytest.approx(6.1 / 8.0)
+    assert (nyc["CPU status"], nyc["CPU seconds"], nyc["CPU speed-up"]) == ("timeout", "", "")
+    assert (float(nyc["CPU paper seconds"]), nyc["CPU paper text"]) == (1320, "22min")
+    assert float(nyc["CPU paper speed-up"]) == pytest.approx(8.58384 / 1320)
+    assert (bay["CPU status"], bay["CPU paper seconds"]) == ("-", "")
+    assert (nyc["Stride with Flag status"], nyc["Stride with Flag seconds"]) == ("no measurement", "")
+    assert (nyc["CPU device"], nyc["Naive device"]) == ("test CPU", "test card")
+
+
+def test_a_bound_is_not_computed_with(made):
+    row, *_ = read_csv(made[3][".csv"])
+    assert (row["CPU paper text"], row["CPU paper seconds"], row["CPU paper speed-up"]) == (">1hr", "", "")
+
+
+def test_csv_counts_and_stand_in(made):
+    nyc, bay, col, *_ = read_csv(made[1][".csv"])
+    assert (nyc["Number of Nodes"], nyc["Number of Edges"]) == ("264346", "730100")  # as measured
+    assert (col["Number of Nodes"], col["Number of Edges"]) == ("435666", "1057066")  # the paper's
+    assert "made_by_hand" in nyc["note"] and "733,846" in nyc["note"]
+    assert bay["note"] == ""
+    assert nyc["source"] == "From the test."
+
+
+@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize(
+    ("number", "dataset", "head", "text"),
+    [
+        (1, "nyc.txt †", "CPU", f">1 h\npaper: 22min, {CROSS}0.00650"),
+        (1, "nyc.txt †", "Number of Edges", "730,100"),
+        (1, "nyc.txt †", "Naive", f"6.10 s, {CROSS}1.00\n[6.00, 6.30], n=3\npaper: 8.58384s, {CROSS}1.00"),
+        (1, "nyc.txt †", "Stride", f"8.00 s, {CROSS}0.762\nn=1\npaper: 8.77939s, {CROSS}0.978"),
+        (1, "nyc.txt †", "Stride with Flag", f"no measurement\npaper: 3.91371s, {CROSS}2.19"),
+        (1, "bay.txt", "CPU", "-"),
+        (1, "bay.txt", "Stride", f">90 s\npaper: 12.3157s, {CROSS}0.956"),
+        (1, "bay.txt", "Stride with Flag", f"4.50 s, {CROSS}2.89\n[4.00, 5.00], n=2\npaper: 5.12986s, {CROSS}2.29"),
+        (2, "gnutella04.txt", "CPU", f">2 h\npaper: 24min, {CROSS}0.0833"),
+        (2, "gnutella04.txt", "Naive", f"1236 s, {CROSS}1.00\n[1234, 1240], n=3\npaper: 119.941s, {CROSS}1.00"),
+        (3, "gnutella04.txt", "CPU", "no measurement\npaper: >1hr"),
+        (3, "gnutella04.txt", "Tiled with Shared Memory",
+         f"0.900 s, {CROSS}9.00\n[0.800, 1.00], n=3\npaper: 2.37704s, {CROSS}12.7"),
+        (3, "gnutella25.txt", "Naive", f"no measurement\npaper: 137.369, {CROSS}1.00"),
+        (3, "gnutella30.txt", "Super Naive", f"no memory\npaper: 314.191s, {CROSS}2.24"),
+        # No speed-up where naive was not measured.
+        (3, "gnutella30.txt", "Tiled", f"50.0 s\nn=1\npaper: 186.350, {CROSS}3.77"),
+    ],
+)  # fmt: skip
+def test_cells(made, suffix, number, dataset, head, text):
+    heads, *body = cells(suffix, made[number][suffix])
+    (row,) = [row for row in body if row[0] == dataset]
+    assert row[heads.index(head)] == text
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_what_stands_under_a_table(made, suffix):
+    road, _, floyd = (made[number][suffix] for number in (1, 2, 3))
+    stand_in = "stand-in: made_by_hand, 100 % without parallel arcs"
+    if suffix == ".tex":
+        stand_in = stand_in.replace("_", r"\_").replace("%", r"\%")
+    for text in (
+        "From the test.",
+        "On test CPU: CPU.",
+        "On test card: Naive, Stride, Stride with Flag.",
+        f"nyc.txt: {stand_in}.",
+        "264,346 vertices and 730,100 arcs (in the paper 264,346 and 733,846)",
+        "[least, greatest] of n repeats",
+        "Repeats: 1 to 4 a cell.",
+        "Commit: 0123456789ab.",
+        "limit 3600 s passed",
+    ):
+        assert text in road
+    assert "stand-in" not in floyd and "†" not in floyd and r"\dag" not in floyd
+    assert "gnutella30.txt, Super Naive: no memory; needs 10,764,552,992 bytes" in floyd
+
+
+def test_latex_is_escaped(made):
+    text = made[1][".tex"]
+    assert not re.search(r"(?<!\\)[_%&](?!\s|Needs)", text.split(r"\toprule")[1].replace(" & ", " "))
+    assert text.isascii()
+    assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+
+
+def test_html_stands_alone(made):
+    page = made[3][".html"]
+    assert page.startswith("<!doctype html>") and "<caption>Table 3: Results of Floyd-Warshall</caption>" in page
+    assert not re.search(r"\b(src|href|url)\b", page)
+
+
+def test_without_measurements():
+    for number, table in tables.TABLES.items():
+        made = tables.render(number, measurements.load([]), "Nothing measured.")
+        for row in read_csv(made[".csv"]):
+            statuses = {row[f"{head} status"] for head in table["columns"]}
+            assert statuses <= {"no measurement", "-"} and "no measurement" in statuses
+            assert not any(row[f"{head} seconds"] for head in table["columns"])
+        assert all("no measurement" in made[suffix] and "Nothing measured." in made[suffix] for suffix in READERS)
+
+
+def test_command_line_writes_four_files_and_no_more(tmp_path, made):
+    done = run(
+        *("--table", 1, "--measurements", TIMINGS, "--source", "From the test."),
+        *("--out-dir", tmp_path / "results", "--log", tmp_path / "log"),
+    )
+    assert done.returncode == 0, done.stderr
+    found = {path.name: path.read_text() for path in (tmp_path / "results").iterdir()}
+    assert found == {f"table1{suffix}": text for suffix, text in made[1].items()}
+
+
+def changed(tmp_path, line, **values):
+    """A copy of the measurements with one line (as an editor counts) changed."""
+    rows = read_csv(TIMINGS.read_text())
+    rows[line - 2] |= {name: str(value) for name, value in values.items()}
+    path = tmp_path / "timings.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+TIMELESS = dict.fromkeys(measurements.TIMES, "")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"status": "simulated", **TIMELESS}, "a simulated run is no measurement"),
+        ({"status": "fine"}, "unknown status"),
+        ({"seconds": ""}, "must be above 0"),
+        ({"seconds": "-1"}, "must be above 0"),
+        ({"seconds": "6,0"}, "seconds is not a number"),
+        ({"kernels_s": "inf"}, "kernels_s is not a number"),
+        ({"arcs": ""}, "arcs is empty"),
+        ({"status": "timeout"}, "only a row that is ok has times"),
+        ({"repeat": 1}, "read before"),
+        ({"status": "timeout", **TIMELESS}, "rows differ in status"),
+        ({"device": "another card"}, "rows differ in device"),
+    ],
+)
+def test_refused_rows(tmp_path, values, message):
+    path = changed(tmp_path, 3, **values)
+    with pytest.raises(InputError, match=message) as error:
+        measurements.load([path])
+    assert "bellman_ford/naive on nyc" in str(error.value)
+    assert re.search(rf"{re.escape(str(path))}, line [345] ", str(error.value))
+
+
+def test_refused_files(tmp_path):
+    text = TIMINGS.read_text()
+    for name, content, message in (
+        ("columns.csv", text.replace("seconds,", "time,", 1), "its first line must be"),
+        ("empty.csv", "", "its first line must be"),
+        ("short.csv", text[:-60], "line 24: not 27 values"),
+        ("binary.csv", b"\xff\xfe\x00", "not a CSV file"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(InputError, match=message) as error:
+            measurements.load([path])
+        assert str(path) in str(error.value)
+    with pytest.raises(InputError, match="No such file"):
+        measurements.load([tmp_path / "missing.csv"])
+
+
+def test_a_dataset_is_one_graph(tmp_path):
+    """Stride of nyc (line 6) on other data than naive: their ratio means nothing."""
+    rows = measurements.load([changed(tmp_path, 6, dataset_sha256="ee" * 32)])
+    with pytest.raises(InputError, match=r"nyc was not one graph .*naive on aaaaaaaaaaaa, stride on eeeeeeeeeeee"):
+        tables.render(1, rows, "From the test.")
+    tables.render(2, rows, "From the test.")  # has no nyc
+
+
+@pytest.mark.parametrize("values", [{"status": "simulated", **TIMELESS}, {"seconds": "soon"}])
+def test_bad_input_ends_with_one_line(tmp_path, values):
+    path = changed(tmp_path, 3, **values)
+    done = run(
+        *("--table", 1, "--measurements", path, "--source", "From the test."),
+        *("--out-dir", tmp_path / "results", "--log", tmp_path / "log"),
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert (tmp_path / "log").read_text() == done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_nothing_half_written(tmp_path):
+    path = tmp_path / "table1.md"
+    path.write_text("before")
+    with pytest.raises(KeyboardInterrupt), measurements.replacing(path) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"table1.md": "before"}

@@ -1,0 +1,47 @@
+import json
+
+from snakemake.exceptions import WorkflowError
+
+from kernels.errors import InputError
+from workflow import settings
+from workflow.scripts.download import raw_name
+
+try:
+    settings.check(config)
+except InputError as error:
+    raise WorkflowError(str(error)) from None
+
+settings.prepare_environment(config)
+SIMULATING = settings.simulating(config)
+PLACE = "simulated" if SIMULATING else "cells"
+CONFIG_DIGEST = settings.digest(json.dumps(config, sort_keys=True).encode())
+
+
+def entry(wildcards):
+    return settings.identity(config["datasets"][wildcards.dataset])
+
+
+def cell_file(algorithm, variant, dataset):
+    return f"results/{PLACE}/{algorithm}/{variant}/{dataset}.csv"
+
+
+def measurements(number):
+    """The files that a table of that number is made from: its cells; without a GPU what was measured before."""
+    if not SIMULATING:
+        return [cell_file(*cell) for cell in settings.table_cells(config, settings.TABLES[number])]
+    if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
+        return measured
+    return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
+
+
+def source():
+    """A sentence on where what is drawn was measured."""
+    if not SIMULATING or any(Path("results/cells").glob("*/*/*.csv")):
+        return "Measured by this copy of the project."
+    return f"From the archive {config['archive']}; nothing was measured here."
+
+
+def refuse_target(wildcards):
+    valid = ["all", "beyond", "archive", *(f"table{n}" for n in settings.TABLES)]
+    valid += [*(f"figure{n}" for n in PAPER_FIGURES), *settings.targets(config)]
+    raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -1,0 +1,88 @@
+COMMIT = config["commit"]
+
+
+def packed_graph(wildcards):
+    cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
+    if why := settings.refusal(config, *cell, wildcards.place):
+        raise WorkflowError(why)
+    return ancient(f"resources/graphs/{wildcards.dataset}.npz")
+
+
+# A rebuilt graph does not make a cell due (ancient); another dataset, protocol or kernel does (params).
+rule measure:
+    input:
+        packed_graph,
+    output:
+        csv=update("results/{place}/{algorithm}/{variant}/{dataset}.csv"),
+        json=update("results/{place}/{algorithm}/{variant}/{dataset}.json"),
+    log:
+        "logs/{place}/{algorithm}/{variant}/{dataset}.log",
+    benchmark:
+        "logs/{place}/{algorithm}/{variant}/{dataset}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        entry=entry,
+        code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),
+        protocol=settings.protocol(config),
+    wildcard_constraints:
+        place="cells|simulated",
+        algorithm="[^/]+",
+        variant="[^/]+",
+        dataset="[^/]+",
+    message:
+        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
+    shell:
+        "python -m workflow.scripts.measure --algorithm {wildcards.algorithm} --variant {wildcards.variant} "
+        "--graph {input:q} --protocol {params.protocol:q} --config-digest {CONFIG_DIGEST} --commit={COMMIT:q} "
+        "--out {output.csv:q} --log {log:q}"
+
+
+rule collect:
+    input:
+        [cell_file(*cell) for table in settings.TABLES.values() for cell in settings.table_cells(config, table)],
+    output:
+        csv="results/timings.csv",
+        json="results/provenance.json",
+    log:
+        "logs/collect.log",
+    conda:
+        "../../environment.yml"
+    message:
+        "Collect all cells"
+    shell:
+        "python -m workflow.scripts.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
+
+
+rule simulated:
+    input:
+        [
+            f"results/simulated/{algorithm}/{variant}/{dataset}.csv"
+            for algorithm, variant, dataset in settings.cells(config)
+            if config["datasets"][dataset].get("simulate")
+        ],
+    output:
+        "results/simulated.md",
+    log:
+        "logs/simulated.log",
+    conda:
+        "../../environment.yml"
+    message:
+        "List what the simulator checked"
+    shell:
+        "python -m workflow.scripts.simulated --cells {input:q} --out {output:q} --log {log:q}"
+
+
+# Takes whatever lies in results/cells/ and measures nothing, so it has neither input nor output.
+rule archive:
+    log:
+        "logs/archive.log",
+    conda:
+        "../../environment.yml"
+    params:
+        default=config["archive"],
+    message:
+        "Keep the measured cells in results/archive/"
+    shell:
+        "python -m workflow.scripts.archive --cells results/cells --archive results/archive --default {params.default} "
+        "--log {log:q}"

@@ -1,0 +1,23 @@
+TABLE_FORMATS = ("csv", "md", "tex", "html")
+
+for number in settings.TABLES:
+
+    rule:
+        name:
+            f"table{number}"
+        input:
+            measurements(number),
+        output:
+            multiext(f"results/table{number}", *(f".{end}" for end in TABLE_FORMATS)),
+        log:
+            f"logs/table{number}.log",
+        conda:
+            "../../environment.yml"
+        params:
+            number=number,
+            source=source(),
+        message:
+            "Table {params.number}"
+        shell:
+            "python -m workflow.scripts.tables --table {params.number} --measurements {input:q} "
+            "--source {params.source:q} --out-dir results --log {log:q}"

@@ -1,0 +1,68 @@
+"""Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables and figures.
+
+All older rows of a newly measured cell are replaced. CPU cells go with the GPU cells measured
+beside them, else into the default archive.
+"""
+
+import argparse
+import csv
+import json
+import logging
+import re
+from pathlib import Path
+
+from kernels.errors import InputError
+from kernels.variants import VARIANTS
+from workflow.scripts import collect, figures, measurements, step, tables
+
+
+def slug(device: str) -> str:
+    """The folder of a card: NVIDIA H200 is h200."""
+    words = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-").split("-")
+    return "-".join(word for word in words if word not in ("nvidia", "geforce", "tesla")) or "unnamed"
+
+
+def cell(row: dict[str, str]) -> str:
+    return "/".join(row[key] for key in measurements.CELL)
+
+
+def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) -> None:
+    """Merge rows into the folder's archive, and draw its tables and figures anew."""
+    table, record = folder / "timings.csv", folder / "provenance.json"
+    if table.exists():
+        replaced = {cell(row) for row in rows}
+        with open(table, newline="") as file:
+            rows = [row for row in csv.DictReader(file) if cell(row) not in replaced] + rows
+        provenance = json.loads(record.read_text()) | provenance
+    order = list(VARIANTS)
+    rows.sort(key=lambda row: (order.index(f"{row['algorithm']}/{row['variant']}"), row["dataset"], int(row["repeat"])))
+    folder.mkdir(parents=True, exist_ok=True)
+    collect.write(rows, provenance, table, record)
+    loaded = measurements.load([table])
+    source = f"From the archive {folder.name}."
+    for number in tables.TABLES:
+        tables.write(number, loaded, source, folder)
+    for number in figures.PLOTS:
+        figures.write(number, loaded, source, folder)
+    logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
+
+
+def main(args: argparse.Namespace) -> None:
+    cells = sorted(args.cells.glob("*/*/*.csv"))
+    if not cells:
+        raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
+    rows, provenance = collect.read(cells)
+    on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
+    of_gpu = {row["device"] for row in rows if f"{row['algorithm']}/{row['variant']}" in on_gpu}
+    for device in sorted(of_gpu) or [None]:
+        mine = [row for row in rows if row["device"] == device or row["device"] not in of_gpu]
+        records = {name: provenance[name] for name in {cell(row) for row in mine}}
+        keep(mine, records, args.archive / (slug(device) if device else args.default))
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--cells", type=Path, default=Path("results/cells"))
+    arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
+    arguments.add_argument("--default", required=True, help="the archive for CPU cells measured without a GPU")
+    step.run(main, arguments)

@@ -1,0 +1,65 @@
+"""Join cells into one CSV of measurements and one JSON of what they ran on."""
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+from kernels.datasets import atomic
+from kernels.errors import InputError
+from kernels.variants import VARIANTS
+from workflow.scripts import step
+from workflow.scripts.measurements import COLUMNS, load
+
+
+def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
+    """The rows of all cells as they stand in the files, and {"algorithm/variant/dataset": provenance}.
+
+    Raises InputError where a cell is simulated, does not hold together, or was launched otherwise
+    than its variant is.
+    """
+    load(cells)
+    rows, provenance = [], {}
+    for path in cells:
+        try:
+            record = json.loads(path.with_suffix(".json").read_text())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path.with_suffix('.json')}: {error}: delete {path} and measure again") from None
+        with open(path, newline="") as file:
+            cell = list(csv.DictReader(file))
+        for row in cell:
+            check_launches(path, row, record["protocol"]["tile"])
+        rows += cell
+        provenance["/".join(record[key] for key in ("algorithm", "variant", "dataset"))] = record
+    return rows, provenance
+
+
+def check_launches(path: Path, row: dict[str, str], tile: int) -> None:
+    variant = VARIANTS.get(f"{row['algorithm']}/{row['variant']}")
+    if variant is None or row["status"] != "ok":
+        return
+    expected = variant.launches(int(row["vertices"]), tile)
+    if int(row["launches"]) != expected:
+        raise InputError(f"{path}: {row['launches']} kernels were launched, {variant.key} launches {expected}")
+
+
+def write(rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, record: Path) -> None:
+    """Write both files, or neither."""
+    with atomic(table, "w") as csv_file, atomic(record, "w") as json_file:
+        writer = csv.DictWriter(csv_file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        json.dump(provenance, json_file, indent=1, sort_keys=True)
+        json_file.write("\n")
+
+
+def main(args: argparse.Namespace) -> None:
+    write(*read(args.cells), args.csv, args.json)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--cells", type=Path, nargs="*", default=[], metavar="FILE.csv")
+    arguments.add_argument("--csv", type=Path, required=True)
+    arguments.add_argument("--json", type=Path, required=True)
+    step.run(main, arguments)

@@ -1,0 +1,73 @@
+"""Turn the raw file of one dataset into the text form: "n m", then "u v w" an arc, vertices from 0.
+
+    python -m workflow.scripts.convert --dataset nyc --entry JSON --raw FILE.gr.gz --out FILE.txt
+
+--entry is the dataset's entry in config.yaml. The raw file is checked first, for it may have been put
+there by hand. A SNAP file gets random weights; a random graph has no raw file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from pathlib import Path
+
+from kernels import datasets
+from kernels.errors import InputError
+from workflow.scripts import download, step
+
+READERS = {"dimacs": datasets.read_dimacs, "snap": datasets.read_snap, "text": datasets.read_text}
+
+
+def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
+    """Write the text form of a dataset.
+
+    Raises InputError where its raw file is wrong or its counts are not those in config.
+    """
+    vertices = entry["vertices"]
+    if entry["format"] == "random":
+        check_counts(dataset, entry, vertices, vertices * (vertices - 1))
+        datasets.random(vertices, out, **drawn(entry))
+    else:
+        download.verify_raw(raw, dataset, entry, origins)
+        vertices, tails, heads, weights = READERS[entry["format"]](raw)
+        check_counts(dataset, entry, vertices, len(tails))
+        if weights is None:
+            weights = datasets.draw(len(tails), **drawn(entry))
+        datasets.write_text(out, vertices, tails, heads, weights)
+    logging.info("%s: %d vertices, %d arcs in %s", dataset, entry["vertices"], entry["arcs"], out)
+
+
+def drawn(entry: dict) -> dict:
+    """The range and seed config gives for a dataset's weights, as arguments of kernels.datasets.draw."""
+    names = {"min": "low", "max": "high", "seed": "seed"}
+    return {names[key]: value for key, value in entry.get("weights", {}).items()}
+
+
+def check_counts(dataset: str, entry: dict, vertices: int, arcs: int) -> None:
+    """Raises InputError where a graph is not as large as config says."""
+    wrong = [
+        f"{found} {what}, config says {entry[what]}"
+        for what, found in (("vertices", vertices), ("arcs", arcs))
+        if found != entry[what]
+    ]
+    if wrong:
+        raise InputError(
+            f"{dataset} has {' and '.join(wrong)}: if another file is meant, state its counts as "
+            f"datasets.{dataset}.vertices and datasets.{dataset}.arcs in a second --configfile"
+        )
+
+
+def main(args: argparse.Namespace) -> None:
+    convert(args.dataset, args.entry, args.raw, args.out, args.origins)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--dataset", required=True)
+    arguments.add_argument("--entry", type=json.loads, required=True, metavar="JSON")
+    arguments.add_argument("--raw", type=Path, metavar="FILE")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.txt")
+    arguments.add_argument("--origins", type=Path, default=download.ORIGINS, help="the records' folder")
+    step.run(main, arguments)

@@ -1,0 +1,126 @@
+"""Measure one variant on one packed graph: a CSV row a repeat, and beside it a JSON of what it ran on."""
+
+import argparse
+import csv
+import importlib.metadata
+import json
+import logging
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from kernels import device, harness
+from kernels.datasets import atomic
+from kernels.errors import InputError, WrongResult
+from kernels.graph import Graph
+from kernels.variants import Variant, find
+from workflow.scripts import step
+from workflow.scripts.measurements import COLUMNS, STAND_IN
+
+PACKAGES = ("numba-cuda", "numba", "numpy", "scipy", "cuda-bindings", "cuda-core", "nvidia-ml-py", "snakemake")
+
+
+def main(args: argparse.Namespace) -> None:
+    variant = find(args.algorithm, args.variant)
+    simulated = variant.on_gpu and device.SIMULATED
+    if simulated and "simulated" not in args.out.parts:
+        raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
+    if variant.on_gpu and not simulated and not device.gpu_visible():
+        raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    graph = Graph.load(args.graph)
+    protocol = harness.Protocol(**args.protocol)
+    on_card = variant.on_gpu and not simulated
+    before = device.card_state() if on_card else None
+    try:
+        measured = harness.measure(variant, graph, protocol)
+    except WrongResult as error:
+        raise InputError(f"{variant.key}: wrong result, nothing is published: {error}") from None
+    after = device.card_state() if on_card else None
+    if stand_in := graph.meta.get("stand_in"):
+        for row in measured:
+            row["note"] = "; ".join(filter(None, (row["note"], f"{STAND_IN} {stand_in}")))
+    commit, clean = state_of_project(args.commit)
+    common = about(variant, graph, protocol, commit)
+    provenance = {
+        "algorithm": variant.algorithm,
+        "variant": variant.name,
+        "dataset": graph.name,
+        "commit": commit,
+        "tree_clean": clean,
+        "config_digest": args.config_digest,
+        "protocol": args.protocol,
+        "graph": graph.meta,
+        "card": {"before": before, "after": after} if on_card else None,
+        "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
+        "host": platform.node(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "packages": packages(),
+    }
+    rows = [{**common, **row, "repeat": repeat} for repeat, row in enumerate(measured, start=1)]
+    with atomic(args.out, "w") as table, atomic(args.out.with_suffix(".json"), "w") as record:
+        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        json.dump(provenance, record, indent=1, sort_keys=True)
+        record.write("\n")
+    for row in rows:
+        seconds = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
+        logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
+
+
+SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
+
+
+def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
+    """The columns that are the same in all rows of a cell."""
+    return {
+        "algorithm": variant.algorithm,
+        "variant": variant.name,
+        "problem": variant.problem,
+        "dataset": graph.name,
+        "vertices": graph.vertices,
+        "arcs": graph.arcs,
+        "source": protocol.source if variant.problem == "sssp" else "",
+        **device.describe(variant.on_gpu),
+        **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
+        "commit": commit,
+        "dataset_sha256": graph.meta["sha256"],
+        "host": platform.node(),
+    }
+
+
+def state_of_project(commit: str) -> tuple[str, bool | None]:
+    """The commit, and whether the tree has no uncommitted changes (None where git cannot tell)."""
+    try:
+        said = [
+            subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
+            for words in (("rev-parse", "HEAD"), ("status", "--porcelain"))
+        ]
+    except (OSError, subprocess.CalledProcessError):
+        return commit, None
+    return (commit, None) if commit else (said[0], not said[1])
+
+
+def packages() -> dict[str, str]:
+    """Versions of what a time may depend on; those that are not installed are left out."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--algorithm", required=True)
+    arguments.add_argument("--variant", required=True)
+    arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
+    arguments.add_argument("--protocol", type=json.loads, default={}, metavar="JSON", help="config.yaml's protocol")
+    arguments.add_argument("--config-digest", default="")
+    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
+    step.run(main, arguments)

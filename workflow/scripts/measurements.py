@@ -1,0 +1,184 @@
+"""Measurements and the paper's numbers, and what must be said under a table or figure of them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernels.errors import InputError
+
+TIMES = ("seconds", "copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
+COLUMNS = (
+    *("algorithm", "variant", "problem", "dataset", "repeat", "status", *TIMES, "launches"),
+    *("vertices", "arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba"),
+    *("numpy", "commit", "dataset_sha256", "started", "host", "note"),
+)
+NUMBERS = (*TIMES, "repeat", "launches", "vertices", "arcs", "source", "rows_checked")
+CELL = ["algorithm", "variant", "dataset"]
+STATUSES = ("ok", "timeout", "no_memory")
+PAPER = Path(__file__).parents[1] / "paper"
+STAND_IN = "stand-in:"
+
+
+def load(paths: Iterable[Path | str]) -> pd.DataFrame:
+    """The rows of measurement CSVs, one a repeat: NUMBERS as float64 (NaN where empty), the rest str.
+
+    Raises InputError where a file is none, a row is simulated or does not hold together, a repeat is
+    there twice, or the repeats of a cell differ in status, device or graph.
+    """
+    empty = pd.DataFrame(columns=COLUMNS, dtype=str).astype(dict.fromkeys(NUMBERS, float))
+    frames = [_read(path) for path in paths]
+    rows = pd.concat([frame for frame in frames if len(frame)] or [empty])
+    twice = rows.duplicated([*CELL, "repeat"])
+    _refuse(rows, twice, "this repeat of the cell was read before: give each measurement once")
+    for column in ("status", "device", "vertices", "arcs", "dataset_sha256"):
+        differs = rows.groupby(CELL)[column].transform("nunique") > 1
+        _refuse(rows, differs, f"the cell's rows differ in {column}: measure the cell again")
+    return rows.reset_index(drop=True)
+
+
+def _read(path: Path | str) -> pd.DataFrame:
+    """One file's rows, indexed by "path, line n"."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            header = tuple(reader.fieldnames or ())
+            records = {f"{path}, line {reader.line_num}": record for record in reader}
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: measure first, or leave the file out") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file of measurements ({error})") from None
+    if header != COLUMNS:
+        raise InputError(
+            f"{path}: not measurements: its first line must be {','.join(COLUMNS)}; delete the file and measure again"
+        )
+    for line, record in records.items():
+        if None in record or None in record.values():
+            raise InputError(f"{line}: not {len(COLUMNS)} values: delete the file and measure again")
+    rows = pd.DataFrame.from_dict(records, orient="index", columns=COLUMNS, dtype=str)
+    _refuse(rows, rows["status"] == "simulated", "a simulated run is no measurement: leave the file out")
+    _refuse(rows, ~rows["status"].isin(STATUSES), f"unknown status: it must be one of {', '.join(STATUSES)}")
+    for column in NUMBERS:
+        text = rows[column]
+        rows[column] = pd.to_numeric(text.mask(text == ""), errors="coerce").astype(float)
+        _refuse(rows, (text != "") & ~np.isfinite(rows[column]), f"{column} is not a number")
+    for column in ("vertices", "arcs"):
+        _refuse(rows, rows[column].isna(), f"{column} is empty")
+    ok = rows["status"] == "ok"
+    _refuse(rows, ok & ~(rows["seconds"] > 0), "seconds of a row that is ok must be above 0")
+    _refuse(rows, ~ok & rows[list(TIMES)].notna().any(axis=1), "only a row that is ok has times")
+    return rows
+
+
+def _refuse(rows: pd.DataFrame, wrong: pd.Series, message: str) -> None:
+    """Raise InputError for the first row that is wrong."""
+    for line, row in rows[wrong].iterrows():
+        cell = f"{row.algorithm}/{row.variant} on {row.dataset}"
+        raise InputError(f"{line} ({cell}, status {row.status!r}): {message}")
+
+
+def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
+    """The rows of columns (each algorithm/variant) on datasets.
+
+    Raises InputError where a dataset was not the same graph for all of them: no two of its times compare.
+    """
+    chosen = rows[(rows["algorithm"] + "/" + rows["variant"]).isin(columns) & rows["dataset"].isin(datasets)]
+    for dataset, group in chosen.groupby("dataset"):
+        if group[["vertices", "arcs", "dataset_sha256"]].drop_duplicates().shape[0] > 1:
+            graphs = group["dataset_sha256"].str[:12].groupby(group["variant"], sort=False).first()
+            cells = ", ".join(f"{variant} on {sha256}" for variant, sha256 in graphs.items())
+            raise InputError(f"{dataset} was not one graph ({cells}): measure all its variants on the same data")
+    return chosen
+
+
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a cell, indexed by (algorithm/variant, dataset).
+
+    status, device, note (items joined by "; "), vertices, arcs, and of `seconds` median, min, max (s, NaN
+    unless status is ok) and repeats.
+    """
+    column = (rows["algorithm"] + "/" + rows["variant"]).rename("column")
+    return rows.groupby([column, "dataset"], sort=False).agg(
+        status=("status", "first"),
+        median=("seconds", "median"),
+        min=("seconds", "min"),
+        max=("seconds", "max"),
+        repeats=("seconds", "count"),
+        vertices=("vertices", "first"),
+        arcs=("arcs", "first"),
+        device=("device", "first"),
+        note=("note", lambda notes: "; ".join(dict.fromkeys(items(notes)))),
+    )
+
+
+def items(notes: Iterable[str]) -> Iterator[str]:
+    """The items of notes, which are joined by "; "."""
+    return (item.strip() for note in notes for item in note.split("; ") if item.strip())
+
+
+def paper_datasets() -> pd.DataFrame:
+    """The paper's datasets, indexed by name: vertices, arcs, file."""
+    return pd.read_csv(PAPER / "datasets.csv", index_col="dataset")
+
+
+def paper_times() -> pd.DataFrame:
+    """The paper's times, indexed by (algorithm/variant, dataset): seconds, text as printed.
+
+    seconds is NaN where the paper gives only a bound (">1hr").
+    """
+    times = pd.read_csv(PAPER / "times.csv")
+    times["seconds"] = times["seconds"].mask(times["text"].str.startswith(">"))
+    times["column"] = times["algorithm"] + "/" + times["variant"]
+    return times.set_index(["column", "dataset"])[["seconds", "text"]]
+
+
+def stand_ins(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """For each dataset that is not the paper's: what stands in for it, and counts that differ."""
+    paper = paper_datasets()
+    result = {}
+    for dataset, group in rows.groupby("dataset", sort=False):
+        said = [item for item in dict.fromkeys(items(group["note"])) if item.startswith(STAND_IN)]
+        here, there = group.iloc[0], paper.loc[dataset]
+        if (here.vertices, here.arcs) != (there.vertices, there.arcs):
+            said.append(
+                f"{here.vertices:,.0f} vertices and {here.arcs:,.0f} arcs "
+                f"(in the paper {there.vertices:,} and {there.arcs:,})"
+            )
+        if said:
+            result[dataset] = said
+    return result
+
+
+def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
+    """Sentences on where the numbers come from: the source, the devices with what ran on each, stand-ins.
+
+    heads: what each algorithm/variant is called.
+    """
+    sentences = [source]
+    columns = rows["algorithm"] + "/" + rows["variant"]
+    for device, ran in columns.groupby(rows["device"], sort=False):
+        names = ", ".join(head for column, head in heads.items() if column in set(ran))
+        sentences.append(f"On {device or 'a device without name'}: {names}.")
+    by_text: dict[str, list[str]] = {}
+    for dataset, texts in stand_ins(rows).items():
+        for text in texts:
+            by_text.setdefault(text, []).append(f"{dataset}.txt")
+    sentences += [f"† {', '.join(datasets)}: {text}." for text, datasets in by_text.items()]
+    return sentences
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside path to write to: becomes path at the end, is removed where that fails."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+"""What the command lines of all steps share: a log file, and one message where input is bad."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from kernels.errors import InputError
+
+
+def parser(doc: str) -> argparse.ArgumentParser:
+    """A command line described by the module's docstring, with the option every step has."""
+    result = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("--log", type=Path, help="also write what is said to this file")
+    return result
+
+
+def run(main: Callable[[argparse.Namespace], None], arguments: argparse.ArgumentParser) -> None:
+    """Parse, log to stderr and to --log, run main; exit 1 with one line where input is bad."""
+    args = arguments.parse_args()
+    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    if args.log:
+        args.log.parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(logging.FileHandler(args.log, mode="w"))
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=handlers, force=True)
+    try:
+        main(args)
+    except InputError as error:
+        logging.error("error: %s", error)
+        sys.exit(1)
+    except Exception:
+        logging.exception("this is a defect of the program, not of its input:")
+        sys.exit(1)

@@ -1,0 +1,255 @@
+"""Write one of the paper's tables, our measurements beside its numbers: CSV, Markdown, LaTeX, HTML.
+
+What a table holds stands in workflow/paper/tables.yaml, the paper's numbers in workflow/paper/times.csv.
+Cells without a measurement say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import logging
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from workflow.scripts import measurements, step
+
+TABLES = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
+NODES, EDGES = "Number of Nodes", "Number of Edges"
+# What the CSV says of each cell: the column's head followed by the right-hand name.
+FACTS = {
+    "status": "status",
+    "median": "seconds",
+    "min": "min",
+    "max": "max",
+    "repeats": "repeats",
+    "speed-up": "speed-up",
+    "device": "device",
+    "paper seconds": "paper seconds",
+    "paper text": "paper text",
+    "paper speed-up": "paper speed-up",
+}
+DEFAULT_LIMIT_S = 3600
+CROSS = "\N{MULTIPLICATION SIGN}"
+LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": "$<$",
+        ">": "$>$",
+        CROSS: r"$\times$",
+        "†": r"\dag{}",
+    }
+)
+STYLE = """
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #222 }
+table { border-collapse: collapse; border-block: 2px solid #222 }
+caption { font-weight: bold; text-align: left; padding-bottom: .6em }
+th, td { padding: .35em .8em; text-align: left; vertical-align: top }
+th { border-bottom: 1px solid #222 }
+tbody tr + tr { border-top: 1px solid #ccc }
+td { white-space: nowrap; font-variant-numeric: tabular-nums }
+td:nth-child(2), td:nth-child(3) { text-align: right }
+ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
+"""
+
+
+def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
+    """Ours beside the paper's: one row a cell, indexed by (algorithm/variant, dataset).
+
+    The columns of measurements.summarise, "paper seconds", "paper text" and, over the table's baseline,
+    "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where only the
+    paper has the cell and "-" where it has not either.
+    """
+    cells = pd.MultiIndex.from_product([table["columns"].values(), table["datasets"]], names=["column", "dataset"])
+    paper = measurements.paper_times().add_prefix("paper ").reindex(cells)
+    facts = measurements.summarise(rows).reindex(cells).join(paper)
+    unmeasured = facts["paper text"].map("no measurement".format, na_action="ignore").fillna("-")
+    facts["status"] = facts["status"].fillna(unmeasured)
+    facts["repeats"] = facts["repeats"].fillna(0).astype(int)
+    for seconds, speed_up in (("median", "speed-up"), ("paper seconds", "paper speed-up")):
+        baseline = facts[seconds].xs(table["columns"][table["baseline"]], level="column")
+        facts[speed_up] = facts[seconds].rdiv(baseline, level="dataset")
+    return facts
+
+
+def counts(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
+    """vertices and arcs (int64) of each of the table's datasets: as measured, else the paper's."""
+    paper = measurements.paper_datasets().loc[table["datasets"], ["vertices", "arcs"]]
+    measured = rows.groupby("dataset")[["vertices", "arcs"]].first()
+    return measured.reindex(paper.index).fillna(paper).astype(int)
+
+
+def to_csv(table: dict, rows: pd.DataFrame, source: str) -> str:
+    """A row a dataset, a column a fact; times in seconds."""
+    facts, graphs, stand_ins = compare(table, rows), counts(table, rows), measurements.stand_ins(rows)
+    flat = {
+        "Dataset": [f"{dataset}.txt" for dataset in table["datasets"]],
+        NODES: graphs["vertices"],
+        EDGES: graphs["arcs"],
+    }
+    for head, column in table["columns"].items():
+        flat |= {f"{head} {name}": facts[fact].xs(column) for fact, name in FACTS.items()}
+    flat["source"] = source
+    flat["note"] = ["; ".join(stand_ins.get(dataset, [])) for dataset in table["datasets"]]
+    return pd.DataFrame(flat).to_csv(index=False, lineterminator="\n", float_format="%.9g")
+
+
+def to_text(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
+    """The table as text for readers, cells as cell_text gives them."""
+    facts, graphs, stand_ins = compare(table, rows), counts(table, rows), measurements.stand_ins(rows)
+    shown = facts.assign(text=[cell_text(cell) for _, cell in facts.iterrows()])["text"]
+    return pd.DataFrame(
+        {
+            "Dataset": [f"{name}.txt{' †' if name in stand_ins else ''}" for name in table["datasets"]],
+            NODES: graphs["vertices"].map("{:,}".format),
+            EDGES: graphs["arcs"].map("{:,}".format),
+            **{head: shown.xs(column) for head, column in table["columns"].items()},
+        }
+    )
+
+
+def cell_text(cell: pd.Series) -> str:
+    """One row of compare() in up to three lines.
+
+    Median and speed-up, spread and repeats, the paper's: "5.70 s, x1.51", "[5.69, 5.72], n=6",
+    "paper: 3.91371s, x2.19".
+    """
+    if cell["status"] == "ok":
+        spread = f"[{digits(cell['min'])}, {digits(cell['max'])}], " if cell["repeats"] > 1 else ""
+        lines = [f"{digits(cell['median'])} s" + speed_up(cell["speed-up"]), f"{spread}n={cell['repeats']}"]
+    else:
+        lines = [status_text(cell)]
+    if isinstance(cell["paper text"], str):
+        lines.append(f"paper: {cell['paper text']}" + speed_up(cell["paper speed-up"]))
+    return "\n".join(lines)
+
+
+def status_text(cell: pd.Series) -> str:
+    """What stands for the time of a cell that has none."""
+    if cell["status"] == "timeout":
+        limit = re.search(r"limit ([\d.]+) s passed", cell["note"])
+        seconds = float(limit[1]) if limit else DEFAULT_LIMIT_S
+        for unit, length in (("h", 3600), ("min", 60)):
+            if seconds % length == 0:
+                return f">{seconds / length:g} {unit}"
+        return f">{seconds:g} s"
+    return cell["status"].replace("_", " ")
+
+
+def digits(number: float) -> str:
+    """Three significant digits, or all before the point."""
+    return f"{number:.0f}" if number >= 1000 else f"{number:#.3g}".rstrip(".")
+
+
+def speed_up(ratio: float) -> str:
+    """ "The text ", x1.51" with a proper cross; nothing where there is no ratio."""
+    return "" if np.isnan(ratio) else f", {CROSS}{digits(ratio)}"
+
+
+def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
+    """The sentences under the table."""
+    heads = {column: head for head, column in table["columns"].items()}
+    sentences = measurements.origin(rows, source, heads)
+    sentences.append(
+        "Measured: median of the paper's timed region, "
+        f"{CROSS}speed-up over {table['baseline']} in the same row, [least, greatest] of n repeats. "
+        "Paper: as printed there."
+    )
+    facts = compare(table, rows)
+    repeats = facts["repeats"][facts["status"] == "ok"]
+    if len(repeats):
+        few, many = repeats.min(), repeats.max()
+        sentences.append(f"Repeats: {few if few == many else f'{few} to {many}'} a cell.")
+    if commits := sorted({commit[:12] for commit in rows["commit"] if commit}):
+        sentences.append(f"Commit: {', '.join(commits)}.")
+    for (column, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
+        reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
+        sentences.append(f"{dataset}.txt, {heads[column]}: {'; '.join([status_text(cell), *reasons])}.")
+    return sentences
+
+
+def to_markdown(title: str, text: pd.DataFrame, notes: list[str]) -> str:
+    cells = text.map(lambda cell: cell.replace("|", r"\|").replace("\n", "<br>"))
+    align = ["left", "right", "right", *["left"] * (text.shape[1] - 3)]
+    body = cells.to_markdown(index=False, colalign=align, disable_numparse=True)
+    return f"**{title}**\n\n{body}\n\n" + "".join(f"- {note}\n" for note in notes)
+
+
+def to_latex(title: str, text: pd.DataFrame, notes: list[str]) -> str:
+    cells = text.rename(columns=latex).map(lambda cell: latex(cell).replace("\n", r" \newline "))
+    right, left = (rf">{{\ragged{side}\arraybackslash}}p{{%.3f\linewidth}}" for side in ("left", "right"))
+    variants = text.shape[1] - 3
+    body = cells.style.hide(axis="index").to_latex(
+        hrules=True, column_format="l" + right % 0.08 * 2 + left % (0.58 / variants) * variants
+    )
+    return "\n".join(
+        [
+            r"% Needs \usepackage{array,booktabs}.",
+            r"\begin{table*}",
+            rf"\caption{{{latex(title)}}}",
+            r"\footnotesize\setlength{\tabcolsep}{3pt}",
+            body.rstrip(),
+            *(rf"\par\noindent {latex(note)}" for note in notes),
+            r"\end{table*}",
+            "",
+        ]
+    )
+
+
+def latex(text: str) -> str:
+    return text.translate(LATEX)
+
+
+def to_html(title: str, text: pd.DataFrame, notes: list[str]) -> str:
+    cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
+    table = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
+    return "\n".join(
+        [
+            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
+            f"<style>{STYLE}</style>",
+            table.to_html(cell_ids=False).rstrip(),
+            "<ul>",
+            *(f"<li>{html.escape(note)}</li>" for note in notes),
+            "</ul>\n</html>\n",
+        ]
+    )
+
+
+def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
+    """The table's files by suffix: .csv, .md, .tex, .html. rows: as measurements.load gives them."""
+    table = TABLES[number]
+    rows = measurements.select(rows, list(table["columns"].values()), table["datasets"])
+    text, said = to_text(table, rows), notes(table, rows, source)
+    title = f"Table {number}: {table['title']}"
+    return {
+        ".csv": to_csv(table, rows, source),
+        ".md": to_markdown(title, text, said),
+        ".tex": to_latex(table["title"], text, said),
+        ".html": to_html(title, text, said),
+    }
+
+
+def main(args: argparse.Namespace) -> None:
+    files = render(args.table, measurements.load(args.measurements), args.source)
+    args.out_dir.mkdir(parents=True, exist_ok=True)
+    for suffix, content in files.items():
+        path = args.out_dir / f"table{args.table}{suffix}"
+        with measurements.replacing(path) as temporary:
+            temporary.write_text(content, encoding="utf-8")
+        logging.info("wrote %s", path)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--table", type=int, choices=list(TABLES), required=True)
+    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], help="CSV files of measurements")
+    arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
+    arguments.add_argument("--out-dir", type=Path, default=Path("results"))
+    step.run(main, arguments)

@@ -1,0 +1,133 @@
+"""What the rules ask of config.yaml: is it valid, in which mode do we run, which cells are there.
+
+A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset).
+"""
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import yaml
+from jsonschema import Draft202012Validator
+from numba import cuda
+
+from kernels.device import SIMULATED
+from kernels.errors import InputError
+from kernels.variants import ALGORITHMS, VARIANTS, find, select
+from workflow.scripts.download import raw_name
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
+
+# What of a dataset's entry decides what the graph is; the rest may change without anything being due.
+IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "stand_in")
+
+Cell = tuple[str, str, str]
+
+
+def check(config: dict) -> None:
+    """Raise InputError for the first key or value that config.yaml may not have, and say which are valid."""
+    schema = yaml.safe_load(SCHEMA.read_text())
+    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: list(map(str, e.path))):
+        where = ".".join(map(str, error.absolute_path)) or "the top level"
+        if error.validator == "additionalProperties":
+            unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
+            valid = ", ".join(error.schema["properties"])
+            raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
+        raise InputError(f"config: {where}: {error.message}")
+    for dataset in config["datasets"]:
+        cells(config, [dataset])
+    raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
+    for name in {name for name in raws if raws.count(name) > 1}:
+        raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")
+    if clash := set(config["datasets"]) & {*ALGORITHMS, *(v.name for v in VARIANTS.values())}:
+        raise InputError(f"config: dataset {', '.join(clash)} is called like an algorithm or variant: rename it")
+
+
+def simulating(config: dict) -> bool:
+    """Whether GPU variants run in numba's simulator: by the environment, else as `mode` says."""
+    if SIMULATED or config["mode"] == "simulator":
+        return True
+    return config["mode"] == "auto" and not cuda.is_available()
+
+
+def cells(config: dict, datasets=None) -> list[Cell]:
+    """The cells that config names (of the given datasets)."""
+    found = []
+    for dataset in datasets or config["datasets"]:
+        entry = config["datasets"][dataset]
+        for key, on_gpu in (("cpu", False), ("gpu", True)):
+            for pattern in entry.get(key, []):
+                try:
+                    found += [(v.algorithm, v.name, dataset) for v in select(pattern, on_gpu)]
+                except InputError as error:
+                    raise InputError(f"config: datasets.{dataset}.{key}: {error}") from None
+    return list(dict.fromkeys(found))
+
+
+def table_cells(config: dict, table: dict) -> list[Cell]:
+    """The cells that a table of workflow/paper/tables.yaml shows and config names."""
+    return [
+        (algorithm, variant, dataset)
+        for algorithm, variant, dataset in cells(config)
+        if dataset in table["datasets"] and f"{algorithm}/{variant}" in table["columns"].values()
+    ]
+
+
+def targets(config: dict) -> dict[str, list[Cell]]:
+    """The cells behind each target that is a dataset's, an algorithm's or a variant's name."""
+    result: dict[str, list[Cell]] = {}
+    for cell in cells(config):
+        for name in cell:
+            result.setdefault(name, []).append(cell)
+    return result
+
+
+def refusal(config: dict, algorithm: str, variant: str, dataset: str, place: str) -> str | None:
+    """Why the cell cannot be made under results/<place>/, or None."""
+    try:
+        find(algorithm, variant)
+    except InputError as error:
+        return str(error)
+    if dataset not in config["datasets"]:
+        return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
+    if not simulating(config):
+        return None if place == "cells" else "simulated cells are only made in mode simulator (config.yaml, mode)"
+    if place == "simulated" and config["datasets"][dataset].get("simulate"):
+        return None
+    return (
+        f"{algorithm}/{variant} on {dataset} cannot be measured here: there is no GPU, or the CUDA simulator was asked "
+        "for (NUMBA_ENABLE_CUDASIM, or mode in config.yaml). Run it on a machine with a GPU; a CPU variant is measured "
+        "anywhere with --config mode=cuda; without a target everything is checked in the simulator instead"
+    )
+
+
+def identity(entry: dict) -> str:
+    """JSON of what decides a dataset's graph."""
+    return json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True)
+
+
+def code(algorithm: str, variant: str) -> str:
+    """A digest of the code that a cell's times depend on: the variant's module and device.py."""
+    module = find(algorithm, variant).function.__module__.replace(".", "/") + ".py"
+    return digest(*((ROOT / path).read_bytes() for path in (module, "kernels/device.py")))
+
+
+def digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def protocol(config: dict) -> str:
+    """JSON of how cells are measured; in the simulator with its own blocks and tiles."""
+    return json.dumps(config["protocol"] | (config["simulator"] if simulating(config) else {}), sort_keys=True)
+
+
+def prepare_environment(config: dict) -> None:
+    """Let jobs find this Python, the project's packages, and the simulator where it is asked for."""
+    for name, first in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", ROOT)):
+        os.environ[name] = os.pathsep.join(filter(None, (str(first), os.environ.get(name))))
+    if simulating(config):
+        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
