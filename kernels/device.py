@@ -7,6 +7,7 @@ reads `seconds` and `phases` afterwards. The same drivers run in numba's CUDA si
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import time
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 import numpy as np
-from numba import config, cuda, types
+from numba import config, cuda, njit, types
 
 from kernels.errors import NotEnoughMemory, TimeLimit
 
@@ -100,10 +101,12 @@ class Run:
         A launch is (kernel, blocks, threads, arguments); STEP among the arguments is the number
         of the iteration.
         """
-        for step in range(times):
-            for kernel, blocks, threads, arguments in launches:
-                kernel[blocks, threads](*(np.uint32(step) if a is STEP else a for a in arguments))
-                cuda.synchronize()
+        if SIMULATED:
+            for step in range(times):
+                for kernel, blocks, threads, arguments in launches:
+                    kernel[blocks, threads](*(np.uint32(step) if a is STEP else a for a in arguments))
+        else:
+            Prepared(launches).launch(times)
         self.launches += times * len(launches)
 
     @contextmanager
@@ -135,6 +138,79 @@ class Run:
         """Raise TimeLimit where the timed region has lasted longer than limit_s."""
         if time.perf_counter() - self._clock > self.limit_s:
             raise TimeLimit(self.limit_s)
+
+
+class Prepared:
+    """Launches whose arguments are laid out once, as the driver's cuLaunchKernel wants them.
+
+    Numba's dispatcher takes far longer to start a kernel than the kernel of a small graph runs, so
+    that a loop over it measures Python. This loop is compiled, and calls the driver as C would.
+    """
+
+    def __init__(self, launches: tuple):
+        count = len(launches)
+        self.handles = np.empty(count, np.uint64)
+        self.shapes = np.ones((count, 6), np.uint32)  # blocks x, y, z, threads x, y, z
+        self.parameters = np.empty(count, np.uint64)  # where each launch's pointers to its arguments lie
+        self.step = np.zeros(1, np.uint64)
+        self.kept = [launches]  # alive as long as the addresses are used
+        for i, (kernel, blocks, threads, arguments) in enumerate(launches):
+            compiled = kernel.specialize(*(np.uint32(0) if a is STEP else a for a in arguments))
+            self.handles[i] = int(next(iter(compiled.overloads.values()))._codelibrary.get_cufunc().handle)
+            for start, shape in ((0, blocks), (3, threads)):
+                shape = np.atleast_1d(shape)
+                self.shapes[i, start : start + len(shape)] = shape
+            pointers = []
+            for argument in arguments:
+                values = self.step if argument is STEP else np.array(_as_passed(argument), np.uint64)
+                pointers += [values.ctypes.data + 8 * j for j in range(len(values))]
+                self.kept.append(values)
+            pointers = np.array(pointers, np.uint64)
+            self.parameters[i] = pointers.ctypes.data
+            self.kept.append(pointers)
+
+    def launch(self, times: int) -> None:
+        """Launch all in turn, `times` over, and wait after each one."""
+        error = _launch_loop()(self.handles, self.shapes, self.parameters, self.step, times)
+        if error:
+            raise RuntimeError(f"the CUDA driver refused a launch: error {error}")
+
+
+def _as_passed(argument) -> list[int]:
+    """The 8-byte values as which numba passes a device array, or a 32-bit unsigned integer, to a kernel."""
+    if isinstance(argument, np.uint32):
+        return [int(argument)]
+    address = argument.__cuda_array_interface__["data"][0]
+    return [0, 0, argument.size, argument.dtype.itemsize, address, *argument.shape, *argument.strides]
+
+
+@cache
+def _launch_loop():
+    cuda_driver = ctypes.CDLL("libcuda.so.1")
+    launch_kernel, synchronize = cuda_driver.cuLaunchKernel, cuda_driver.cuCtxSynchronize
+    launch_kernel.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+    launch_kernel.restype = ctypes.c_int
+    synchronize.argtypes, synchronize.restype = [], ctypes.c_int
+    return compile_loop(launch_kernel, synchronize)
+
+
+def compile_loop(launch_kernel, synchronize):
+    """The loop over launches and waits, given cuLaunchKernel and cuCtxSynchronize as ctypes functions."""
+
+    @njit
+    def loop(handles, shapes, parameters, step, times):
+        for i in range(times):
+            step[0] = i
+            for j in range(len(handles)):
+                x, y, z, tx, ty, tz = shapes[j]
+                error = launch_kernel(handles[j], x, y, z, tx, ty, tz, 0, 0, parameters[j], 0)
+                if error == 0:
+                    error = synchronize()
+                if error != 0:
+                    return error
+        return 0
+
+    return loop
 
 
 def blocks_for(items: int, block: int) -> int:

@@ -115,7 +115,7 @@ def test_lines_are_the_medians():
     expected = [[nan] * 3, [nan] * 3, [8.1, nan, nan], [nan, nan, 50.0], [0.9, nan, nan]]
     for series, times in zip(figures.PLOTS[6].series, expected, strict=True):
         np.testing.assert_allclose(lines[series.color], times)
-    # Below: for each variant the paper's hollow marks, then ours.
+    # Below: for each variant the paper's hollow marks, then our filled ones.
     hollow, filled = both.lines[4], both.lines[5]
     np.testing.assert_allclose(hollow.get_ydata(), [30.1521, 137.369, 703.358])
     np.testing.assert_allclose(filled.get_ydata(), [8.1, nan, nan])

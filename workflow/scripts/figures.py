@@ -72,6 +72,7 @@ X_LABEL, Y_LABEL = "(number of vertices, number of edges)", "Execution Time (s)"
 WIDTH, HEIGHT = 7.0, 6.4  # inches: the width of a page's text
 NOTE_CHARACTERS = 140  # a line of 7 pt over WIDTH
 GROUP = 0.88  # the part of a group's width that is drawn on
+HOLLOW = {"markerfacecolor": "white", "markersize": 7}  # seen around a filled mark at the same place
 STYLE = {
     "font.size": 8,
     "legend.fontsize": 7,
@@ -198,6 +199,7 @@ def _lines(axes: Axes, plot: Plot, facts: pd.DataFrame) -> None:
             color=series.color,
             marker=series.marker,
             linestyle=series.line,
+            clip_on=False,
         )
     marks = [Line2D([], [], color=s.color, marker=s.marker, linestyle=s.line) for s in plot.series]
     _legend(axes, marks, [series.label for series in plot.series])
@@ -223,10 +225,11 @@ def _against_paper(axes: Axes, plot: Plot, facts: pd.DataFrame) -> None:
         ours, paper = _times(facts, series.column), _times(facts, series.column, "paper seconds")
         x = np.arange(len(ours)) + offset
         axes.vlines(x, np.fmin(ours, paper), np.fmax(ours, paper), color=series.color, linewidth=0.8)
-        axes.plot(x, paper, series.marker, color=series.color, markerfacecolor="white")
+        axes.plot(x, paper, series.marker, color=series.color, **HOLLOW)
         axes.plot(x, ours, series.marker, color=series.color)
-    marks = [Line2D([], [], color="0.3", marker="o", linestyle="", markerfacecolor=c) for c in ("white", "0.3")]
-    _legend(axes, marks, ["Paper", "Measured"])
+    measured = Line2D([], [], color="0.3", marker="o", linestyle="")
+    paper = Line2D([], [], color="0.3", marker="o", linestyle="", **HOLLOW)
+    _legend(axes, [paper, measured], ["Paper", "Measured"])
 
 
 def _tick_labels(datasets: list[str], labels: dict, facts: pd.DataFrame, stand_ins: dict) -> list[str]:
