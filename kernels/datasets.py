@@ -12,7 +12,6 @@ byte of them is as expected, and else goes line by line, to accept the odd line 
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import gzip
 import hashlib
@@ -213,7 +212,6 @@ def _columns(arcs: bytes, form: Form):
             usecols=range(bool(form.mark), fields),
             dtype=np.int64,
             skip_blank_lines=False,
-            quoting=csv.QUOTE_NONE,
         )
     except (ValueError, OverflowError):
         return None

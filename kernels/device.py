@@ -232,9 +232,7 @@ def warm_up(vertices: int, block: int, launches: int) -> None:
     """Launch the paper's warm-up kernel (its utils.cuh): a thread a vertex, one barrier, no work."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
-    for _ in range(launches):
-        _warm_up[blocks, block](seen)
-        cuda.synchronize()
+    Run().launch((_warm_up, blocks, block, (seen,)), times=launches)
 
 
 def gpu_visible() -> bool:

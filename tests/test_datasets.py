@@ -43,6 +43,10 @@ TEXT = """\
 TEXT_ARCS = (3, [0, 2, 0, 1], [1, 0, 1, 1], [5, 100, 2, 9])
 
 
+def zipped(content):
+    return gzip.compress(content.encode(), mtime=0)
+
+
 @pytest.fixture
 def put(tmp_path):
     """Writes a file and gives its path."""
@@ -75,8 +79,8 @@ def dimacs(line):
         DIMACS.replace(" 803", " 803 \t"),
         DIMACS.replace("a 1 2 7", "c between arcs\n\na 1  2\t7"),
         DIMACS.replace("c a comment\n", ""),
-        gzip.compress(DIMACS.encode()),
-        gzip.compress(DIMACS.encode()[:50]) + gzip.compress(DIMACS.encode()[50:]),
+        zipped(DIMACS),
+        zipped(DIMACS[:50]) + zipped(DIMACS[50:]),
     ],
     ids=[
         "plain",
@@ -102,7 +106,7 @@ def test_dimacs(put, content):
         SNAP.replace("\t", "  "),
         SNAP.replace("11\t10", "# between arcs\n11 \t10 \n"),
         SNAP.replace("# Nodes: 4 Edges: 3\n", ""),
-        gzip.compress(SNAP.encode()),
+        zipped(SNAP),
     ],
     ids=["tabs", "crlf", "blanks", "comments", "no counts", "gzip"],
 )
@@ -112,7 +116,7 @@ def test_snap_ids_with_gaps_become_dense(put, content):
 
 @pytest.mark.parametrize(
     "content",
-    [TEXT, TEXT.replace("\n", "\r\n"), TEXT.replace(" ", "\t"), TEXT + "\n", gzip.compress(TEXT.encode())],
+    [TEXT, TEXT.replace("\n", "\r\n"), TEXT.replace(" ", "\t"), TEXT + "\n", zipped(TEXT)],
     ids=["plain", "crlf", "tabs", "blank line", "gzip"],
 )
 def test_text(put, content):
@@ -144,6 +148,7 @@ def test_both_passes_read_the_same(put):
         ("a 4 3 nan", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
         ('a 4 3 "1"', "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
         ("a 4 3 1_0", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
+        ("aa 4 3 1", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
         ("e 4 3 1", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
         ("4 3 1", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
         ("p sp 4 5", "expected 'a TAIL HEAD WEIGHT', three whole numbers"),
@@ -227,15 +232,16 @@ def test_text_refuses(put, content, reason):
     ("content", "reason"),
     [
         ("", "an empty file"),
-        (gzip.compress(b""), "an empty file"),
+        (zipped(""), "an empty file"),
         ("\n <!DOCTYPE html><html>not found</html>", "an HTML page instead of data"),
-        (gzip.compress(b"<html></html>"), "an HTML page instead of data"),
-        (gzip.compress(DIMACS.encode())[:-10], "a truncated or corrupted gzip file"),
-        (gzip.compress(DIMACS.encode())[:5], "a truncated or corrupted gzip file"),
-        (gzip.compress(DIMACS.encode())[:-8] + b"12345678", "a truncated or corrupted gzip file"),
-        (gzip.compress(DIMACS.encode())[:20] + b"damage", "a truncated or corrupted gzip file"),
-        (gzip.compress(DIMACS.encode()) + b"more", "a truncated or corrupted gzip file"),
+        (zipped("<html></html>"), "an HTML page instead of data"),
+        (zipped(DIMACS)[:-10], "a truncated or corrupted gzip file"),
+        (zipped(DIMACS)[:5], "a truncated or corrupted gzip file"),
+        (zipped(DIMACS)[:-8] + b"12345678", "a truncated or corrupted gzip file"),
+        (zipped(DIMACS)[:20] + b"damage", "a truncated or corrupted gzip file"),
+        (zipped(DIMACS) + b"more", "a truncated or corrupted gzip file"),
     ],
+    ids=["empty", "zipped nothing", "page", "zipped page", "short", "stub", "checksum", "damage", "more"],
 )
 def test_damaged_files(put, read, content, reason):
     with pytest.raises(InputError, match=rf"graph\.gz: {reason}.*: delete it and get it again"):
@@ -334,14 +340,14 @@ def test_a_tool_that_fails_leaves_its_file(put, tmp_path):
     with pytest.raises(InputError, match="line 1"):
         datasets.parse(file)
     assert file.read_text() == TEXT
-    packed = put(gzip.compress(DIMACS.encode()), "graph.gr.gz")
+    packed = put(zipped(DIMACS), "graph.gr.gz")
     with pytest.raises(InputError, match=r"graph\.gr\.gz: the text form is written plain"):
         datasets.parse(packed)
     assert sorted(tmp_path.iterdir()) == sorted([file, packed])
 
 
 def test_read_graph(put):
-    content = gzip.compress(TEXT.encode())
+    content = zipped(TEXT)
     graph = datasets.read_graph(put(content, "some.graph.txt.gz"))
     assert (graph.vertices, graph.arcs, graph.name) == (3, 4, "some.graph")
     assert graph.indices.tolist() == [1, 1, 1, 0] and graph.weights.tolist() == [5, 2, 9, 100]
@@ -360,7 +366,7 @@ def test_read_packed_graph(tmp_path):
     ("content", "hint"),
     [
         (DIMACS, r"this is a DIMACS file: python -m kernels parse \S+graph\.txt --to OUT"),
-        (gzip.compress(DIMACS.encode()), "this is a DIMACS file"),
+        (zipped(DIMACS), "this is a DIMACS file"),
         (SNAP, r"this is a SNAP file: python -m kernels add \S+graph\.txt --to OUT"),
         ("", "an empty file"),
     ],

@@ -350,6 +350,13 @@ def test_a_local_file_is_copied(site):
     assert files() == [RECORD, RAW, Path("there/data.gz")]
 
 
+def test_a_damaged_local_file_is_refused(site):
+    Path("data.gz").write_bytes(DATA[:-1000])
+    with pytest.raises(InputError, match=r"data\.gz: a truncated or corrupted gzip file"):
+        fetch("data.gz")
+    assert files() == [Path("data.gz")]
+
+
 def test_only_the_file_config_names_is_taken(site):
     fetch(site.url("/a", whole(OTHER)), site.url("/b", whole(DATA)), sha256=sha256(DATA).upper())
     assert_fetched()

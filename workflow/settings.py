@@ -116,6 +116,10 @@ def code(algorithm: str, variant: str) -> str:
     return digest(*((ROOT / path).read_bytes() for path in (module, "kernels/device.py")))
 
 
+def on_gpu(algorithm: str, variant: str) -> bool:
+    return find(algorithm, variant).on_gpu
+
+
 def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 

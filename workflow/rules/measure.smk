@@ -8,6 +8,7 @@ def packed_graph(wildcards):
     return ancient(f"resources/graphs/{wildcards.dataset}.npz")
 
 
+# A timed run has the card, and on this machine all cores, to itself.
 # A rebuilt graph does not make a cell due (ancient); another dataset, protocol or kernel does (params).
 rule measure:
     input:
@@ -21,6 +22,9 @@ rule measure:
         "logs/{place}/{algorithm}/{variant}/{dataset}.tsv"
     conda:
         "../../environment.yml"
+    threads: 1 if SIMULATING else workflow.cores or 1
+    resources:
+        gpu=lambda wildcards: int(settings.on_gpu(wildcards.algorithm, wildcards.variant)),
     params:
         entry=entry,
         code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),

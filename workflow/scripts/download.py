@@ -147,9 +147,7 @@ class Part:
         self.notes_path.unlink(missing_ok=True)
 
 
-def download(
-    dataset: str, entry: dict, archives: dict, options: dict, target: Path, origins: Path = ORIGINS
-) -> None:
+def download(dataset: str, entry: dict, archives: dict, options: dict, target: Path, origins: Path = ORIGINS) -> None:
     """Put a dataset's raw file at target and record its origin.
 
     Raises InputError that lists every source and why it failed, or says what is wrong with the file there.
@@ -265,9 +263,7 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool) ->
         if total:
             etag = headers.get("ETag", "")
             validator = etag if etag.startswith('"') else headers.get("Last-Modified", "")
-            part.note(
-                url=url, total=total, validator=validator, ranges=headers.get("Accept-Ranges") == "bytes"
-            )
+            part.note(url=url, total=total, validator=validator, ranges=headers.get("Accept-Ranges") == "bytes")
     elif status == HTTPStatus.TOO_MANY_REQUESTS or status >= 500:
         raise NotNow(f"{status} {response.reason}")
     else:

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 
+from kernels.datasets import atomic
 from workflow.scripts import measurements, step, tables
 
 
@@ -141,7 +142,8 @@ def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
     if len(rows):
         said.append("Medians, with whiskers from the least to the greatest repeat.")
     figure.align_ylabels()
-    figure.supxlabel(textwrap.fill(" ".join(said), NOTE_CHARACTERS), x=0.01, ha="left", fontsize=7, color="0.25")
+    note = textwrap.fill(" ".join(said), NOTE_CHARACTERS, break_on_hyphens=False)
+    figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color="0.25")
     return figure
 
 
@@ -256,13 +258,12 @@ def _tick_labels(datasets: list[str], labels: dict, facts: pd.DataFrame, stand_i
 def main(args: argparse.Namespace) -> None:
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # says each glyph it embeds in a PDF
     rows = measurements.load(args.measurements)
-    args.out_dir.mkdir(parents=True, exist_ok=True)
     with style.context(["default", STYLE]):
         figure = draw(args.figure, rows, args.source)
         for suffix, metadata in METADATA.items():
             path = args.out_dir / f"figure{args.figure}{suffix}"
-            with measurements.replacing(path) as temporary:
-                figure.savefig(temporary, format=suffix[1:], metadata=metadata)
+            with atomic(path) as file:
+                figure.savefig(file, format=suffix[1:], metadata=metadata)
             logging.info("wrote %s", path)
 
 

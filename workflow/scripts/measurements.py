@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -145,11 +143,9 @@ def stand_ins(rows: pd.DataFrame) -> dict[str, list[str]]:
     for dataset, group in rows.groupby("dataset", sort=False):
         said = [item for item in dict.fromkeys(items(group["note"])) if item.startswith(STAND_IN)]
         here, there = group.iloc[0], paper.loc[dataset]
-        if (here.vertices, here.arcs) != (there.vertices, there.arcs):
-            said.append(
-                f"{here.vertices:,.0f} vertices and {here.arcs:,.0f} arcs "
-                f"(in the paper {there.vertices:,} and {there.arcs:,})"
-            )
+        counts = [f"{count:,.0f}" for count in (here.vertices, here.arcs, there.vertices, there.arcs)]
+        if counts[:2] != counts[2:] and not all(count in " ".join(said) for count in counts):
+            said.append("{} vertices and {} arcs (in the paper {} and {})".format(*counts))
         if said:
             result[dataset] = said
     return result
@@ -171,14 +167,3 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
             by_text.setdefault(text, []).append(f"{dataset}.txt")
     sentences += [f"† {', '.join(datasets)}: {text}." for text, datasets in by_text.items()]
     return sentences
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside path to write to: becomes path at the end, is removed where that fails."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

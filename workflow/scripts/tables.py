@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from kernels.datasets import atomic
 from workflow.scripts import measurements, step
 
 TABLES = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
@@ -238,11 +239,10 @@ def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
 
 def main(args: argparse.Namespace) -> None:
     files = render(args.table, measurements.load(args.measurements), args.source)
-    args.out_dir.mkdir(parents=True, exist_ok=True)
     for suffix, content in files.items():
         path = args.out_dir / f"table{args.table}{suffix}"
-        with measurements.replacing(path) as temporary:
-            temporary.write_text(content, encoding="utf-8")
+        with atomic(path, "w") as file:
+            file.write(content)
         logging.info("wrote %s", path)
 
 
