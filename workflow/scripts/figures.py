@@ -255,16 +255,20 @@ def _tick_labels(datasets: list[str], labels: dict, facts: pd.DataFrame, stand_i
     return result
 
 
-def main(args: argparse.Namespace) -> None:
+def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
+    """Write the figure's files into a folder."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # says each glyph it embeds in a PDF
-    rows = measurements.load(args.measurements)
     with style.context(["default", STYLE]):
-        figure = draw(args.figure, rows, args.source)
+        figure = draw(number, rows, source)
         for suffix, metadata in METADATA.items():
-            path = args.out_dir / f"figure{args.figure}{suffix}"
+            path = folder / f"figure{number}{suffix}"
             with atomic(path) as file:
                 figure.savefig(file, format=suffix[1:], metadata=metadata)
             logging.info("wrote %s", path)
+
+
+def main(args: argparse.Namespace) -> None:
+    write(args.figure, measurements.load(args.measurements), args.source, args.out_dir)
 
 
 if __name__ == "__main__":

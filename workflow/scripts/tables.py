@@ -237,13 +237,17 @@ def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
     }
 
 
-def main(args: argparse.Namespace) -> None:
-    files = render(args.table, measurements.load(args.measurements), args.source)
-    for suffix, content in files.items():
-        path = args.out_dir / f"table{args.table}{suffix}"
+def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
+    """Write the table's files into a folder."""
+    for suffix, content in render(number, rows, source).items():
+        path = folder / f"table{number}{suffix}"
         with atomic(path, "w") as file:
             file.write(content)
         logging.info("wrote %s", path)
+
+
+def main(args: argparse.Namespace) -> None:
+    write(args.table, measurements.load(args.measurements), args.source, args.out_dir)
 
 
 if __name__ == "__main__":
