@@ -49,7 +49,7 @@ for target, wanted in settings.targets(config).items():
 
 # Any other word: say which targets there are.
 rule unknown_target:
-    output:
-        r"{word,\w+}",
     input:
         refuse_target,
+    output:
+        r"{word,\w+}",

@@ -231,13 +231,12 @@ def test_the_command_ends_with_one_line():
 @pytest.mark.parametrize("sample", ["sample1", "sample2", "sample3"])
 def test_the_samples_are_what_config_says(sample):
     entry = yaml.safe_load((ROOT / "config.yaml").read_text())["datasets"][sample]
-    raw = None
     if "sources" in entry:
-        raw = RAW.with_name(download.raw_name(entry))
         entry["sources"] = [str(ROOT / source) for source in entry["sources"]]
-        download.download(sample, entry, {}, {}, raw)
-    convert.convert(sample, entry, raw, TEXT)
+    raw = download.local(entry)
+    convert.convert(sample, entry, raw and Path(raw), TEXT)
     pack.pack(sample, entry, TEXT, PACKED)
+    assert not download.ORIGINS.exists()  # nothing was downloaded
     assert (Graph.load(PACKED).vertices, Graph.load(PACKED).arcs) == (entry["vertices"], entry["arcs"])
 
 

@@ -256,11 +256,11 @@ def test_every_source_and_its_reason_are_listed(site):
     port = closed_port()
     bad = f"http://127.0.0.1:{port}/x"
     with pytest.raises(InputError) as error:
-        fetch(bad, site.url("/page", whole(PAGE)), "nowhere/data.gz", "http://")
+        fetch(bad, site.url("/page", whole(PAGE)), "http://")
     reasons = str(error.value).split("(", 1)[1].split("; ")
     for reason, expected in zip(
         reasons,
-        ("/x: no connection", "/page: an HTML page", "nowhere/data.gz: No such file", "http://: Invalid URL"),
+        ("/x: no connection", "/page: an HTML page", "http://: Invalid URL"),
         strict=True,
     ):
         assert expected in reason
@@ -341,20 +341,10 @@ def test_bytes_are_kept_as_served(site):
     assert_fetched()
 
 
-def test_a_local_file_is_copied(site):
-    Path("there").mkdir()
-    Path("there/data.gz").write_bytes(DATA)
-    fetch("nowhere/data.gz", "there/data.gz")
-    assert RAW.read_bytes() == DATA
-    assert json.loads(RECORD.read_text())["url"] == "there/data.gz"
-    assert files() == [RECORD, RAW, Path("there/data.gz")]
-
-
-def test_a_damaged_local_file_is_refused(site):
-    Path("data.gz").write_bytes(DATA[:-1000])
-    with pytest.raises(InputError, match=r"data\.gz: a truncated or corrupted gzip file"):
-        fetch("data.gz")
-    assert files() == [Path("data.gz")]
+def test_a_local_file_must_be_the_only_source(site):
+    with pytest.raises(InputError, match=r"there/data\.gz: a file of this machine must be the only source"):
+        fetch("there/data.gz", site.url("/data", whole(DATA)))
+    assert files() == []
 
 
 def test_only_the_file_config_names_is_taken(site):

@@ -4,7 +4,7 @@ from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError
 from workflow import settings
-from workflow.scripts.download import raw_name
+from workflow.scripts.download import local, raw_name
 
 try:
     settings.check(config)
@@ -14,7 +14,30 @@ except InputError as error:
 settings.prepare_environment(config)
 SIMULATING = settings.simulating(config)
 PLACE = "simulated" if SIMULATING else "cells"
-CONFIG_DIGEST = settings.digest(json.dumps(config, sort_keys=True).encode())
+RAW = {
+    raw_name(entry): dataset
+    for dataset, entry in config["datasets"].items()
+    if entry.get("sources") and not local(entry)
+}
+
+
+def untracked(value):
+    """A parameter that makes nothing due when it changes: Snakemake leaves out what depends on the output."""
+    return lambda wildcards, output: value
+
+
+def raw_file(wildcards):
+    entry = config["datasets"][wildcards.dataset]
+    if not entry.get("sources"):
+        return []
+    return local(entry) or f"resources/raw/{raw_name(entry)}"
+
+
+def packed_graph(wildcards):
+    cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
+    if why := settings.refusal(config, *cell, wildcards.place):
+        raise WorkflowError(why)
+    return ancient(f"resources/graphs/{wildcards.dataset}.npz")
 
 
 def entry(wildcards):

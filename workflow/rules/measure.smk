@@ -1,13 +1,3 @@
-COMMIT = config["commit"]
-
-
-def packed_graph(wildcards):
-    cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
-    if why := settings.refusal(config, *cell, wildcards.place):
-        raise WorkflowError(why)
-    return ancient(f"resources/graphs/{wildcards.dataset}.npz")
-
-
 # A timed run has the card, and on this machine all cores, to itself.
 # A rebuilt graph does not make a cell due (ancient); another dataset, protocol or kernel does (params).
 rule measure:
@@ -20,6 +10,11 @@ rule measure:
         "logs/{place}/{algorithm}/{variant}/{dataset}.log",
     benchmark:
         "logs/{place}/{algorithm}/{variant}/{dataset}.tsv"
+    wildcard_constraints:
+        place="cells|simulated",
+        algorithm="[^/]+",
+        variant="[^/]+",
+        dataset="[^/]+",
     conda:
         "../../environment.yml"
     threads: 1 if SIMULATING else workflow.cores or 1
@@ -29,16 +24,13 @@ rule measure:
         entry=entry,
         code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),
         protocol=settings.protocol(config),
-    wildcard_constraints:
-        place="cells|simulated",
-        algorithm="[^/]+",
-        variant="[^/]+",
-        dataset="[^/]+",
+        config_digest=untracked(settings.digest(json.dumps(config, sort_keys=True).encode())),
+        commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
     shell:
         "python -m workflow.scripts.measure --algorithm {wildcards.algorithm} --variant {wildcards.variant} "
-        "--graph {input:q} --protocol {params.protocol:q} --config-digest {CONFIG_DIGEST} --commit={COMMIT:q} "
+        "--graph {input:q} --protocol {params.protocol:q} --config-digest {params.config_digest} --commit={params.commit:q} "
         "--out {output.csv:q} --log {log:q}"
 
 

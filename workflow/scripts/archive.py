@@ -34,8 +34,15 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) 
         with open(table, newline="") as file:
             rows = [row for row in csv.DictReader(file) if cell(row) not in replaced] + rows
         provenance = json.loads(record.read_text()) | provenance
-    order = list(VARIANTS)
-    rows.sort(key=lambda row: (order.index(f"{row['algorithm']}/{row['variant']}"), row["dataset"], int(row["repeat"])))
+    variants, datasets = list(VARIANTS), list(measurements.paper_datasets().index)
+    rows.sort(
+        key=lambda row: (
+            variants.index(f"{row['algorithm']}/{row['variant']}"),
+            datasets.index(row["dataset"]) if row["dataset"] in datasets else len(datasets),
+            row["dataset"],
+            int(row["repeat"]),
+        )
+    )
     folder.mkdir(parents=True, exist_ok=True)
     collect.write(rows, provenance, table, record)
     loaded = measurements.load([table])

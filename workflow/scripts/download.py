@@ -13,7 +13,6 @@ import argparse
 import json
 import logging
 import re
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -50,15 +49,23 @@ def raw_name(entry: dict) -> str | None:
     return re.split("[/:]", urlsplit(sources[0]).path)[-1] if sources else None
 
 
+def local(entry: dict) -> str | None:
+    """The path of a dataset whose one source is a file of this machine, which is read where it lies; else None."""
+    sources = entry.get("sources", [])
+    return sources[0] if len(sources) == 1 and ":" not in sources[0] else None
+
+
 def places(dataset: str, entry: dict, archives: dict) -> list[str]:
-    """Every URL or local path a dataset's file may be had from, in order of preference.
+    """Every URL a dataset's file may be had from, in order of preference.
 
     Raises InputError where a source names an unknown archive.
     """
     result = []
     for source in entry["sources"]:
         archive, colon, path = source.partition(":")
-        if not colon or path.startswith("//"):
+        if not colon:
+            raise InputError(f"datasets.{dataset}.sources: {source}: a file of this machine must be the only source")
+        if path.startswith("//"):
             result.append(source)
         elif archive in archives:
             result += [f"{base.rstrip('/')}/{path}" for base in archives[archive]]
@@ -110,17 +117,19 @@ def check_sha256(digest: str, dataset: str, entry: dict, origin: dict | None) ->
 def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -> None:
     """Hold a raw file against config and against the record of its origin, origins/NAME.json.
 
-    A file without a record, or other than its record and accepted by config, is recorded as put by hand.
-    Raises InputError where the file is missing or not the one it should be.
+    A file without a record, or other than its record and accepted by config, is recorded as put by hand;
+    one that is read where it lies has no record. Raises InputError where the file is missing or not the
+    one it should be.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file: download it, or put it there by hand")
-    digest, origin = datasets.sha256(path), read_origin(path.name, origins)
+    own = str(path) == local(entry)
+    digest, origin = datasets.sha256(path), None if own else read_origin(path.name, origins)
     try:
         check_sha256(digest, dataset, entry, origin)
     except InputError as error:
         raise InputError(f"{path}: {error}: delete it to download it again") from None
-    if not origin or origin["sha256"] != digest:
+    if not own and (not origin or origin["sha256"] != digest):
         write_origin(path, digest, BY_HAND, origins)
 
 
@@ -186,19 +195,10 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
 
 
 def fetch(place: str, part: Part, options: dict) -> None:
-    """Fill the part with the whole file from one URL or local path, and check its content.
+    """Fill the part with the whole file from one URL, and check its content.
 
     Raises NotHere where the source does not give it, InputError where it gives something else.
     """
-    if not place.startswith(("http://", "https://")):
-        part.delete()
-        logging.info("copying %s", place)
-        try:
-            shutil.copyfile(place, part.path)
-        except OSError as error:
-            raise NotHere(error.strerror) from None
-        check_content(part.path)
-        return
     waits = [options["backoff_s"] * 2**retry for retry in range(options["retries"])]
     for wait in [*waits, None]:
         try:
