@@ -17,7 +17,7 @@ rule measure:
         dataset="[^/]+",
     conda:
         "../../environment.yml"
-    threads: 1 if SIMULATING else workflow.cores or 1
+    threads: 1 if SIMULATING else workflow.resource_settings.cores or 1
     resources:
         gpu=lambda wildcards: int(settings.on_gpu(wildcards.algorithm, wildcards.variant)),
     params:

@@ -21,3 +21,17 @@ for number in settings.TABLES:
         shell:
             "python -m workflow.scripts.tables --table {params.number} --measurements {input:q} "
             "--source {params.source:q} --out-dir results --log {log:q}"
+
+
+# The README's tables and rule graph; no output, since README.md is written by hand but for those.
+rule readme:
+    log:
+        "logs/readme.log",
+    conda:
+        "../../environment.yml"
+    params:
+        archive=f"results/archive/{config['archive']}",
+    message:
+        "Refresh README.md"
+    shell:
+        "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q}"

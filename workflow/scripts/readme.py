@@ -1,0 +1,46 @@
+"""Put the rule graph and the archive's tables into README.md, between their markers.
+
+python -m workflow.scripts.readme --archive results/archive/h200
+"""
+
+import argparse
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from kernels.datasets import atomic
+from kernels.errors import InputError
+from workflow.scripts import step
+
+
+def rule_graph() -> str:
+    """The rules of a run with a GPU, as a Mermaid diagram."""
+    command = ["snakemake", "--quiet", "--forceall", "--config", "mode=cuda", "--rulegraph", "mermaid-js"]
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    return f"```mermaid\n{said[said.index('flowchart') :].strip()}\n```"
+
+
+def fill(text: str, name: str, content: str) -> str:
+    """The text with what stands between the markers of that name replaced."""
+    pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise InputError(f"README.md: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
+    return pattern.sub(lambda found: f"{found[1]}{content.strip()}\n{found[2]}", text)
+
+
+def main(args: argparse.Namespace) -> None:
+    text = args.readme.read_text()
+    for table in sorted(args.archive.glob("table*.md")):
+        text = fill(text, table.stem, table.read_text())
+    text = fill(text, "rulegraph", rule_graph())
+    with atomic(args.readme, "w") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--archive", type=Path, required=True)
+    arguments.add_argument("--readme", type=Path, default=Path("README.md"))
+    step.run(main, arguments)
