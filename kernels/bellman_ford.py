@@ -8,6 +8,8 @@
 relax reads only `previous`, so an iteration sees nothing of itself. previous[u] + w < dist[v] is
 asked as previous[u] < dist[v] - w, which no distance or weight can make wrap; from an unreached u,
 where previous[u] is INF, it is never true.
+
+Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
 """
 
 import numpy as np
@@ -19,19 +21,23 @@ from kernels.graph import INF, Graph
 
 @cuda.jit(device=True)
 def relax_arcs(u, indptr, indices, weights, previous, dist):
-    for arc in range(np.uint32(indptr[u]), np.uint32(indptr[u + np.uint32(1)])):
+    arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
+    while arc < end:
         v, w = np.uint32(indices[arc]), weights[arc]
         if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
             cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+        arc = np.uint32(arc + 1)
 
 
 @cuda.jit(device=True)
 def claim_heads(u, indptr, indices, weights, dist, predecessor):
     # Of several predecessors that are equally good the last to write stays: any of them is right.
-    for arc in range(np.uint32(indptr[u]), np.uint32(indptr[u + np.uint32(1)])):
+    arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
+    while arc < end:
         v, w = np.uint32(indices[arc]), weights[arc]
         if dist[u] != INF and dist[u] == np.int32(dist[v] - w):
             predecessor[v] = u
+        arc = np.uint32(arc + 1)
 
 
 @cuda.jit
@@ -57,39 +63,46 @@ def predecessors_naive(indptr, indices, weights, dist, predecessor):
 
 @cuda.jit
 def relax_stride(indptr, indices, weights, previous, dist):
-    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
-        relax_arcs(np.uint32(i), indptr, indices, weights, previous, dist)
+    u, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    while u < len(dist):
+        relax_arcs(u, indptr, indices, weights, previous, dist)
+        u = np.uint32(u + step)
 
 
 @cuda.jit
 def update_stride(previous, dist):
-    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
-        v = np.uint32(i)
+    v, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    while v < len(dist):
         previous[v] = dist[v]
+        v = np.uint32(v + step)
 
 
 @cuda.jit
 def predecessors_stride(indptr, indices, weights, dist, predecessor):
-    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
-        claim_heads(np.uint32(i), indptr, indices, weights, dist, predecessor)
+    u, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    while u < len(dist):
+        claim_heads(u, indptr, indices, weights, dist, predecessor)
+        u = np.uint32(u + step)
 
 
 @cuda.jit
 def relax_stride_flag(indptr, indices, weights, previous, dist, changed):
-    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
-        u = np.uint32(i)
+    u, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    while u < len(dist):
         if changed[u]:
             changed[u] = False
             relax_arcs(u, indptr, indices, weights, previous, dist)
+        u = np.uint32(u + step)
 
 
 @cuda.jit
 def update_stride_flag(previous, dist, changed):
-    for i in range(cuda.grid(1), len(dist), cuda.gridsize(1)):
-        v = np.uint32(i)
+    v, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    while v < len(dist):
         if previous[v] > dist[v]:
             changed[v] = True
         previous[v] = dist[v]
+        v = np.uint32(v + step)
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:

@@ -21,20 +21,24 @@ def search_from_every_source(n, matrix, visited, dist, predecessor):
     dist[np.uint32(row + source)] = 0
     for _ in range(n - np.uint32(1)):
         u, least = n, np.int32(INF)
-        for v in range(n):
+        v = np.uint32(0)
+        while v < n:
             here = np.uint32(row + v)
             if not visited[here] and dist[here] < least:
-                u, least = np.uint32(v), dist[here]
+                u, least = v, dist[here]
+            v = np.uint32(v + 1)
         if u == n:
             break
         visited[np.uint32(row + u)] = True
-        for v in range(n):
+        v = np.uint32(0)
+        while v < n:
             here = np.uint32(row + v)
             if not visited[here]:
                 w = matrix[np.uint32(u * n + v)]
                 if w != INF and least < np.int32(dist[here] - w):
                     dist[here] = np.int32(least + w)
                     predecessor[here] = u
+            v = np.uint32(v + 1)
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:

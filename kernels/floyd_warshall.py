@@ -4,8 +4,11 @@
 
 Matrices are flat, row by row. Where a path through k is shorter, its last arc is that of the path
 from k to j, so predecessor[i, j] = predecessor[k, j]. In iteration k nothing changes in row k and
-column k, since dist[k, k] = 0: what one thread reads there no other thread writes. The sum is only
-formed where it is less than dist[i, j], hence never wraps.
+column k, since dist[k, k] = 0: what one thread reads there no other thread writes. The comparison is
+dist[i, k] < dist[i, j] - dist[k, j], which never wraps and is false where either leg is INF; asking
+for INF first only saves loads from global memory.
+
+Loops count in uint32 by `while`: numba gives `range` a 64-bit counter that the compiler cannot unroll.
 
 The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): the
 primary tile on the diagonal; then the tiles of its row and of its column; then all the others.
@@ -53,18 +56,22 @@ def relax_super_naive_shared(n, k, dist, predecessor):
 def relax_naive(n, k, dist, predecessor):
     i = np.uint32(cuda.grid(1))
     if i < n:
-        for j in range(n):
-            relax(n, i, np.uint32(j), k, dist, predecessor)
+        j = np.uint32(0)
+        while j < n:
+            relax(n, i, j, k, dist, predecessor)
+            j = np.uint32(j + 1)
 
 
 @cuda.jit(device=True)
 def relax_tile(n, i, j, primary, wait, dist, predecessor):
     # Every thread of the block comes here, inside the matrix or not, so that all meet at the barrier.
-    for k in range(primary, min(n, np.uint32(primary + cuda.blockDim.x))):
+    k, end = primary, min(n, np.uint32(primary + cuda.blockDim.x))
+    while k < end:
         if i < n and j < n:
-            relax(n, i, j, np.uint32(k), dist, predecessor)
+            relax(n, i, j, k, dist, predecessor)
         if wait:
             cuda.syncthreads()
+        k = np.uint32(k + 1)
 
 
 @cuda.jit
@@ -114,11 +121,13 @@ def tiled_shared_kernels(tile: int) -> tuple:
         here[y, x] = load(n, i, j, dist, INF)
         last[y, x] = load(n, i, j, predecessor, -1)
         cuda.syncthreads()
-        for k in range(np.uint32(tile)):
-            if here[y, k] != INF and here[k, x] != INF and here[y, k] < np.int32(here[y, x] - here[k, x]):
+        k = np.uint32(0)
+        while k < tile:
+            if here[y, k] < np.int32(here[y, x] - here[k, x]):
                 here[y, x] = np.int32(here[y, k] + here[k, x])
                 last[y, x] = last[k, x]
             cuda.syncthreads()
+            k = np.uint32(k + 1)
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = here[y, x]
             predecessor[np.uint32(i * n + j)] = last[y, x]
@@ -128,10 +137,11 @@ def tiled_shared_kernels(tile: int) -> tuple:
         # The least way from i to j through the primary tile's vertices, whose two legs are final.
         y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
         shortest, via = load(n, i, j, dist, INF), n
-        for k in range(np.uint32(tile)):
-            first, second = to_k[y, k], from_k[k, x]
-            if first != INF and second != INF and first < np.int32(shortest - second):
-                shortest, via = np.int32(first + second), np.uint32(primary + k)
+        k = np.uint32(0)
+        while k < tile:
+            if to_k[y, k] < np.int32(shortest - from_k[k, x]):
+                shortest, via = np.int32(to_k[y, k] + from_k[k, x]), np.uint32(primary + k)
+            k = np.uint32(k + 1)
         last = load(n, i, j, predecessor, -1) if via == n else predecessor[np.uint32(via * n + j)]
         return shortest, last
 

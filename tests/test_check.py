@@ -1,0 +1,141 @@
+"""The checker lets what is right pass, and finds and names each kind of wrong entry."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from kernels.check import BATCH, check
+from kernels.device import POISON, Result
+from kernels.errors import WrongResult
+from kernels.graph import INF, MAX_WEIGHT, Graph
+
+# 6 and 7 are out of reach of 0, 5 is a sink; 0 -> 1 is parallel, the dearer arc last; 2 -> 2 is a loop.
+ARCS = [(0, 1, 4), (0, 1, 9), (0, 2, 1), (2, 1, 2), (1, 3, 5), (2, 3, 8), (3, 4, 1), (4, 5, 2), (2, 2, 1), (6, 7, 1)]
+VERTICES = 8
+DISTANCES = [0, 3, 1, 8, 9, 11, INF, INF]
+PREDECESSORS = [-1, 2, 0, 1, 3, 4, -1, -1]
+
+
+def graph_of(vertices, arcs):
+    return Graph.from_arcs(vertices, *np.array(arcs).T, meta={"name": "mine"})
+
+
+def from_0(distances=DISTANCES, predecessors=PREDECESSORS):
+    return Result(np.array(distances, np.int32), np.array(predecessors, np.int32))
+
+
+def all_pairs(graph):
+    distances, predecessors = csgraph.dijkstra(graph.to_scipy(), return_predecessors=True)
+    predecessors[predecessors < 0] = -1
+    return Result(np.where(np.isinf(distances), INF, distances).astype(np.int32), predecessors.astype(np.int32))
+
+
+def ring(vertices):
+    return graph_of(vertices, [(v, (v + 1) % vertices, 1 + v % 7) for v in range(vertices)])
+
+
+def checked(graph, problem, result, source=0, full_check=1000, checked_rows=256):
+    return check(graph, problem, result, source, full_check=full_check, checked_rows=checked_rows)
+
+
+def test_a_right_result_passes():
+    graph = graph_of(VERTICES, ARCS)
+    assert checked(graph, "sssp", from_0()) == 1
+    assert checked(graph, "sssp", from_0([INF] * 6 + [0, 1], [-1] * 7 + [6]), source=6) == 1
+    assert checked(graph, "apsp", all_pairs(graph)) == VERTICES
+
+
+def test_any_of_several_right_predecessors_passes():
+    graph = graph_of(3, [(0, 1, 2), (0, 2, 1), (2, 1, 1), (0, 1, 2)])
+    for predecessor in (0, 2):
+        assert checked(graph, "sssp", from_0([0, 2, 1], [-1, predecessor, 0])) == 1
+
+
+@pytest.mark.parametrize("vertex", range(VERTICES))
+@pytest.mark.parametrize("change", [-1, 1, None])
+def test_a_wrong_distance(vertex, change):
+    distances = np.array(DISTANCES, np.int64)
+    distances[vertex] = POISON if change is None else distances[vertex] + change
+    if distances[vertex] > INF:
+        distances[vertex] = 0
+    said = f"mine, source 0: distance of vertex {vertex} is {distances[vertex]}, the oracle says {DISTANCES[vertex]}"
+    with pytest.raises(WrongResult, match=said):
+        checked(graph_of(VERTICES, ARCS), "sssp", from_0(distances))
+
+
+@pytest.mark.parametrize(
+    ("vertex", "predecessor"),
+    [
+        (0, 0),  # the source has none
+        (0, POISON),
+        (1, 0),  # by an arc, but a longer way
+        (3, 2),
+        (3, 0),  # by no arc
+        (1, 1),  # itself
+        (2, 2),  # itself, by a loop
+        (4, -1),  # none, where there is one
+        (4, POISON),
+        (4, VERTICES),  # no vertex
+        (4, INF),
+        (4, 6),  # not to be reached itself
+        (6, 0),  # where there is no path
+        (7, 6),  # by an arc, from where there is no path
+        (7, POISON),
+    ],
+)
+def test_a_wrong_predecessor(vertex, predecessor):
+    predecessors = list(PREDECESSORS)
+    predecessors[vertex] = predecessor
+    said = rf"mine, source 0: predecessor {predecessor} of vertex {vertex} \(distance {DISTANCES[vertex]}\)"
+    with pytest.raises(WrongResult, match=said):
+        checked(graph_of(VERTICES, ARCS), "sssp", from_0(predecessors=predecessors))
+
+
+def test_predecessors_that_go_in_a_circle():
+    # Only arcs of weight 0 can close a circle in which every distance is right.
+    graph = graph_of(4, [(0, 1, 5), (1, 2, 0), (2, 1, 0), (2, 3, 1)])
+    assert checked(graph, "sssp", from_0([0, 5, 5, 6], [-1, 0, 1, 2])) == 1
+    with pytest.raises(WrongResult, match="predecessor 2 of vertex 1"):
+        checked(graph, "sssp", from_0([0, 5, 5, 6], [-1, 2, 1, 2]))
+
+
+@pytest.mark.parametrize("field", ["distances", "predecessors"])
+def test_one_wrong_entry_of_all_pairs(field):
+    vertices = BATCH + 10  # the oracle is asked twice
+    graph = ring(vertices)
+    result = all_pairs(graph)
+    assert checked(graph, "apsp", result) == vertices
+    source, vertex = vertices - 1, vertices // 2
+    values = getattr(result, field)
+    values[source, vertex] -= 1
+    with pytest.raises(WrongResult, match=rf"source {source}: .*vertex {vertex}"):
+        checked(graph, "apsp", result)
+
+
+def test_of_a_large_graph_random_rows_are_checked():
+    graph = ring(40)
+    result = all_pairs(graph)
+    found = []
+    for row in range(40):
+        wrong = Result(result.distances.copy(), result.predecessors)
+        wrong.distances[row, 3] += 1
+        try:
+            assert checked(graph, "apsp", wrong, full_check=39, checked_rows=12) == 12
+        except WrongResult:
+            found.append(row)
+    assert len(found) == 12
+    assert found[0] > 0 or found[-1] > 11  # not just the first ones
+    assert checked(graph, "apsp", result, full_check=39, checked_rows=100) == 40
+
+
+@pytest.mark.parametrize("problem", ["sssp", "apsp"])
+def test_a_distance_too_long_for_the_result_is_refused(problem):
+    longest = graph_of(3, [(0, 1, MAX_WEIGHT - 1), (1, 2, 1)])
+    result = from_0([0, MAX_WEIGHT - 1, MAX_WEIGHT], [-1, 0, 1]) if problem == "sssp" else all_pairs(longest)
+    assert checked(longest, problem, result) == len(np.atleast_2d(result.distances))
+    for too_long in (2, MAX_WEIGHT):
+        graph = graph_of(3, [(0, 1, MAX_WEIGHT - 1), (1, 2, too_long)])
+        with pytest.raises(
+            WrongResult, match=rf"from 0 to 2 is {MAX_WEIGHT - 1 + too_long}, more than the {MAX_WEIGHT}"
+        ):
+            checked(graph, problem, result)

@@ -1,0 +1,217 @@
+"""`python -m kernels`: one variant on one graph file, and the tools that make graph files."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels import __main__ as cli
+from kernels import datasets
+from kernels.graph import INF
+from kernels.variants import VARIANTS
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
+CPU = [key.split("/") for key, variant in VARIANTS.items() if not variant.on_gpu]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The test's own folder is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def kernels(monkeypatch, capsys):
+    """Run the command in this process; returns (stdout, stderr, what it exits with: None where all is well)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernels", *map(str, arguments)])
+        try:
+            end = cli.main()
+        except SystemExit as exit_:
+            end = exit_.code
+        return *capsys.readouterr(), end
+
+    return run
+
+
+def command(*arguments, **environment):
+    """Run the command as a reader types it."""
+    return subprocess.run(
+        [sys.executable, "-m", "kernels", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def assert_paths(text, sources):
+    """Each path goes by arcs of the sample from its source to its node and costs what is said, the least there is."""
+    graph = datasets.read_graph(SAMPLE).cheapest()
+    cost_of = {(u, v): w for u, v, w in zip(graph.tails, graph.indices, graph.weights, strict=True)}
+    header, *lines = text.splitlines()
+    records = [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
+    all_pairs = "source" in records[0]
+    nodes = [(int(r.get("source", sources[0])), int(r["node"])) for r in records]
+    assert nodes == [(s, v) for s in sources for v in range(graph.vertices)]
+    assert list(records[0]) == ["source"] * all_pairs + ["node", "cost", "path"]
+    least = np.minimum(graph.matrix.astype(np.int64), INF)
+    for k in range(graph.vertices):
+        least = np.minimum(least, least[:, [k]] + least[[k], :])
+    for (source, node), record in zip(nodes, records, strict=True):
+        if least[source, node] >= INF:
+            assert (record["cost"], record["path"]) == ("inf", "-")
+            continue
+        path = [int(vertex) for vertex in record["path"].split("->")]
+        assert (path[0], path[-1]) == (source, node)
+        assert sum(cost_of[arc] for arc in itertools.pairwise(path)) == least[source, node]
+        assert int(record["cost"]) == least[source, node]
+
+
+@pytest.mark.parametrize(("algorithm", "variant"), CPU)
+def test_printed_paths_can_be_walked(kernels, algorithm, variant):
+    out, err, end = kernels(algorithm, variant, SAMPLE, "--source", 3, "--output", "print", "--validate")
+    rows = 1 if algorithm == "bellman_ford" else 13
+    assert_paths(out, [3] if rows == 1 else range(13))
+    assert end is None
+    timed, checked = err.splitlines()
+    assert re.fullmatch(rf"{algorithm}/{variant} on sample3: \S+ s", timed)
+    assert checked == f"{algorithm}/{variant} on sample3: {rows} row{'s' * (rows > 1)} checked, all right"
+    assert not any(Path().iterdir())
+
+
+@pytest.mark.parametrize("key", ["bellman_ford/stride_flag", "floyd_warshall/tiled_shared"])
+def test_a_gpu_variant_in_the_simulator(key):
+    arguments = *key.split("/"), SAMPLE, "--output", "print", "--validate", "--block", 8, "--tile", 4
+    ran = command(*arguments, NUMBA_ENABLE_CUDASIM="1")
+    assert_paths(ran.stdout, [0] if key.startswith("bellman") else range(13))
+    assert ran.returncode == 0
+    assert "all right" in ran.stderr
+    assert " s\n" not in ran.stderr  # a simulated run has no time
+
+
+def test_output_is_written_under_its_name_or_where_asked(kernels):
+    printed, _, _ = kernels("bellman_ford", "cpu", SAMPLE, "--output", "print")
+    _, err, end = kernels("bellman_ford", "cpu", SAMPLE, "--output", "write")
+    default = Path("results/output/bellman_ford_cpu_sample3.txt")
+    assert end is None and f"wrote {default}" in err
+    assert default.read_text() == printed
+    kernels("bellman_ford", "cpu", SAMPLE, "--output", "write", "--to", "deep/mine.txt")
+    assert Path("deep/mine.txt").read_text() == printed
+    assert len([path for path in Path().rglob("*") if path.is_file()]) == 2
+
+
+def test_nothing_is_printed_unasked(kernels):
+    out, err, end = kernels("bellman_ford", "cpu", SAMPLE)
+    assert (out, end) == ("", None)
+    assert err.startswith("bellman_ford/cpu on sample3: ") and err.count("\n") == 1
+
+
+def test_a_packed_graph_is_read_too(kernels):
+    datasets.read_graph(SAMPLE).save("sample3.npz")
+    printed, _, _ = kernels("dijkstra", "cpu", "sample3.npz", "--output", "print")
+    assert_paths(printed, range(13))
+
+
+def test_validate_finds_what_is_too_long(kernels):
+    Path("long.txt").write_text("3 2\n0 1 2147483646\n1 2 1\n")
+    _, _, end = kernels("bellman_ford", "cpu", "long.txt", "--validate", "--output", "print")
+    assert "the distance from 0 to 2 is 2147483647, more than the 2147483646" in end
+
+
+@pytest.mark.parametrize("source", [-1, 13, 2**31])
+def test_a_source_out_of_range(kernels, source):
+    out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--source", source, "--output", "write")
+    assert end == f"error: source {source} is not a vertex of sample3: choose one in [0, 13)"
+    assert out == "" and not any(Path().iterdir())
+
+
+def test_a_missing_file(kernels):
+    _, _, end = kernels("bellman_ford", "cpu", "nowhere.txt")
+    assert end == "error: nowhere.txt: cannot be read: No such file or directory"
+    _, _, end = kernels("bellman_ford", "cpu", "nowhere.npz")
+    assert end == "error: nowhere.npz: no such file"
+
+
+def test_a_file_of_another_form_names_the_tool(kernels):
+    Path("road.gr").write_text("p sp 2 1\na 1 2 3\n")
+    _, _, end = kernels("bellman_ford", "cpu", "road.gr")
+    assert end == "error: road.gr: this is a DIMACS file: python -m kernels parse road.gr --to OUT"
+
+
+def test_an_unknown_variant_or_algorithm_lists_the_valid_ones(kernels):
+    _, err, end = kernels("bellman_ford", "striding", SAMPLE)
+    assert end == 2
+    for name in ("striding", "cpu", "naive", "stride", "stride_flag"):
+        assert re.search(rf"\b{name}\b", err)
+    _, err, end = kernels("bellmanford", "naive", SAMPLE)
+    assert end == 2
+    for name in ("bellmanford", "bellman_ford", "dijkstra", "floyd_warshall", "parse", "add", "replace", "random"):
+        assert re.search(rf"\b{name}\b", err)
+
+
+def test_without_a_gpu_one_message():
+    ran = command("bellman_ford", "naive", SAMPLE, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert ran.stderr == (
+        "error: bellman_ford/naive needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one\n"
+    )
+
+
+def test_parse(kernels):
+    Path("road.gr").write_text("c a road\np sp 3 2\na 1 2 7\na 3 1 9\n")
+    assert kernels("parse", "road.gr", "--to", "road.txt")[2] is None
+    assert Path("road.txt").read_text() == "3 2\n0 1 7\n2 0 9\n"
+    assert kernels("parse", "road.gr")[2] is None
+    assert Path("road.gr").read_text() == "3 2\n0 1 7\n2 0 9\n"
+
+
+TOOLS = {
+    "add": lambda to, *more: ("add", "web.txt", *more, "--to", to),
+    "replace": lambda to, *more: ("replace", "graph.txt", *more, "--to", to),
+    "random": lambda to, *more: ("random", 40, to, *more),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_with_a_seed(kernels, tool):
+    arcs = [(u, v) for u in range(40) for v in range(40) if u != v]
+    Path("web.txt").write_text("# web\n" + "".join(f"{3 * u}\t{3 * v}\n" for u, v in arcs))
+    Path("graph.txt").write_text(f"40 {len(arcs)}\n" + "".join(f"{u} {v} 7\n" for u, v in arcs))
+    for to, more in {
+        "default": (),
+        "as default": (1, 100, "--seed", 0),
+        "seed": ("--seed", 5),
+        "same seed": ("--seed", 5),
+        "range": (2147483640, 2147483646),
+    }.items():
+        assert kernels(*TOOLS[tool](to, *more))[2] is None
+    made = {path.name: path.read_bytes() for path in Path().iterdir()}
+    assert made["default"] == made["as default"] != made["seed"] == made["same seed"]
+    for name, (low, high) in {"default": (1, 100), "seed": (1, 100), "range": (2147483640, 2147483646)}.items():
+        vertices, tails, heads, weights = datasets.read_text(name)
+        assert vertices == 40
+        assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == arcs
+        assert set(weights.tolist()) == set(range(low, high + 1))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 5), (6, 5), (1, 2147483647)])
+def test_a_tool_refuses_weights_out_of_range(kernels, low, high):
+    _, _, end = kernels("random", 3, "made.txt", low, high)
+    assert end == f"error: weights in [{low}, {high}]: expected 1 <= min <= max <= 2147483646"
+    assert not any(Path().iterdir())
+
+
+def test_a_tool_refuses_a_wrong_line(kernels):
+    Path("graph.txt").write_text("2 1\n0 2 7\n")
+    _, _, end = kernels("replace", "graph.txt")
+    assert end.startswith("error: graph.txt, line 2: ")
+    assert Path("graph.txt").read_text() == "2 1\n0 2 7\n"

@@ -1,0 +1,315 @@
+"""config.yaml is held against its schema, and decides cells, targets and what makes a cell due."""
+
+import copy
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kernels.errors import InputError
+from kernels.variants import VARIANTS
+from workflow import settings
+
+ROOT = Path(__file__).parents[1]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+SCHEMA = yaml.safe_load(settings.SCHEMA.read_text())
+
+
+@pytest.fixture
+def config():
+    return copy.deepcopy(CONFIG)
+
+
+def at(tree, path):
+    """What stands at the end of a dotted path of keys; the tree itself for an empty one."""
+    for key in filter(None, path.split(".")):
+        tree = tree[key]
+    return tree
+
+
+def put(config, path, value):
+    *above, key = path.split(".")
+    at(config, ".".join(above))[key] = value
+
+
+def schema_at(path):
+    """The part of the schema that describes what stands at a dotted path in config."""
+    here = SCHEMA
+    for key in filter(None, path.split(".")):
+        here = here.get("properties", {}).get(key) or here["additionalProperties"]
+    return here
+
+
+def test_the_projects_config_is_valid(config):
+    settings.check(config)
+
+
+def test_config_with_the_stand_ins_is_valid(config):
+    def merge(below, above):
+        for key, value in above.items():
+            below[key] = merge(below.get(key, {}), value) if isinstance(value, dict) else value
+        return below
+
+    settings.check(merge(config, yaml.safe_load((ROOT / "workflow" / "stand-ins.yaml").read_text())))
+
+
+def described(schema, path=""):
+    """(path, description or None) of every key that a schema allows."""
+    for key, below in schema.get("properties", {}).items():
+        yield f"{path}{key}", below.get("description")
+        yield from described(below, f"{path}{key}.")
+    for word in ("additionalProperties", "items"):
+        if isinstance(below := schema.get(word), dict):
+            yield f"{path}{word}", below.get("description")
+            yield from described(below, f"{path}{word}.")
+
+
+def test_every_key_of_the_schema_is_described():
+    keys = dict(described(SCHEMA))
+    assert {"mode", "protocol.block", "datasets.additionalProperties.weights.seed"} <= set(keys)
+    assert [path for path, text in keys.items() if not text or len(text.split()) < 2] == []
+
+
+LEVELS = ["", "protocol", "simulator", "download", "datasets.nyc", "datasets.gnutella04.weights"]
+
+
+def test_every_level_of_the_schema_is_closed_but_for_names():
+    open_ones = [
+        path
+        for path, below in walk(SCHEMA)
+        if below.get("type") == "object" and below["additionalProperties"] is not False
+    ]
+    assert open_ones == ["archives", "datasets"]
+
+
+def walk(schema, path=""):
+    yield path, schema
+    for key, below in schema.get("properties", {}).items():
+        yield from walk(below, f"{path}.{key}".lstrip("."))
+    if isinstance(below := schema.get("additionalProperties"), dict):
+        yield from walk(below, f"{path}.*")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
+    put(config, f"{level}.blokc".lstrip("."), 1)
+    with pytest.raises(InputError) as error:
+        settings.check(config)
+    said, valid = str(error.value).split(": choose from ")
+    assert said == f"config: unknown key 'blokc' at {level or 'the top level'}"
+    assert valid.split(", ") == list(schema_at(level)["properties"])
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("mode", "gpu"),
+        ("archive", "../h200"),
+        ("archive", 200),
+        ("commit", None),
+        ("protocol", []),
+        ("protocol.repeats", 0),
+        ("protocol.repeats", "6"),
+        ("protocol.repeats", 1.5),
+        ("protocol.budget_s", 0),
+        ("protocol.timeout_s", "1 h"),
+        ("protocol.block", 2048),
+        ("protocol.tile", 33),
+        ("protocol.source", -1),
+        ("protocol.warmup_launches", -1),
+        ("simulator.block", 64),
+        ("download.retries", -1),
+        ("download.read_timeout_s", 0),
+        ("archives.snap", []),
+        ("archives.snap", ["ftp://snap"]),
+        ("archives.snap", "https://snap"),
+        ("datasets", {}),
+        ("datasets.Upper", {"format": "text", "vertices": 1, "arcs": 0}),
+        ("datasets.nyc", {"format": "dimacs", "vertices": 1}),
+        ("datasets.nyc.format", "metis"),
+        ("datasets.nyc.sha256", "abc"),
+        ("datasets.nyc.vertices", 0),
+        ("datasets.nyc.arcs", "733846"),
+        ("datasets.nyc.directed", "no"),
+        ("datasets.nyc.stand_in", "one; two"),
+        ("datasets.nyc.sources", "dimacs9:USA-road-d.NY.gr.gz"),
+        ("datasets.nyc.gpu", "bellman_ford"),
+        ("datasets.gnutella04.weights.min", 0),
+        ("datasets.gnutella04.weights.max", 2**31 - 1),
+        ("datasets.gnutella04.weights", {"min": 1, "max": 2}),
+    ],
+)
+def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
+    put(config, path, value)
+    with pytest.raises(InputError) as error:
+        settings.check(config)
+    message = str(error.value)
+    above = path.rpartition(".")[0] or "the top level"
+    assert message.startswith((f"config: {path}: ", f"config: {path}.", f"config: {above}: "))
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("key", SCHEMA["required"])
+def test_a_missing_key_is_refused(config, key):
+    del config[key]
+    with pytest.raises(InputError, match=f"config: the top level: '{key}' is a required property"):
+        settings.check(config)
+
+
+@pytest.mark.parametrize("pattern", ["bellman", "bellman_ford/strid", "bellman_ford/", "cpu", "bellman_ford/cpu"])
+def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern):
+    config["datasets"]["bay"]["gpu"] = [pattern]
+    with pytest.raises(InputError) as error:
+        settings.check(config)
+    said, valid = str(error.value).split(": choose one of ")
+    assert said == f"config: datasets.bay.gpu: {pattern!r} is no GPU variant"
+    gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
+    assert set(valid.split(", ")) == gpu | {key.split("/")[0] for key in gpu}
+
+
+def test_a_gpu_variant_is_no_cpu_variant(config):
+    config["datasets"]["bay"]["cpu"] = ["bellman_ford/naive"]
+    with pytest.raises(InputError, match=r"config: datasets\.bay\.cpu: 'bellman_ford/naive' is no CPU variant"):
+        settings.check(config)
+
+
+def test_names_that_would_clash_are_refused(config):
+    config["datasets"]["naive"] = config["datasets"].pop("bay")
+    with pytest.raises(InputError, match="dataset naive is called like an algorithm or variant"):
+        settings.check(config)
+    config["datasets"]["bay"] = config["datasets"].pop("naive")
+    config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
+    with pytest.raises(InputError, match=r"two datasets have a source called USA-road-d\.NY\.gr\.gz"):
+        settings.check(config)
+
+
+def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
+    config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall"]}
+    found = settings.cells(config, ["bay"])
+    dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
+    assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
+    config["datasets"]["bay"] |= {"gpu": ["dijkstra", "dijkstra/naive"], "cpu": []}
+    assert settings.cells(config, ["bay"]) == dijkstra
+
+
+def test_targets_are_datasets_algorithms_and_variants(config):
+    targets = settings.targets(config)
+    everything = settings.cells(config)
+    assert set(targets) == {name for cell in everything for name in cell}
+    assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
+    assert targets["dijkstra"] == [cell for cell in everything if cell[0] == "dijkstra"]
+    naive = targets["naive"]
+    assert {cell[0] for cell in naive} == {"bellman_ford", "dijkstra", "floyd_warshall"}
+    assert {cell[1] for cell in naive} == {"naive"}
+
+
+def test_the_papers_cells(config):
+    cpu = [cell for cell in settings.cells(config) if cell[1] == "cpu" and not cell[2].startswith("sample")]
+    assert cpu == [
+        ("bellman_ford", "cpu", "nyc"),
+        ("dijkstra", "cpu", "gnutella04"),
+        ("floyd_warshall", "cpu", "gnutella04"),
+    ]
+    sizes = [len(settings.table_cells(config, table)) for table in settings.TABLES.values()]
+    assert sizes == [1 + 6 * 3, 2, 1 + 3 * 5]
+
+
+@pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
+def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
+    entry = config["datasets"]["gnutella04"]
+    assert settings.identity(entry | change) == settings.identity(entry)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights": {"min": 1, "max": 100, "seed": 5}},
+        {"weights": {"min": 1, "max": 101, "seed": 4}},
+        {"sources": ["elsewhere.txt.gz"]},
+        {"format": "text"},
+        {"vertices": 1},
+        {"arcs": 1},
+        {"directed": False},
+        {"sha256": "any"},
+        {"stand_in": "made up"},
+    ],
+)
+def test_what_decides_a_datasets_graph(config, change):
+    entry = config["datasets"]["gnutella04"]
+    assert settings.identity(entry | change) != settings.identity(entry)
+    assert settings.identity(dict(reversed(entry.items()))) == settings.identity(entry)
+
+
+MODULES = {variant.function.__module__.rpartition(".")[2] for variant in VARIANTS.values()}
+
+
+@pytest.mark.parametrize("changed", [*sorted(MODULES), "device", "graph", "check", "harness", "variants"])
+def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
+    monkeypatch.setattr(settings, "ROOT", tmp_path)
+
+    def digests():
+        return {key: settings.code(variant.algorithm, variant.name) for key, variant in VARIANTS.items()}
+
+    before = digests()
+    with open(tmp_path / "kernels" / f"{changed}.py", "a") as file:
+        file.write("\n")
+    due = {key for key, digest in digests().items() if digest != before[key]}
+    if changed == "device":
+        assert due == set(VARIANTS)
+    elif changed in MODULES:
+        assert due == {key for key, v in VARIANTS.items() if v.function.__module__ == f"kernels.{changed}"} != set()
+    else:
+        assert due == set()
+
+
+@pytest.mark.parametrize(
+    ("mode", "simulated", "gpu", "expected"),
+    [
+        ("auto", False, True, False),
+        ("auto", False, False, True),
+        ("auto", True, True, True),
+        ("cuda", False, False, False),
+        ("cuda", True, True, True),
+        ("simulator", False, True, True),
+    ],
+)
+def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
+    monkeypatch.setattr(settings, "SIMULATED", simulated)
+    monkeypatch.setattr(settings.cuda, "is_available", lambda: gpu)
+    config["mode"] = mode
+    assert settings.simulating(config) is expected
+
+
+def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
+    monkeypatch.setattr(settings, "simulating", lambda config: True)
+    inside = yaml.safe_load(settings.protocol(config))
+    monkeypatch.setattr(settings, "simulating", lambda config: False)
+    assert yaml.safe_load(settings.protocol(config)) == config["protocol"]
+    assert inside == config["protocol"] | config["simulator"] != config["protocol"]
+
+
+@pytest.mark.parametrize(
+    ("simulating", "cell", "place", "reason"),
+    [
+        (False, "bellman_ford/stride/nyc", "cells", None),
+        (False, "bellman_ford/cpu/nyc", "cells", None),
+        (False, "bellman_ford/stride/sample1", "simulated", "only made in mode simulator"),
+        (True, "bellman_ford/stride/sample1", "simulated", None),
+        (True, "bellman_ford/stride/sample1", "cells", "cannot be measured here"),
+        (True, "bellman_ford/stride/nyc", "simulated", "cannot be measured here"),
+        (
+            False,
+            "bellman_ford/strde/nyc",
+            "cells",
+            "no variant bellman_ford/strde: choose one of .*bellman_ford/stride,",
+        ),
+        (False, "bellman_ford/stride/nyk", "cells", "no dataset 'nyk': choose one of nyc, bay"),
+    ],
+)
+def test_which_cells_are_refused(config, monkeypatch, simulating, cell, place, reason):
+    monkeypatch.setattr(settings, "simulating", lambda config: simulating)
+    said = settings.refusal(config, *cell.split("/"), place)
+    assert said is None if reason is None else re.search(reason, said)
