@@ -35,7 +35,7 @@ def claim_heads(u, indptr, indices, weights, dist, predecessor):
     arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
     while arc < end:
         v, w = np.uint32(indices[arc]), weights[arc]
-        if dist[u] != INF and dist[u] == np.int32(dist[v] - w):
+        if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
             predecessor[v] = u
         arc = np.uint32(arc + 1)
 

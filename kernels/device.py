@@ -16,12 +16,14 @@ from datetime import UTC, datetime
 from functools import cache
 
 import numpy as np
+from cuda.bindings import driver
 from numba import config, cuda, njit, types
 
 from kernels.errors import NotEnoughMemory, TimeLimit
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
+GRAPH_ITERATIONS = 1024
 POISON = -7  # in every result before a run: neither a distance nor a predecessor
 
 
@@ -61,6 +63,7 @@ class Run:
 
     source: where single-source paths start. block: threads a block. tile: side of a tile.
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
+    graph: replay the launches from CUDA graphs instead of waiting for each.
     Afterwards seconds and phases (by name, in seconds) are what was timed, launches how many
     kernels were launched, started when (ISO 8601, UTC).
     """
@@ -70,6 +73,7 @@ class Run:
     tile: int = 32
     limit_s: float = float("inf")
     on_gpu: bool = True
+    graph: bool = False
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     launches: int = 0
@@ -99,14 +103,15 @@ class Run:
         """Launch kernels in turn, `times` over, and let the host wait after every single one.
 
         A launch is (kernel, blocks, threads, arguments); STEP among the arguments is the number
-        of the iteration.
+        of the iteration. With `graph` the same launches are replayed, and the host waits at the end.
         """
         if SIMULATED:
             for step in range(times):
                 for kernel, blocks, threads, arguments in launches:
                     kernel[blocks, threads](*(np.uint32(step) if a is STEP else a for a in arguments))
         else:
-            Prepared(launches).launch(times)
+            prepared = Prepared(launches)
+            (prepared.replay if self.graph else prepared.launch)(times)
         self.launches += times * len(launches)
 
     @contextmanager
@@ -171,9 +176,47 @@ class Prepared:
 
     def launch(self, times: int) -> None:
         """Launch all in turn, `times` over, and wait after each one."""
-        error = _launch_loop()(self.handles, self.shapes, self.parameters, self.step, times)
+        self._loop(times, stream=0, wait=True)
+
+    def replay(self, times: int) -> None:
+        """Launch all in turn, `times` over, from CUDA graphs, and wait once at the end.
+
+        Where no argument changes from one iteration to the next a graph of GRAPH_ITERATIONS is
+        replayed; else one graph holds all iterations.
+        """
+        chunk = times if any(a is STEP for *_, arguments in self.kept[0] for a in arguments) else GRAPH_ITERATIONS
+        stream = _checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
+        try:
+            for count, replays in ((chunk, times // chunk), (times % chunk, 1)):
+                if count and replays:
+                    self._replay_graph(stream, count, replays)
+        finally:
+            _checked(driver.cuStreamDestroy(stream))
+
+    def _replay_graph(self, stream, iterations: int, replays: int) -> None:
+        _checked(driver.cuStreamBeginCapture(stream, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
+        self._loop(iterations, stream=int(stream), wait=False)
+        graph = _checked(driver.cuStreamEndCapture(stream))
+        executable = _checked(driver.cuGraphInstantiate(graph, 0))
+        for _ in range(replays):
+            _checked(driver.cuGraphLaunch(executable, stream))
+        _checked(driver.cuStreamSynchronize(stream))
+        _checked(driver.cuGraphExecDestroy(executable))
+        _checked(driver.cuGraphDestroy(graph))
+
+    def _loop(self, times: int, *, stream: int, wait: bool) -> None:
+        loop = _launch_loop()
+        error = loop(self.handles, self.shapes, self.parameters, self.step, times, stream, wait)
         if error:
             raise RuntimeError(f"the CUDA driver refused a launch: error {error}")
+
+
+def _checked(answer: tuple):
+    """What a call of cuda.bindings.driver returns besides its error code; raises where that is not 0."""
+    error, *values = answer
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"the CUDA driver refused a call: {error}")
+    return values[0] if values else None
 
 
 def _as_passed(argument) -> list[int]:
@@ -186,8 +229,8 @@ def _as_passed(argument) -> list[int]:
 
 @cache
 def _launch_loop():
-    cuda_driver = ctypes.CDLL("libcuda.so.1")
-    launch_kernel, synchronize = cuda_driver.cuLaunchKernel, cuda_driver.cuCtxSynchronize
+    library = ctypes.CDLL("libcuda.so.1")
+    launch_kernel, synchronize = library.cuLaunchKernel, library.cuCtxSynchronize
     launch_kernel.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
     launch_kernel.restype = ctypes.c_int
     synchronize.argtypes, synchronize.restype = [], ctypes.c_int
@@ -198,13 +241,13 @@ def compile_loop(launch_kernel, synchronize):
     """The loop over launches and waits, given cuLaunchKernel and cuCtxSynchronize as ctypes functions."""
 
     @njit
-    def loop(handles, shapes, parameters, step, times):
+    def loop(handles, shapes, parameters, step, times, stream, wait):
         for i in range(times):
             step[0] = i
             for j in range(len(handles)):
                 x, y, z, tx, ty, tz = shapes[j]
-                error = launch_kernel(handles[j], x, y, z, tx, ty, tz, 0, 0, parameters[j], 0)
-                if error == 0:
+                error = launch_kernel(handles[j], x, y, z, tx, ty, tz, 0, stream, parameters[j], 0)
+                if wait and error == 0:
                     error = synchronize()
                 if error != 0:
                     return error

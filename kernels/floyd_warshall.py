@@ -33,9 +33,10 @@ def relax(n, i, j, k, dist, predecessor):
 
 @cuda.jit
 def relax_super_naive(n, k, dist, predecessor):
-    j, i = cuda.grid(2)
+    x, y = cuda.grid(2)
+    i, j = np.uint32(y), np.uint32(x)
     if i < n and j < n:
-        relax(n, np.uint32(i), np.uint32(j), k, dist, predecessor)
+        relax(n, i, j, k, dist, predecessor)
 
 
 @cuda.jit
@@ -95,9 +96,9 @@ def relax_tiled_cross(n, round_, dist, predecessor):
 @cuda.jit
 def relax_tiled_rest(n, round_, dist, predecessor):
     if cuda.blockIdx.x != round_ and cuda.blockIdx.y != round_:
-        j, i = cuda.grid(2)
+        x, y = cuda.grid(2)
         primary = np.uint32(round_ * cuda.blockDim.x)
-        relax_tile(n, np.uint32(i), np.uint32(j), primary, False, dist, predecessor)
+        relax_tile(n, np.uint32(y), np.uint32(x), primary, False, dist, predecessor)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -89,13 +89,14 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
         tile=protocol.tile,
         limit_s=protocol.timeout_s,
         on_gpu=variant.on_gpu,
+        graph=variant.graph,
     )
 
 
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     """Compile whatever the variant launches by running it on two vertices and an arc; then warm up."""
     tiny = Graph.from_arcs(2, np.array([0]), np.array([1]), np.array([1]))
-    run = Run(block=protocol.block, tile=protocol.tile, on_gpu=variant.on_gpu)
+    run = replace(_new_run(variant, protocol), source=0)
     variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
     if variant.on_gpu:
         device.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)

@@ -1,7 +1,7 @@
 """Every variant there is: one line each. What is listed here is measured, checked and drawn."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels import bellman_ford as bf
 from kernels import dijkstra, serial
@@ -17,7 +17,7 @@ class Variant:
 
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
-    launch.
+    launch. graph: a twin, which replays the same launches from CUDA graphs.
     """
 
     algorithm: str
@@ -26,6 +26,7 @@ class Variant:
     problem: str
     function: Callable[[Graph, Result, Run], None]
     launches: Callable[[int, int], int]
+    graph: bool = False
 
     @property
     def on_gpu(self) -> bool:
@@ -37,7 +38,7 @@ class Variant:
 
 
 # fmt: off
-VARIANTS = {v.key: v for v in (
+_PLAIN = (
     Variant("bellman_ford", "cpu", "CPU", "sssp", serial.bellman_ford, serial.launches),
     Variant("bellman_ford", "naive", "Naive", "sssp", bf.naive, bf.launches),
     Variant("bellman_ford", "stride", "Stride", "sssp", bf.stride, bf.launches),
@@ -50,8 +51,16 @@ VARIANTS = {v.key: v for v in (
     Variant("floyd_warshall", "super_naive_shared", "Super Naive Shared", "apsp", fw.super_naive_shared, fw.launches),
     Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
     Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
-)}
+)
+_TWINS = (
+    "bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag",
+    "floyd_warshall/naive", "floyd_warshall/super_naive", "floyd_warshall/super_naive_shared",
+    "floyd_warshall/tiled", "floyd_warshall/tiled_shared",
+)
 # fmt: on
+
+VARIANTS = {v.key: v for v in _PLAIN}
+VARIANTS |= {f"{key}_graph": replace(VARIANTS[key], name=f"{VARIANTS[key].name}_graph", graph=True) for key in _TWINS}
 
 ALGORITHMS = tuple(dict.fromkeys(v.algorithm for v in VARIANTS.values()))
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import yaml
@@ -62,9 +63,11 @@ def cells(config: dict, datasets=None) -> list[Cell]:
         for key, on_gpu in (("cpu", False), ("gpu", True)):
             for pattern in entry.get(key, []):
                 try:
-                    found += [(v.algorithm, v.name, dataset) for v in select(pattern, on_gpu)]
+                    chosen = select(pattern, on_gpu)
                 except InputError as error:
                     raise InputError(f"config: datasets.{dataset}.{key}: {error}") from None
+                skipped = {v for v in chosen for skip in entry.get("skip", []) if fnmatch(v.key, skip)}
+                found += [(v.algorithm, v.name, dataset) for v in chosen if v not in skipped]
     return list(dict.fromkeys(found))
 
 

@@ -1,0 +1,457 @@
+"""Cells as measured, collected and archived; GPU variants in numba's CUDA simulator."""
+
+import csv
+import dataclasses
+import functools
+import importlib.metadata
+import json
+import subprocess
+import sys
+from argparse import Namespace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels import datasets, device, harness, variants
+from kernels.device import Run
+from kernels.errors import InputError, NotEnoughMemory
+from kernels.graph import MAX_WEIGHT, Graph
+from kernels.variants import VARIANTS
+from workflow.scripts import archive, collect, measure, measurements, simulated, tables
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
+CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
+SHA256 = "5" * 64
+PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
+COLUMNS = (
+    "algorithm variant problem dataset repeat status seconds copy_in_s kernels_s predecessors_s copy_out_s launches "
+    "vertices arcs source rows_checked device driver cuda numba_cuda numba numpy commit dataset_sha256 started host note"
+).split()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The test's own folder is the working directory; in it lies a packed graph."""
+    monkeypatch.chdir(tmp_path)
+    pack("nyc")
+
+
+def pack(dataset, **meta):
+    graph = datasets.read_graph(SAMPLE)
+    meta = {"name": dataset, "sha256": SHA256, "origin": {"url": "http://a/b"}, "stand_in": None, **meta}
+    dataclasses.replace(graph, meta=meta).save(f"{dataset}.npz")
+
+
+def cell(key, dataset="nyc", place="cells", **protocol):
+    """Measure a variant as the step does; returns its CSV's path."""
+    algorithm, variant = key.split("/")
+    out = Path("results", place, algorithm, variant, f"{dataset}.csv")
+    measure.main(
+        Namespace(
+            algorithm=algorithm,
+            variant=variant,
+            graph=Path(f"{dataset}.npz"),
+            protocol=PROTOCOL | protocol,
+            config_digest="c0ffee",
+            commit="",
+            out=out,
+        )
+    )
+    return out
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rewrite(path, **changes):
+    """Change values in all rows of a CSV."""
+    rows = [row | changes for row in read(path)]
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def as_if(path, key, device="NVIDIA H200", **changes):
+    """Turn a cell measured on a CPU into one of another variant, as if measured on a GPU; returns its new path."""
+    algorithm, variant = key.split("/")
+    new = Path("results/cells", algorithm, variant, path.name)
+    new.parent.mkdir(parents=True, exist_ok=True)
+    path.replace(new)
+    path.with_suffix(".json").replace(new.with_suffix(".json"))
+    launches = VARIANTS[key].launches(13, 4)
+    rewrite(new, algorithm=algorithm, variant=variant, device=device, launches=launches, **changes)
+    record = json.loads(new.with_suffix(".json").read_text())
+    new.with_suffix(".json").write_text(json.dumps(record | {"algorithm": algorithm, "variant": variant}))
+    return new
+
+
+def replace_function(monkeypatch, key, function):
+    """Let a variant run another function, which counts as being where its own is."""
+    variant = VARIANTS[key]
+    function = functools.wraps(variant.function)(function)
+    monkeypatch.setitem(variants.VARIANTS, key, dataclasses.replace(variant, function=function))
+
+
+def results():
+    return sorted(str(path) for path in Path().rglob("*") if path.is_file() and path.suffix != ".npz")
+
+
+@pytest.mark.parametrize("key", CPU)
+def test_rows_and_columns(key):
+    path = cell(key)
+    assert path.read_text().splitlines()[0].split(",") == COLUMNS
+    rows = read(path)
+    problem = VARIANTS[key].problem
+    assert [row["repeat"] for row in rows] == ["1", "2", "3"]
+    for row in rows:
+        expected = {
+            "algorithm": key.split("/")[0],
+            "variant": "cpu",
+            "problem": problem,
+            "dataset": "nyc",
+            "status": "ok",
+            "launches": "0",
+            "vertices": "13",
+            "arcs": "32",
+            "source": "0" if problem == "sssp" else "",
+            "rows_checked": "1" if problem == "sssp" else "13",
+            "device": device.cpu_name(),
+            "driver": "",
+            "cuda": "",
+            "numba": importlib.metadata.version("numba"),
+            "numba_cuda": importlib.metadata.version("numba-cuda"),
+            "numpy": importlib.metadata.version("numpy"),
+            "dataset_sha256": SHA256,
+            "note": "",
+        }
+        assert {name: row[name] for name in expected} == expected
+        assert 0 < float(row["kernels_s"]) <= float(row["seconds"])
+        assert {float(row[name]) for name in ("copy_in_s", "predecessors_s", "copy_out_s")} == {0}
+        started = datetime.fromisoformat(row["started"])
+        assert started.utcoffset() == timedelta(0)
+        assert abs(datetime.now(UTC) - started) < timedelta(minutes=5)
+        assert row["host"]
+    assert len(measurements.load([path])) == 3
+    assert results() == [str(path), str(path.with_suffix(".json"))]
+
+
+def test_provenance_says_what_it_ran_on(monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    monkeypatch.setenv("SLURMD_NODENAME", "node7")
+    pack("nyc", stand_in="made up")
+    path = cell("bellman_ford/cpu")
+    record = json.loads(path.with_suffix(".json").read_text())
+    assert {record[name] for name in measurements.CELL} == {"bellman_ford", "cpu", "nyc"}
+    assert record["protocol"] == PROTOCOL
+    assert record["config_digest"] == "c0ffee"
+    assert record["graph"] == {"name": "nyc", "sha256": SHA256, "origin": {"url": "http://a/b"}, "stand_in": "made up"}
+    assert {"SLURM_JOB_ID": "42", "SLURMD_NODENAME": "node7"}.items() <= record["slurm"].items()
+    for package in ("numba-cuda", "numba", "numpy", "scipy", "snakemake"):
+        assert record["packages"][package] == importlib.metadata.version(package)
+    assert record["card"] is None
+    assert record["host"] and record["system"] and record["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert {"commit", "tree_clean"} <= set(record)
+
+
+def test_the_commit_is_gits_or_the_one_given(monkeypatch):
+    assert measure.state_of_project("") == ("", None)  # no repository here
+    assert measure.state_of_project("abc") == ("abc", None)
+
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+    git("init")
+    git("add", "nyc.npz")
+    git("commit", "-m", "one", "--no-gpg-sign")
+    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    assert measure.state_of_project("") == (head, True)
+    Path("new").touch()
+    assert measure.state_of_project("") == (head, False)
+    assert measure.state_of_project("abc") == ("abc", None)
+
+
+def test_a_stand_in_is_said_in_every_row():
+    pack("nyc", stand_in="made up")
+    assert {row["note"] for row in read(cell("bellman_ford/cpu"))} == {"stand-in: made up"}
+
+
+def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
+    def slow(graph, result, run):
+        VARIANTS_BEFORE(graph, result, run)
+        run.seconds = 2.5
+
+    VARIANTS_BEFORE = VARIANTS["bellman_ford/cpu"].function
+    replace_function(monkeypatch, "bellman_ford/cpu", slow)
+    rows = read(cell("bellman_ford/cpu", repeats=6, budget_s=6))
+    assert [row["note"] for row in rows] == ["2 of 6 repeats: budget of 6 s"] * 2
+    rows = read(cell("bellman_ford/cpu", repeats=6, budget_s=1))
+    assert [row["note"] for row in rows] == ["1 of 6 repeats: budget of 1 s"]
+    assert len(read(cell("bellman_ford/cpu", repeats=6, budget_s=15))) == 6
+
+
+@pytest.mark.parametrize("key", CPU)
+def test_a_cpu_run_is_stopped_at_its_limit(key):
+    pack("nyc", stand_in="made up")
+    (row,) = read(cell(key, timeout_s=1e-9))
+    assert row["status"] == "timeout"
+    assert row["note"] == "limit 1e-09 s passed; stand-in: made up"
+    assert {row[name] for name in measurements.TIMES} == {""}
+    assert len(measurements.load([f"results/cells/{key}/nyc.csv"])) == 1
+
+
+def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch):
+    path = cell("bellman_ford/cpu")
+    before = path.read_bytes()
+    right = VARIANTS["bellman_ford/cpu"].function
+
+    def wrong(graph, result, run):
+        right(graph, result, run)
+        result.distances[-1] += 1
+
+    replace_function(monkeypatch, "bellman_ford/cpu", wrong)
+    with pytest.raises(
+        InputError, match="bellman_ford/cpu: wrong result, nothing is published: .*distance of vertex 12"
+    ):
+        cell("bellman_ford/cpu")
+    assert path.read_bytes() == before
+    path.unlink()
+    path.with_suffix(".json").unlink()
+    with pytest.raises(InputError, match="nothing is published"):
+        cell("bellman_ford/cpu")
+    assert results() == []
+
+
+def test_a_distance_that_is_too_long_publishes_nothing():
+    meta = {"name": "long", "sha256": SHA256}
+    Graph.from_arcs(3, np.array([0, 1]), np.array([1, 2]), np.array([MAX_WEIGHT, 1]), meta=meta).save("long.npz")
+    with pytest.raises(InputError, match="the distance from 0 to 2 is 2147483647, more than the 2147483646"):
+        cell("bellman_ford/cpu", "long")
+    assert results() == []
+
+
+def test_a_source_that_is_no_vertex():
+    with pytest.raises(InputError, match=r"source 13 is not a vertex of nyc: choose one in \[0, 13\)"):
+        cell("bellman_ford/cpu", source=13)
+    assert results() == []
+
+
+def test_without_a_gpu_a_gpu_variant_is_refused(monkeypatch):
+    monkeypatch.setattr(device, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU and none is visible"):
+        cell("bellman_ford/naive")
+    assert results() == []
+
+
+@pytest.mark.simulator
+def test_a_simulated_run_is_no_measurement():
+    with pytest.raises(InputError, match="a simulated run is no measurement"):
+        cell("bellman_ford/naive")
+    assert results() == []
+    path = cell("bellman_ford/naive", place="simulated")
+    (row,) = read(path)
+    assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
+    assert {row[name] for name in measurements.TIMES} == {""}
+    assert row["device"] == "numba CUDA simulator"
+    with pytest.raises(InputError, match="a simulated run is no measurement: leave the file out"):
+        collect.read([path])
+
+    run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
+    assert {row["status"] for row in read(run)} == {"ok"}
+    simulated.main(Namespace(cells=[path, run], out=Path("simulated.md")))
+    text = Path("simulated.md").read_text()
+    listed = [
+        [word.strip() for word in line.split("|")[1:-1]] for line in text.splitlines() if "/" in line and "|" in line
+    ]
+    assert listed == [
+        ["bellman_ford/naive", "simulated, 1 row checked"],
+        ["dijkstra/cpu", "run, 13 rows checked"],
+    ]
+    assert "nyc (13 vertices, 32 arcs)" in text
+    assert not any(value in text for value in (row["seconds"] for row in read(run)))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("key", "needed"),
+    [("floyd_warshall/tiled", 13 * 13 * 8), ("floyd_warshall/naive", 13 * 13 * 8), ("dijkstra/naive", 13 * 13 * 13)],
+)
+def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
+    def require(run, bytes_):
+        if bytes_ > 1000:
+            raise NotEnoughMemory(bytes_, 1000)
+
+    monkeypatch.setattr(Run, "require", require)
+    path = cell(key, place="simulated")
+    (row,) = read(path)
+    assert row["status"] == "no_memory"
+    assert row["note"] == f"needs {needed} bytes on the card, 1000 free"
+    assert {row[name] for name in measurements.TIMES} == {""}
+    assert path.with_suffix(".json").exists()
+
+
+def run_collect(*cells):
+    collect.main(Namespace(cells=list(cells), csv=Path("results/timings.csv"), json=Path("results/provenance.json")))
+    return read("results/timings.csv"), json.loads(Path("results/provenance.json").read_text())
+
+
+def test_collect_joins_rows_and_provenance():
+    cells = [cell(key) for key in CPU]
+    rows, provenance = run_collect(*cells)
+    assert Path("results/timings.csv").read_text().splitlines()[0].split(",") == COLUMNS
+    assert rows == [row for path in cells for row in read(path)]
+    assert set(provenance) == {f"{key}/nyc" for key in CPU}
+    for path in cells:
+        record = json.loads(path.with_suffix(".json").read_text())
+        assert provenance[f"{record['algorithm']}/cpu/nyc"] == record
+
+
+@pytest.mark.parametrize("key", [key for key, variant in VARIANTS.items() if variant.on_gpu])
+def test_collect_refuses_another_count_of_launches(key):
+    path = as_if(cell("bellman_ford/cpu"), key)
+    rows, _ = run_collect(path)
+    assert [row["launches"] for row in rows] == [str(VARIANTS[key].launches(13, 4))] * 3
+    before = Path("results/timings.csv").read_bytes()
+    launched = VARIANTS[key].launches(13, 4) - 1
+    rewrite(path, launches=launched)
+    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched + 1}"):
+        run_collect(path)
+    assert Path("results/timings.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [None, "{"])
+def test_collect_refuses_a_cell_without_provenance(content):
+    path = cell("bellman_ford/cpu")
+    record = path.with_suffix(".json")
+    record.unlink() if content is None else record.write_text(content)
+    with pytest.raises(InputError, match=r"nyc\.json: .*: delete .*nyc\.csv and measure again"):
+        run_collect(path)
+    assert not Path("results/timings.csv").exists()
+
+
+def run_archive(default="h200"):
+    archive.main(Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default))
+
+
+def kept(folder="h200"):
+    return read(f"results/archive/{folder}/timings.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("NVIDIA H200", "h200"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"),
+        ("NVIDIA", "unnamed"),
+    ],
+)
+def test_an_archive_is_named_after_the_card(name, folder):
+    assert archive.slug(name) == folder
+
+
+def test_cpu_cells_go_with_the_gpus():
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
+    cell("bellman_ford/cpu")
+    run_archive(default="elsewhere")
+    assert [path.name for path in Path("results/archive").iterdir()] == ["t4"]
+    assert [(row["variant"], row["repeat"]) for row in kept("t4")] == [
+        *[("cpu", repeat) for repeat in "123"],
+        *[("naive", repeat) for repeat in "123"],
+    ]
+
+
+def test_cpu_cells_alone_go_to_the_default_archive():
+    cell("bellman_ford/cpu")
+    run_archive(default="elsewhere")
+    assert [path.name for path in Path("results/archive").iterdir()] == ["elsewhere"]
+
+
+def test_each_card_has_its_archive():
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/stride", "NVIDIA H200")
+    run_archive()
+    for folder, variant in (("t4", "naive"), ("h200", "stride")):
+        assert {row["variant"] for row in kept(folder)} == {variant}
+        assert set(json.loads(Path(f"results/archive/{folder}/provenance.json").read_text())) == {
+            f"bellman_ford/{variant}/nyc"
+        }
+
+
+def test_a_measured_again_cell_replaces_all_its_rows_and_no_others():
+    naive = as_if(cell("bellman_ford/cpu"), "bellman_ford/naive")
+    cell("bellman_ford/cpu")
+    run_archive()
+    before = kept()
+    run_archive()
+    assert kept() == before
+    assert len(before) == 6
+
+    pack("bay")
+    naive.unlink()
+    naive.with_suffix(".json").unlink()
+    as_if(cell("bellman_ford/cpu", repeats=1), "bellman_ford/naive", seconds="7.25")
+    as_if(cell("bellman_ford/cpu", "bay"), "bellman_ford/naive")
+    run_archive()
+    after = kept()
+    assert [row["seconds"] for row in after if (row["variant"], row["dataset"]) == ("naive", "nyc")] == ["7.25"]
+    assert [row for row in after if row["variant"] == "cpu"] == [row for row in before if row["variant"] == "cpu"]
+    keys = [tuple(row[name] for name in (*measurements.CELL, "repeat")) for row in after]
+    assert len(keys) == len(set(keys)) == 3 + 1 + 3
+    provenance = json.loads(Path("results/archive/h200/provenance.json").read_text())
+    assert set(provenance) == {"bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/naive/bay"}
+    assert provenance["bellman_ford/naive/nyc"]["protocol"]["repeats"] == 1
+
+
+def test_an_archive_holds_its_tables_and_figures():
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", seconds="5.25")
+    run_archive()
+    drawn = {path.name for path in Path("results/archive/h200").iterdir()}
+    assert drawn == {
+        "timings.csv",
+        "provenance.json",
+        *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
+        *(f"figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
+    }
+    text = Path("results/archive/h200/table1.md").read_text()
+    assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text
+
+    tables.write(1, measurements.load(["results/archive/h200/timings.csv"]), "From the archive h200.", Path("again"))
+    for end in ("csv", "md", "tex", "html"):
+        assert Path(f"again/table1.{end}").read_text() == Path(f"results/archive/h200/table1.{end}").read_text()
+
+
+def test_nothing_measured_is_nothing_to_archive():
+    with pytest.raises(
+        InputError, match="results/cells: nothing was measured yet: run snakemake on a machine with a GPU"
+    ):
+        run_archive()
+    assert not Path("results/archive").exists()
+
+
+def test_the_step_ends_with_one_line():
+    words = (
+        "-m workflow.scripts.measure --algorithm bellman_ford --variant cpu --graph none.npz --out results/cells/a.csv"
+    )
+    ran = subprocess.run(
+        [sys.executable, *words.split(), "--log", "logs/a.log"],
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr == Path("logs/a.log").read_text() == "error: none.npz: no such file\n"
+    assert results() == ["logs/a.log"]
+
+
+def test_the_harness_counts_what_was_checked(monkeypatch):
+    graph = Graph.load("nyc.npz")
+    protocol = harness.Protocol(repeats=1, full_check=12, checked_rows=5)
+    (row,) = harness.measure(VARIANTS["floyd_warshall/cpu"], graph, protocol)
+    assert row["rows_checked"] == 5
