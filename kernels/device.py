@@ -24,6 +24,7 @@ from kernels.errors import NotEnoughMemory, TimeLimit
 SIMULATED = bool(config.ENABLE_CUDASIM)
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
 GRAPH_ITERATIONS = 1024
+SIMULATED_BLOCKS = 2
 POISON = -7  # in every result before a run: neither a distance nor a predecessor
 
 
@@ -63,7 +64,9 @@ class Run:
 
     source: where single-source paths start. block: threads a block. tile: side of a tile.
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
-    graph: replay the launches from CUDA graphs instead of waiting for each.
+    graph: replay the launches from CUDA graphs instead of waiting for each. delta: the width of
+    delta-stepping's buckets. grid, shared: blocks of a kernel whose blocks share out the work, and
+    bytes of shared memory a block may have; None for what the card has room for.
     Afterwards seconds and phases (by name, in seconds) are what was timed, launches how many
     kernels were launched, started when (ISO 8601, UTC).
     """
@@ -74,11 +77,26 @@ class Run:
     limit_s: float = float("inf")
     on_gpu: bool = True
     graph: bool = False
+    delta: int | None = None
+    grid: int | None = None
+    shared: int | None = None
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     launches: int = 0
     started: str = ""
     _clock: float = 0.0
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks a kernel gets whose blocks share out the work."""
+        return self.grid or (SIMULATED_BLOCKS if SIMULATED else 2 * _card().MULTIPROCESSOR_COUNT)
+
+    @property
+    def shared_limit(self) -> int:
+        """Bytes of shared memory a launch may ask for, besides the few a kernel declares."""
+        if self.shared is not None:
+            return self.shared
+        return 0 if SIMULATED else _card().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - 64
 
     def require(self, needed: int) -> None:
         """Raise NotEnoughMemory where so many bytes are not free on the card."""
@@ -87,6 +105,10 @@ class Run:
             free = cuda.current_context().get_memory_info().free
             if needed > free:
                 raise NotEnoughMemory(needed, free)
+
+    def allocate(self, *arrays: tuple) -> list:
+        """Arrays on the card, each given as (length, dtype), with whatever lies there."""
+        return [cuda.device_array(length, dtype) for length, dtype in arrays]
 
     def upload(self, *arrays: np.ndarray) -> list:
         """Copies of the host's arrays on the card."""
@@ -102,13 +124,14 @@ class Run:
     def launch(self, *launches: tuple, times: int = 1) -> None:
         """Launch kernels in turn, `times` over, and let the host wait after every single one.
 
-        A launch is (kernel, blocks, threads, arguments); STEP among the arguments is the number
-        of the iteration. With `graph` the same launches are replayed, and the host waits at the end.
+        A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it wants
+        some; STEP among the arguments is the number of the iteration. With `graph` the same launches
+        are replayed, and the host waits at the end.
         """
         if SIMULATED:
             for step in range(times):
-                for kernel, blocks, threads, arguments in launches:
-                    kernel[blocks, threads](*(np.uint32(step) if a is STEP else a for a in arguments))
+                for kernel, blocks, threads, arguments, *shared in launches:
+                    kernel[blocks, threads, 0, *shared](*(np.uint32(step) if a is STEP else a for a in arguments))
         else:
             prepared = Prepared(launches)
             (prepared.replay if self.graph else prepared.launch)(times)
@@ -156,12 +179,17 @@ class Prepared:
         count = len(launches)
         self.handles = np.empty(count, np.uint64)
         self.shapes = np.ones((count, 6), np.uint32)  # blocks x, y, z, threads x, y, z
+        self.shared = np.zeros(count, np.uint32)
         self.parameters = np.empty(count, np.uint64)  # where each launch's pointers to its arguments lie
         self.step = np.zeros(1, np.uint64)
         self.kept = [launches]  # alive as long as the addresses are used
-        for i, (kernel, blocks, threads, arguments) in enumerate(launches):
+        for i, (kernel, blocks, threads, arguments, *shared) in enumerate(launches):
             compiled = kernel.specialize(*(np.uint32(0) if a is STEP else a for a in arguments))
             self.handles[i] = int(next(iter(compiled.overloads.values()))._codelibrary.get_cufunc().handle)
+            if shared:
+                self.shared[i] = shared[0]
+                attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                _checked(driver.cuKernelSetAttribute(attribute, shared[0], int(self.handles[i]), _card().id))
             for start, shape in ((0, blocks), (3, threads)):
                 shape = np.atleast_1d(shape)
                 self.shapes[i, start : start + len(shape)] = shape
@@ -184,7 +212,7 @@ class Prepared:
         Where no argument changes from one iteration to the next a graph of GRAPH_ITERATIONS is
         replayed; else one graph holds all iterations.
         """
-        chunk = times if any(a is STEP for *_, arguments in self.kept[0] for a in arguments) else GRAPH_ITERATIONS
+        chunk = times if any(a is STEP for launch in self.kept[0] for a in launch[3]) else GRAPH_ITERATIONS
         stream = _checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
         try:
             for count, replays in ((chunk, times // chunk), (times % chunk, 1)):
@@ -206,7 +234,7 @@ class Prepared:
 
     def _loop(self, times: int, *, stream: int, wait: bool) -> None:
         loop = _launch_loop()
-        error = loop(self.handles, self.shapes, self.parameters, self.step, times, stream, wait)
+        error = loop(self.handles, self.shapes, self.shared, self.parameters, self.step, times, stream, wait)
         if error:
             raise RuntimeError(f"the CUDA driver refused a launch: error {error}")
 
@@ -241,12 +269,12 @@ def compile_loop(launch_kernel, synchronize):
     """The loop over launches and waits, given cuLaunchKernel and cuCtxSynchronize as ctypes functions."""
 
     @njit
-    def loop(handles, shapes, parameters, step, times, stream, wait):
+    def loop(handles, shapes, shared, parameters, step, times, stream, wait):
         for i in range(times):
             step[0] = i
             for j in range(len(handles)):
                 x, y, z, tx, ty, tz = shapes[j]
-                error = launch_kernel(handles[j], x, y, z, tx, ty, tz, 0, stream, parameters[j], 0)
+                error = launch_kernel(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j], 0)
                 if wait and error == 0:
                     error = synchronize()
                 if error != 0:
@@ -278,6 +306,10 @@ def warm_up(vertices: int, block: int, launches: int) -> None:
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)
 
 
+def _card():
+    return cuda.get_current_device()
+
+
 def gpu_visible() -> bool:
     """Whether a real GPU can be used from here."""
     return not SIMULATED and cuda.is_available()
@@ -299,7 +331,7 @@ def describe(on_gpu: bool) -> dict[str, str]:
         return {"device": cpu_name(), "driver": "", "cuda": ""}
     if SIMULATED:
         return {"device": "numba CUDA simulator", "driver": "", "cuda": ""}
-    name = cuda.get_current_device().name
+    name = _card().name
     return {
         "device": name.decode() if isinstance(name, bytes) else name,
         "driver": card_state()["driver"],
@@ -313,7 +345,7 @@ def card_state() -> dict:
 
     pynvml.nvmlInit()
     try:
-        card = pynvml.nvmlDeviceGetHandleByUUID(str(cuda.get_current_device().uuid))
+        card = pynvml.nvmlDeviceGetHandleByUUID(str(_card().uuid))
         reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(card)
         return {
             "driver": pynvml.nvmlSystemGetDriverVersion(),

@@ -28,6 +28,7 @@ class Protocol:
     timeout_s: float = 3600
     block: int = 1024
     tile: int = 32
+    delta: int | None = None
     source: int = 0
     checked_rows: int = 256
     full_check: int = 12_000
@@ -90,6 +91,7 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
         limit_s=protocol.timeout_s,
         on_gpu=variant.on_gpu,
         graph=variant.graph,
+        delta=protocol.delta,
     )
 
 

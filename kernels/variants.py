@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kernels import bellman_ford as bf
-from kernels import dijkstra, serial
+from kernels import block_per_source as bps
+from kernels import delta_stepping, dijkstra, edge, serial
 from kernels import floyd_warshall as fw
 from kernels.device import Result, Run
 from kernels.errors import InputError
@@ -51,6 +52,10 @@ _PLAIN = (
     Variant("floyd_warshall", "super_naive_shared", "Super Naive Shared", "apsp", fw.super_naive_shared, fw.launches),
     Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
     Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
+    Variant("edge", "sssp", "Edge", "sssp", edge.sssp, bps.launches),
+    Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
+    Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
+    Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", delta_stepping.block_apsp, bps.launches),
 )
 _TWINS = (
     "bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag",

@@ -17,8 +17,8 @@ GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
 class Recorder(Run):
     """Notes what a driver would launch; uploads stay on the host."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, shared):
+        super().__init__(grid=2, shared=shared)
         self.kernels = {}
 
     def require(self, needed):
@@ -29,11 +29,14 @@ class Recorder(Run):
 
     resident = upload
 
+    def allocate(self, *arrays):
+        return [np.empty(length, dtype) for length, dtype in arrays]
+
     def download(self, *pairs):
         pass
 
     def launch(self, *launches, times=1):
-        for kernel, _, _, arguments in launches:
+        for kernel, _, _, arguments, *_ in launches:
             types = tuple(typeof(np.uint32(0) if a is STEP else a) for a in arguments)
             self.kernels[kernel.py_func.__qualname__] = (kernel.py_func, types)
 
@@ -55,11 +58,14 @@ def test_compiles(key, capability, monkeypatch):
     # A kernel that calls a device function asks for the present card: let it see the target.
     card = SimpleNamespace(compute_capability=capability)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
-    variant, recorder = VARIANTS[key], Recorder()
+    variant, kernels = VARIANTS[key], {}
     graph = Graph.from_arcs(2, np.array([0]), np.array([1]), np.array([1]))
-    variant.function(graph, Result.poisoned(variant.problem, 2), recorder)
-    assert recorder.kernels
-    for name, (function, types) in recorder.kernels.items():
+    for shared in (0, 48 << 10):  # work kept in global memory, and in shared memory
+        recorder = Recorder(shared)
+        variant.function(graph, Result.poisoned(variant.problem, 2), recorder)
+        kernels |= {(name, shared): kernel for name, kernel in recorder.kernels.items()}
+    assert kernels
+    for name, (function, types) in kernels.items():
         ptx, _ = cuda.compile_ptx(function, types, cc=capability)
         assert f".target sm_{capability[0]}{capability[1]}" in ptx, name
         assert ".entry" in ptx, name

@@ -19,17 +19,18 @@ from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.variants import VARIANTS
-from workflow.scripts import archive, collect, measure, measurements, simulated, tables
+from workflow.scripts import archive, collect, figures, measure, measurements, simulated, tables
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
 SHA256 = "5" * 64
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
-COLUMNS = (
-    "algorithm variant problem dataset repeat status seconds copy_in_s kernels_s predecessors_s copy_out_s launches "
-    "vertices arcs source rows_checked device driver cuda numba_cuda numba numpy commit dataset_sha256 started host note"
-).split()
+COLUMNS = [
+    *("algorithm", "variant", "problem", "dataset", "repeat", "status", "seconds", "copy_in_s", "kernels_s"),
+    *("predecessors_s", "copy_out_s", "launches", "vertices", "arcs", "source", "rows_checked", "device", "driver"),
+    *("cuda", "numba_cuda", "numba", "numpy", "commit", "dataset_sha256", "started", "host", "note"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -183,10 +184,10 @@ def test_a_stand_in_is_said_in_every_row():
 
 def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
     def slow(graph, result, run):
-        VARIANTS_BEFORE(graph, result, run)
+        right(graph, result, run)
         run.seconds = 2.5
 
-    VARIANTS_BEFORE = VARIANTS["bellman_ford/cpu"].function
+    right = VARIANTS["bellman_ford/cpu"].function
     replace_function(monkeypatch, "bellman_ford/cpu", slow)
     rows = read(cell("bellman_ford/cpu", repeats=6, budget_s=6))
     assert [row["note"] for row in rows] == ["2 of 6 repeats: budget of 6 s"] * 2
@@ -216,7 +217,7 @@ def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch)
 
     replace_function(monkeypatch, "bellman_ford/cpu", wrong)
     with pytest.raises(
-        InputError, match="bellman_ford/cpu: wrong result, nothing is published: .*distance of vertex 12"
+        InputError, match=r"bellman_ford/cpu: wrong result, nothing is published: .*distance of vertex 12"
     ):
         cell("bellman_ford/cpu")
     assert path.read_bytes() == before
@@ -334,6 +335,12 @@ def test_collect_refuses_a_cell_without_provenance(content):
     assert not Path("results/timings.csv").exists()
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Archiving draws no figures, which takes long."""
+    monkeypatch.setattr(figures, "PLOTS", {})
+
+
 def run_archive(default="h200"):
     archive.main(Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default))
 
@@ -356,7 +363,7 @@ def test_an_archive_is_named_after_the_card(name, folder):
     assert archive.slug(name) == folder
 
 
-def test_cpu_cells_go_with_the_gpus():
+def test_cpu_cells_go_with_the_gpus(undrawn):
     as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
     cell("bellman_ford/cpu")
     run_archive(default="elsewhere")
@@ -367,13 +374,13 @@ def test_cpu_cells_go_with_the_gpus():
     ]
 
 
-def test_cpu_cells_alone_go_to_the_default_archive():
+def test_cpu_cells_alone_go_to_the_default_archive(undrawn):
     cell("bellman_ford/cpu")
     run_archive(default="elsewhere")
     assert [path.name for path in Path("results/archive").iterdir()] == ["elsewhere"]
 
 
-def test_each_card_has_its_archive():
+def test_each_card_has_its_archive(undrawn):
     as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
     as_if(cell("bellman_ford/cpu"), "bellman_ford/stride", "NVIDIA H200")
     run_archive()
@@ -384,7 +391,7 @@ def test_each_card_has_its_archive():
         }
 
 
-def test_a_measured_again_cell_replaces_all_its_rows_and_no_others():
+def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
     naive = as_if(cell("bellman_ford/cpu"), "bellman_ford/naive")
     cell("bellman_ford/cpu")
     run_archive()
@@ -450,7 +457,7 @@ def test_the_step_ends_with_one_line():
     assert results() == ["logs/a.log"]
 
 
-def test_the_harness_counts_what_was_checked(monkeypatch):
+def test_the_harness_counts_what_was_checked():
     graph = Graph.load("nyc.npz")
     protocol = harness.Protocol(repeats=1, full_check=12, checked_rows=5)
     (row,) = harness.measure(VARIANTS["floyd_warshall/cpu"], graph, protocol)

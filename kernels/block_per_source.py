@@ -1,0 +1,72 @@
+"""One block, one source: what SParry's kernels share.
+
+A block works on one source, its threads stride over vertices or arcs, and a block that is done
+takes the next source, s + number of blocks. A thread owns the vertices v with v mod threads equal
+to its number: what only owners touch needs no barrier. Where a block's work fits in shared memory
+it is kept there, else in a row of global memory.
+"""
+
+import numpy as np
+from numba import cuda
+
+from kernels.device import Result, Run
+from kernels.graph import INF, Graph
+
+
+@cuda.jit
+def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecessor):
+    """Row r of dist belongs to source first + r; of equally good predecessors the last to write stays."""
+    r, threads = np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockDim.x)
+    while r < rows:
+        row, source = np.uint32(r * n), np.uint32(first + r)
+        v = np.uint32(cuda.threadIdx.x)
+        while v < n:
+            predecessor[np.uint32(row + v)] = -1
+            v = np.uint32(v + threads)
+        cuda.syncthreads()
+        u = np.uint32(cuda.threadIdx.x)
+        while u < n:
+            d = dist[np.uint32(row + u)]
+            if d != INF:
+                arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
+                while arc < end:
+                    v = np.uint32(indices[arc])
+                    if v != source and d == np.int32(dist[np.uint32(row + v)] - weights[arc]):
+                        predecessor[np.uint32(row + v)] = u
+                    arc = np.uint32(arc + 1)
+            u = np.uint32(u + threads)
+        r = np.uint32(r + cuda.gridDim.x)
+
+
+def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: tuple, *, first=0, rows=None, extra=()):
+    """Fill `rows` rows of the result, the first of which belongs to source `first`.
+
+    kernel(in_shared) is the kernel to launch, with arguments n, first, rows, *extra, *arrays, a row
+    of each work dtype for every block, dist. Arrays and CSR arrays are on the card before the clock
+    starts.
+    """
+    n = graph.vertices
+    rows = n if rows is None else rows
+    blocks = min(rows, run.blocks)
+    bytes_of_block = n * sum(np.dtype(dtype).itemsize for dtype in work)
+    in_shared = bytes_of_block <= run.shared_limit
+    run.require(2 * 4 * rows * n + (0 if in_shared else blocks * bytes_of_block))
+    csr = run.resident(graph.indptr, graph.indices, graph.weights)
+    arrays = run.resident(*arrays)
+    numbers = tuple(map(np.uint32, (n, first, rows)))
+    with run.timed():
+        with run.phase("copy_in"):
+            dist, predecessor = run.allocate((rows * n, np.int32), (rows * n, np.int32))
+            scratch = run.allocate(*((1 if in_shared else blocks * n, dtype) for dtype in work))
+        with run.phase("kernels"):
+            arguments = (*numbers, *extra, *arrays, *scratch, dist)
+            run.launch((kernel(in_shared), blocks, run.block, arguments, bytes_of_block if in_shared else 0))
+        with run.phase("predecessors"):
+            run.launch((find_predecessors, blocks, run.block, (*numbers, *csr, dist, predecessor)))
+        with run.phase("copy_out"):
+            run.download((dist, result.distances.ravel()), (predecessor, result.predecessors.ravel()))
+
+
+def launches(vertices: int, tile: int) -> int:
+    """The search, and the predecessors."""
+    return 2

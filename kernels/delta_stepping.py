@@ -1,0 +1,128 @@
+"""Delta-stepping from every source, one block a source, after SParry's delta-stepping APSP.
+
+    while a vertex is queued
+        the bucket: queued vertices whose distance is in [start, start + delta), start the least multiple of delta
+        until none of the bucket is queued
+            each queued vertex u of the bucket leaves it; its light arcs (w <= delta): reached[v] = min(…, dist[u] + w)
+            take over: where reached[v] < dist[v], dist[v] = reached[v] and v is queued
+        every vertex that left the bucket, once: the same for its heavy arcs; take over
+
+Delta-stepping is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives
+the same distances.
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import cuda, int32, uint8
+
+from kernels import block_per_source
+from kernels.device import Result, Run
+from kernels.graph import INF, Graph
+
+QUEUED, LEFT = 1, 2
+
+
+def default_delta(graph: Graph) -> int:
+    """The largest weight over the mean out-degree, rounded up: Meyer and Sanders' 1/d, and SParry's choice."""
+    if not graph.arcs:
+        return 1
+    return max(1, -(-int(graph.weights.max()) * graph.vertices // graph.arcs))
+
+
+@cache
+def search_by_buckets(in_shared: bool):
+    @cuda.jit(device=True)
+    def relax_arcs(u, d, delta, heavy, indptr, indices, weights, reached, base):
+        arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
+        while arc < end:
+            v, w = np.uint32(base + indices[arc]), weights[arc]
+            if (w > delta) == heavy and d < np.int32(reached[v] - w):
+                cuda.atomic.min(reached, v, np.int32(d + w))
+            arc = np.uint32(arc + 1)
+
+    @cuda.jit
+    def kernel(n, first, rows, delta, indptr, indices, weights, reached, marks, dist):
+        least = cuda.shared.array(1, int32)
+        me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+        base = np.uint32(cuda.blockIdx.x * n)
+        offset = base
+        if in_shared:
+            reached = cuda.shared.array(0, int32)
+            marks = cuda.shared.array(0, uint8)
+            base = np.uint32(0)
+            offset = np.uint32(4 * n)
+        r = np.uint32(cuda.blockIdx.x)
+        while r < rows:
+            row = np.uint32(r * n)
+            nearest = np.int32(INF)  # the least distance of a queued vertex of mine
+            v = me
+            while v < n:
+                is_source = v == np.uint32(first + r)
+                d = np.int32(0) if is_source else np.int32(INF)
+                reached[np.uint32(base + v)] = d
+                dist[np.uint32(row + v)] = d
+                marks[np.uint32(offset + v)] = np.uint8(QUEUED if is_source else 0)
+                if is_source:
+                    nearest = np.int32(0)
+                v = np.uint32(v + threads)
+            while True:
+                if me == 0:
+                    least[0] = INF
+                cuda.syncthreads()
+                if nearest != INF:
+                    cuda.atomic.min(least, 0, nearest)
+                cuda.syncthreads()
+                if least[0] == INF:
+                    break
+                start = np.int32(least[0] - least[0] % delta)
+                again = True
+                while again:
+                    u = me
+                    while u < n:
+                        d = dist[np.uint32(row + u)]
+                        if marks[np.uint32(offset + u)] & QUEUED and np.int32(d - start) < delta:
+                            marks[np.uint32(offset + u)] = LEFT
+                            relax_arcs(u, d, delta, False, indptr, indices, weights, reached, base)
+                        u = np.uint32(u + threads)
+                    cuda.syncthreads()
+                    mine = np.int32(0)
+                    v = me
+                    while v < n:
+                        d = reached[np.uint32(base + v)]
+                        if d < dist[np.uint32(row + v)]:
+                            dist[np.uint32(row + v)] = d
+                            marks[np.uint32(offset + v)] |= QUEUED
+                            if np.int32(d - start) < delta:
+                                mine = np.int32(1)
+                        v = np.uint32(v + threads)
+                    again = cuda.syncthreads_or(mine) != 0
+                u = me
+                while u < n:
+                    if marks[np.uint32(offset + u)] & LEFT:
+                        marks[np.uint32(offset + u)] &= QUEUED
+                        d = dist[np.uint32(row + u)]
+                        relax_arcs(u, d, delta, True, indptr, indices, weights, reached, base)
+                    u = np.uint32(u + threads)
+                cuda.syncthreads()
+                nearest = np.int32(INF)
+                v = me
+                while v < n:
+                    d = reached[np.uint32(base + v)]
+                    if d < dist[np.uint32(row + v)]:
+                        dist[np.uint32(row + v)] = d
+                        marks[np.uint32(offset + v)] |= QUEUED
+                    if marks[np.uint32(offset + v)] & QUEUED:
+                        nearest = min(nearest, d)
+                    v = np.uint32(v + threads)
+            r = np.uint32(r + cuda.gridDim.x)
+
+    return kernel
+
+
+def block_apsp(graph: Graph, result: Result, run: Run) -> None:
+    """A block a source; fills result, (n, n). run.delta is the width of a bucket, None for default_delta."""
+    delta = run.delta or default_delta(graph)
+    arrays = graph.indptr, graph.indices, graph.weights
+    work = np.int32, np.uint8
+    block_per_source.drive(graph, result, run, search_by_buckets, arrays, work, extra=(np.int32(delta),))

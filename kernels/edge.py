@@ -1,0 +1,91 @@
+"""Edge-parallel relaxation, one block a source, after SParry's edge SSSP and APSP.
+
+    until nothing changes
+        every arc (u, v, w): dist[v] = min(dist[v], dist[u] + w), atomically
+
+Of an undirected graph one arc of each pair is kept and relaxed both ways; a directed graph's arcs
+are relaxed forward only. dist[u] may be read before another thread lowers it: then that thread's
+change calls for another round, so a stale read costs time and never a wrong result.
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import cuda, int32
+
+from kernels import block_per_source
+from kernels.device import Result, Run
+from kernels.graph import INF, Graph
+
+
+@cuda.jit(device=True)
+def relax(dist, base, u, v, w):
+    """Whether the arc from u to v made v's distance less."""
+    d = dist[np.uint32(base + u)]
+    there = np.uint32(base + v)
+    return d < np.int32(dist[there] - w) and np.int32(d + w) < cuda.atomic.min(dist, there, np.int32(d + w))
+
+
+@cache
+def relax_edges(in_shared: bool, both_ways: bool):
+    @cuda.jit
+    def kernel(n, first, rows, tails, heads, weights, work, dist):
+        r, threads = np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockDim.x)
+        while r < rows:
+            row = np.uint32(r * n)
+            if in_shared:
+                here = cuda.shared.array(0, int32)
+                base = np.uint32(0)
+            else:
+                here = dist
+                base = row
+            v = np.uint32(cuda.threadIdx.x)
+            while v < n:
+                here[np.uint32(base + v)] = np.int32(0) if v == np.uint32(first + r) else np.int32(INF)
+                v = np.uint32(v + threads)
+            cuda.syncthreads()
+            changed = True
+            while changed:
+                lowered = np.int32(0)
+                arc = np.uint32(cuda.threadIdx.x)
+                while arc < len(tails):
+                    u, v, w = np.uint32(tails[arc]), np.uint32(heads[arc]), weights[arc]
+                    if relax(here, base, u, v, w):
+                        lowered = np.int32(1)
+                    if both_ways and relax(here, base, v, u, w):
+                        lowered = np.int32(1)
+                    arc = np.uint32(arc + threads)
+                changed = cuda.syncthreads_or(lowered) != 0
+            if in_shared:
+                v = np.uint32(cuda.threadIdx.x)
+                while v < n:
+                    dist[np.uint32(row + v)] = here[v]
+                    v = np.uint32(v + threads)
+            r = np.uint32(r + cuda.gridDim.x)
+
+    return kernel
+
+
+def sssp(graph: Graph, result: Result, run: Run) -> None:
+    """One block for run.source; fills result, (n,)."""
+    _drive(graph, result, run, first=run.source, rows=1)
+
+
+def apsp(graph: Graph, result: Result, run: Run) -> None:
+    """A block a source; fills result, (n, n)."""
+    _drive(graph, result, run)
+
+
+def _drive(graph, result, run, **rows):
+    arcs = np.stack([graph.tails, graph.indices, graph.weights])
+    if not graph.directed:
+        arcs = arcs[:, graph.tails <= graph.indices]
+    block_per_source.drive(
+        graph,
+        result,
+        run,
+        lambda in_shared: relax_edges(in_shared, not graph.directed),
+        tuple(map(np.ascontiguousarray, arcs)),
+        (np.int32,),
+        **rows,
+    )
