@@ -248,9 +248,9 @@ def _checked(answer: tuple):
 
 
 def _as_passed(argument) -> list[int]:
-    """The 8-byte values as which numba passes a device array, or a 32-bit unsigned integer, to a kernel."""
-    if isinstance(argument, np.uint32):
-        return [int(argument)]
+    """The 8-byte values as which numba passes a device array, or an integer of NumPy, to a kernel."""
+    if isinstance(argument, np.integer):
+        return [int(argument) % 2**64]
     address = argument.__cuda_array_interface__["data"][0]
     return [0, 0, argument.size, argument.dtype.itemsize, address, *argument.shape, *argument.strides]
 

@@ -13,7 +13,7 @@ class NotEnoughMemory(RuntimeError):
 
     def __init__(self, needed: int, free: int, where: str = "the card"):
         super().__init__(f"needs {needed:,} bytes of memory on {where}, {free:,} are free")
-        self.needed, self.free = needed, free
+        self.needed, self.free, self.where = needed, free, where
 
 
 class TimeLimit(RuntimeError):

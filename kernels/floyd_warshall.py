@@ -57,9 +57,15 @@ def relax_super_naive_shared(n, k, dist, predecessor):
 def relax_naive(n, k, dist, predecessor):
     i = np.uint32(cuda.grid(1))
     if i < n:
+        ik = np.uint32(i * n + k)
+        to_k = dist[ik]
         j = np.uint32(0)
         while j < n:
-            relax(n, i, j, k, dist, predecessor)
+            ij, kj = np.uint32(i * n + j), np.uint32(k * n + j)
+            if to_k != INF and dist[kj] != INF and to_k < np.int32(dist[ij] - dist[kj]):
+                dist[ij] = np.int32(to_k + dist[kj])
+                predecessor[ij] = predecessor[kj]
+                to_k = dist[ik]  # read again after a write, as a C++ compiler does
             j = np.uint32(j + 1)
 
 

@@ -68,7 +68,7 @@ def test_dimacs_to_text_to_packed():
     assert graph.meta == {
         "name": "mine",
         "sha256": hashlib.sha256(TEXT.read_bytes()).hexdigest(),
-        "entry": {"sources": ["archive:data.gz"], "format": "dimacs", "weights": None},
+        "entry": ENTRY,
         "origin": json.loads(RECORD.read_text()),
         "stand_in": None,
     }

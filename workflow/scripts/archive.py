@@ -26,6 +26,11 @@ def cell(row: dict[str, str]) -> str:
     return "/".join(row[key] for key in measurements.CELL)
 
 
+def place(name: str, order: list[str]) -> tuple[int, str]:
+    """To sort by: known names in their order, then the others by the alphabet."""
+    return (order.index(name), "") if name in order else (len(order), name)
+
+
 def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) -> None:
     """Merge rows into the folder's archive, and draw its tables and figures anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
@@ -37,9 +42,8 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) 
     variants, datasets = list(VARIANTS), list(measurements.paper_datasets().index)
     rows.sort(
         key=lambda row: (
-            variants.index(f"{row['algorithm']}/{row['variant']}"),
-            datasets.index(row["dataset"]) if row["dataset"] in datasets else len(datasets),
-            row["dataset"],
+            place(f"{row['algorithm']}/{row['variant']}", variants),
+            place(row["dataset"], datasets),
             int(row["repeat"]),
         )
     )

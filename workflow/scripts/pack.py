@@ -35,7 +35,7 @@ def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = downl
     meta = {
         "name": dataset,
         "sha256": datasets.sha256(text),
-        "entry": {key: entry.get(key) for key in ("sources", "format", "weights")},
+        "entry": entry,
         "origin": download.read_origin(raw, origins) if raw and not download.local(entry) else None,
         "stand_in": entry.get("stand_in") or stand_in(dataset, vertices, len(tails), raw),
     }

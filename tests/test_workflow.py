@@ -1,0 +1,538 @@
+"""The workflow through Snakemake itself, in a copy of the project with small datasets.
+
+Where only the order of jobs matters, a stub measures: it writes a cell at once, as if the card had no memory.
+"""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import yaml
+from test_download import Site, ranged
+
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("Snakefile", "config.yaml", "environment.yml", "profiles", "kernels", "workflow", "results/archive")
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"},
+    "NO_PROXY": "127.0.0.1",
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+}
+SIMULATOR = {**ENVIRONMENT, "NUMBA_ENABLE_CUDASIM": "1"}
+
+COMPLETE = {"format": "random", "vertices": 5, "arcs": 20, "weights": {"min": 1, "max": 9, "seed": 1}}
+DATASETS = {
+    "nyc": {
+        **{"sources": ["workflow/samples/sample3.txt"], "format": "text", "vertices": 13, "arcs": 32},
+        **{"gpu": ["bellman_ford/naive", "bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
+    },
+    "bay": {**COMPLETE, "gpu": ["bellman_ford/naive"]},
+    "gnutella04": {**COMPLETE, "gpu": ["dijkstra/naive", "floyd_warshall/tiled"], "cpu": ["floyd_warshall"]},
+    "sample1": {**COMPLETE, "simulate": True, "gpu": ["bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
+}
+STUB = '''
+import argparse, json, pathlib
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", type=pathlib.Path)
+out = parser.parse_known_args()[0].out
+algorithm, variant, dataset = *out.parts[-3:-1], out.stem
+values = dict(
+    algorithm=algorithm, variant=variant, dataset=dataset, problem="sssp", repeat=1, status="no_memory",
+    launches=0, vertices=1, arcs=0, rows_checked=0, device="the CPU" if variant == "cpu" else "NVIDIA Stub 1",
+)
+columns = """{columns}""".split(",")
+row = ",".join(str(values.get(name, "")) for name in columns)
+out.write_text(",".join(columns) + "\\n" + row + "\\n")
+record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32))
+out.with_suffix(".json").write_text(json.dumps(record))
+'''
+
+
+class Project:
+    """A copy of the project in a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    @classmethod
+    def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
+        """changes: of keys of config.yaml; dictionaries are merged."""
+        for part in PARTS:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            copy(
+                ROOT / part,
+                folder / part,
+                **({"ignore": shutil.ignore_patterns("__pycache__")} if copy is shutil.copytree else {}),
+            )
+        project = cls(folder)
+        project.configure(mode=mode, datasets=None)
+        project.configure(datasets=datasets, **changes)
+        if stub:
+            from workflow.scripts.measurements import COLUMNS
+
+            (folder / "workflow/scripts/measure.py").write_text(STUB.replace("{columns}", ",".join(COLUMNS)))
+        return project
+
+    def configure(self, **changes):
+        def merge(below, above):
+            for key, value in above.items():
+                both = isinstance(value, dict) and isinstance(below.get(key), dict)
+                below[key] = merge(below[key], value) if both else value
+            return below
+
+        path = self.folder / "config.yaml"
+        changes = json.loads(json.dumps(changes))  # a copy, in which nothing is shared
+        path.write_text(yaml.safe_dump(merge(yaml.safe_load(path.read_text()), changes), sort_keys=False))
+
+    def start(self, *words, environment=ENVIRONMENT):
+        return subprocess.Popen(
+            ["snakemake", "--cores", "1", *words],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def snakemake(self, *words, code=0, environment=ENVIRONMENT):
+        """What snakemake says; it must exit with the code."""
+        with self.start(*words, environment=environment) as process:
+            said = process.stdout.read()
+        assert process.returncode == code, said
+        return said
+
+    def plan(self, *words, environment=ENVIRONMENT):
+        """The jobs that `snakemake -n` announces, in short; not the targets that only name others."""
+        said = self.snakemake("-n", *words, environment=environment)
+        jobs = re.findall(JOB, said, re.MULTILINE)
+        assert len(set(jobs)) == len(jobs) == len(re.findall(r"^Job \d+:", said, re.MULTILINE))
+        assert jobs or "Nothing to be done" in said
+        return set(jobs)
+
+    def files(self, *folders):
+        """Path, relative to the project, and bytes of all files that the workflow made."""
+        made = [
+            path for top in folders or ("resources", "results", "figures") for path in (self.folder / top).rglob("*")
+        ]
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for path in made
+            if path.is_file() and "results/archive/h200" not in str(path)
+        }
+
+
+JOB = r"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|Collect|Keep|List)"
+
+
+def data(*datasets):
+    return {f"{verb} {dataset}" for dataset in datasets for verb in ("Convert", "Pack")}
+
+
+def measured(*cells):
+    return {"Measure {}/{} on {}".format(*cell.split("/")) for cell in cells}
+
+
+TABLE1 = ["bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/stride_flag/nyc", "bellman_ford/naive/bay"]
+TABLE2 = ["dijkstra/naive/gnutella04"]
+TABLE3 = ["floyd_warshall/cpu/gnutella04", "floyd_warshall/tiled/gnutella04"]
+OTHERS = ["bellman_ford/cpu/sample1", "bellman_ford/stride_flag/sample1"]
+ALL = (
+    data("nyc", "bay", "gnutella04")
+    | measured(*TABLE1, *TABLE2, *TABLE3)
+    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect"}
+)
+CELL = "results/cells/bellman_ford/naive/nyc.csv"
+TARGETS = {
+    "all": ALL,
+    "table1": data("nyc", "bay") | measured(*TABLE1) | {"Table 1"},
+    "table2": data("gnutella04") | measured(*TABLE2) | {"Table 2"},
+    "figure5": data("nyc", "bay") | measured(*TABLE1) | {"Figure 5"},
+    "figure6": data("gnutella04") | measured(*TABLE3) | {"Figure 6"},
+    "nyc": data("nyc") | measured(*TABLE1[:3]),
+    "bellman_ford": data("nyc", "bay", "sample1") | measured(*TABLE1, *OTHERS),
+    "naive": data("nyc", "bay", "gnutella04") | measured(TABLE1[1], TABLE1[3], *TABLE2),
+    CELL: data("nyc") | measured("bellman_ford/naive/nyc"),
+    "archive": {"Keep"},
+}
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A project in which nothing was run; to be planned in, not changed."""
+    return Project.make(tmp_path_factory.mktemp("fresh") / "project")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A project in which all was run; to be planned in, not changed."""
+    project = Project.make(tmp_path_factory.mktemp("finished") / "project")
+    project.snakemake("all")
+    return project
+
+
+@pytest.fixture
+def changeable(finished, tmp_path):
+    """A copy of the finished project."""
+    shutil.copytree(finished.folder, tmp_path / "project")
+    return Project(tmp_path / "project")
+
+
+@pytest.fixture
+def site():
+    with Site() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.stopped.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_target_plans_that_and_no_more(fresh, target):
+    assert fresh.plan(target) == TARGETS[target]
+
+
+def test_without_a_target_all_is_planned(fresh):
+    assert fresh.plan() == ALL
+
+
+def test_beyond_plans_nothing_of_the_papers(fresh):
+    said = fresh.snakemake("-n", "beyond")
+    assert not set(re.findall(JOB, said, re.MULTILINE)) & (ALL - data("nyc", "bay", "gnutella04"))
+
+
+def test_a_target_runs_that_and_no_more_and_again_nothing(tmp_path):
+    project = Project.make(tmp_path)
+    there = {"results/.gitkeep"} & set(project.files())
+
+    def runs(target, *new):
+        nonlocal there
+        project.snakemake(target)
+        assert set(project.files()) == there | set(new)
+        there |= set(new)
+        assert "Nothing to be done" in project.snakemake(target)
+
+    def cell(name):
+        return f"results/cells/{name}.csv", f"results/cells/{name}.json"
+
+    def graph(dataset):
+        return f"resources/graphs/{dataset}.txt", f"resources/graphs/{dataset}.npz"
+
+    runs(CELL, *cell(TABLE1[1]), *graph("nyc"), "resources/origins/sample3.txt.json")
+    runs("stride_flag", *cell(TABLE1[2]), *cell(OTHERS[1]), *graph("sample1"))
+    runs(
+        "table2",
+        *cell(TABLE2[0]),
+        *graph("gnutella04"),
+        *(f"results/table2.{end}" for end in ("csv", "md", "tex", "html")),
+    )
+
+
+def test_where_all_was_run_nothing_is_left(finished):
+    targets = [target for target in TARGETS if target not in ("archive", "bellman_ford")]
+    assert finished.plan(*targets) == set()
+    assert finished.plan("bellman_ford") == data("sample1") | measured(*OTHERS)
+    made = {path for path in finished.files("results", "figures") if "/cells/" not in path}
+    assert made == {
+        *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
+        *(f"figures/figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
+        *("results/timings.csv", "results/provenance.json"),
+    }
+
+
+def test_archive_keeps_what_was_measured(changeable):
+    changeable.snakemake("archive")
+    kept = changeable.files("results/archive/stub-1")
+    assert kept["results/archive/stub-1/timings.csv"].count(b"\n") == 1 + len(TABLE1 + TABLE2 + TABLE3)
+    assert len(kept) == 2 + 3 * 4 + 2 * 3
+    assert changeable.plan("all") == set()
+
+
+def test_an_unknown_target_lists_the_valid_ones(fresh):
+    before = fresh.files()
+    said = fresh.snakemake("nyk", code=1)
+    (message,) = re.findall("there is no target 'nyk': choose one of (.*), or a file", said)
+    assert set(message.split(", ")) == {
+        *("all", "beyond", "archive", "table1", "table2", "table3", "figure5", "figure6"),
+        *DATASETS,
+        *("bellman_ford", "dijkstra", "floyd_warshall", "cpu", "naive", "stride_flag", "tiled"),
+    }
+    assert fresh.files() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (
+            "results/cells/bellman_ford/strde/nyc.csv",
+            "there is no variant bellman_ford/strde: choose one of .*stride_flag",
+        ),
+        ("results/cells/bellman_ford/naive/nyk.csv", "there is no dataset 'nyk': choose one of nyc, bay, gnutella04"),
+    ],
+)
+def test_an_unknown_cell_lists_the_valid_ones(fresh, file, message):
+    assert re.search(message, fresh.snakemake(file, code=1))
+
+
+def test_an_unknown_key_ends_before_any_job(tmp_path):
+    project = Project.make(tmp_path, protocol={"repeat": 1})
+    said = project.snakemake("nyc", code=1)
+    assert re.search("config: unknown key 'repeat' at protocol: choose from warmup_launches, repeats", said)
+    assert "Traceback" not in said
+    assert not (tmp_path / "resources").exists()
+
+
+def test_forced_reruns(finished):
+    assert finished.plan("-F", "nyc") == TARGETS["nyc"]
+    assert finished.plan("-f", CELL) == measured(TABLE1[1])
+    assert finished.plan("-R", "table1") == {"Table 1"}
+    assert measured(*TABLE1, *TABLE2, *TABLE3) <= finished.plan("-R", "measure")
+
+
+def test_a_forced_cell_is_measured_again(changeable):
+    path = changeable.folder / CELL
+    before = path.stat().st_mtime_ns
+    changeable.snakemake("-f", CELL)
+    assert path.stat().st_mtime_ns > before
+
+
+AFTER_TABLE1 = {"Table 1", "Figure 5", "Collect"}
+AFTER_TABLE3 = {"Table 3", "Figure 6", "Collect"}
+CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
+
+
+@pytest.mark.parametrize(
+    ("module", "due"),
+    [
+        ("kernels/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1),
+        ("kernels/dijkstra.py", measured(*TABLE2) | {"Table 2", "Collect"}),
+        ("kernels/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3),
+        ("kernels/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
+        ("kernels/device.py", ALL - data("nyc", "bay", "gnutella04")),
+        ("kernels/check.py", set()),
+    ],
+)
+def test_a_changed_kernel_makes_its_cells_due(changeable, module, due):
+    with open(changeable.folder / module, "a") as file:
+        file.write("\n")
+    assert changeable.plan() == due
+
+
+def test_a_changed_script_makes_no_cell_due(changeable):
+    for script in ("tables", "figures", "measurements", "collect"):
+        with open(changeable.folder / f"workflow/scripts/{script}.py", "a") as file:
+            file.write("\n")
+    assert not [job for job in changeable.plan() if job.startswith(("Measure", "Pack", "Convert"))]
+
+
+def test_touched_files_make_no_cell_due(changeable):
+    for path in (changeable.folder / "kernels").glob("*.py"):
+        path.touch()
+    for dataset in ("nyc", "bay", "gnutella04"):
+        (changeable.folder / f"resources/graphs/{dataset}.npz").touch()
+    assert changeable.plan() == set()
+
+
+def test_a_rebuilt_graph_makes_no_cell_due(changeable):
+    before = changeable.files("results", "resources/graphs")
+    for path in (changeable.folder / "resources/graphs").glob("bay.*"):
+        path.unlink()
+    assert changeable.plan("resources/graphs/bay.npz") == data("bay")
+    changeable.snakemake("resources/graphs/bay.npz")
+    assert changeable.files("results", "resources/graphs") == before
+    assert changeable.plan() == set()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights": {"min": 1, "max": 9, "seed": 2}},
+        {"vertices": 6, "arcs": 30},
+        {"stand_in": "made up"},
+    ],
+)
+def test_a_changed_dataset_makes_its_cells_due(changeable, change):
+    changeable.configure(datasets={"bay": change})
+    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1
+
+
+def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
+    changeable.configure(download={"retries": 1}, archives={"snap": ["http://127.0.0.1"]}, commit="abc")
+    assert changeable.plan() == set()
+    changeable.configure(protocol={"repeats": 2})
+    assert changeable.plan() == ALL - data("nyc", "bay", "gnutella04")
+
+
+def test_a_second_configfile_replaces_single_keys(finished, tmp_path):
+    second = tmp_path / "second.yaml"
+    second.write_text("datasets: {bay: {weights: {min: 1, max: 9, seed: 2}}}")
+    due = finished.plan("--configfile", "config.yaml", str(second), "--")
+    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1
+
+
+@pytest.mark.parametrize("target", ["nyc", "stride_flag", "results/simulated/bellman_ford/naive/nyc.csv"])
+def test_in_the_simulator_a_measurement_ends_before_any_job(fresh, target):
+    before = fresh.files()
+    said = fresh.snakemake(target, code=1, environment=SIMULATOR)
+    assert len(re.findall("cannot be measured here: there is no GPU, or the CUDA simulator was asked for", said)) == 1
+    assert "Job " not in said
+    assert fresh.files() == before and not (fresh.folder / "logs").exists()
+
+
+def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto")
+    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
+    assert project.plan(environment=SIMULATOR) == data("sample1") | measured(*OTHERS) | drawn | {"List"}
+    project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
+    made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}
+    assert made == {"results/simulated.md", *(f"results/table1.{end}" for end in ("md", "tex", "html"))}
+    assert not (tmp_path / "results/cells").exists()
+    text = (tmp_path / "results/simulated.md").read_text()
+    assert re.search(r"bellman_ford/stride_flag +\| simulated, 1 row checked", text)
+    assert re.search(r"bellman_ford/cpu +\| run, 1 row checked", text)
+    assert "From the archive h200; nothing was measured here." in (tmp_path / "results/table1.md").read_text()
+    assert "Nothing to be done" in project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
+
+
+def test_a_failing_dataset_does_not_stop_the_others(tmp_path):
+    project = Project.make(tmp_path)
+    project.configure(datasets={"nyc": {"arcs": 33}})
+    said = project.snakemake("naive", code=1)
+    assert "nyc has 32 arcs, config says 33" in said  # the failed log is shown
+    assert {path for path in project.files("results") if path.endswith(".csv")} == {
+        f"results/cells/{cell}.csv" for cell in (TABLE1[3], *TABLE2)
+    }
+    assert {path for path in project.files("resources/graphs") if "nyc" in path} == set()
+    project.configure(datasets={"nyc": {"arcs": 32}})
+    assert project.plan("naive") == data("nyc") | measured(TABLE1[1])
+
+
+def wait_for(what, process):
+    """Wait until what() is true, while the process runs."""
+    deadline = time.monotonic() + 60
+    while not what():
+        assert process.poll() is None and time.monotonic() < deadline, process.stdout.read()
+        time.sleep(0.02)
+
+
+def jobs(process, script):
+    """The processes in which Snakemake runs a step's script."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if f"workflow.scripts.{script}" in child.cmdline()]
+
+
+def kill_job(process, script):
+    """SIGKILL to the job alone; Snakemake then ends by itself and says so."""
+    (job,) = jobs(process, script)
+    job.send_signal(signal.SIGKILL)
+    assert "Error in rule" in process.stdout.read()
+    assert process.wait() == 1
+
+
+def kill_all(process):
+    """SIGKILL to Snakemake and every job."""
+    parent = psutil.Process(process.pid)
+    for one in [parent, *parent.children(recursive=True)]:
+        one.send_signal(signal.SIGKILL)
+    process.stdout.read()
+    assert process.wait() == -signal.SIGKILL
+
+
+def test_a_killed_download_runs_to_its_end_later(site, tmp_path):
+    random = np.random.default_rng(0)
+    arcs = np.column_stack([random.integers(0, 1000, (40_000, 2)), random.integers(1, 2**31 - 1, 40_000)])
+    text = "1000 40000\n" + "".join(f"{u} {v} {w}\n" for u, v, w in arcs.tolist())
+    body = gzip.compress(text.encode(), mtime=0)
+    stalls = ranged(body, sent=200_000, stalls=True)
+    url = site.url("/far.txt.gz", stalls, stalls, ranged(body))
+    far = {"sources": [url], "format": "text", "vertices": 1000, "arcs": 40000, "gpu": ["bellman_ford/naive"]}
+    project = Project.make(tmp_path, datasets={"sample1": DATASETS["sample1"], "far": far}, download={"retries": 0})
+    project.snakemake("sample1")
+    finished = project.files()
+    raw = tmp_path / "resources/raw/far.txt.gz"
+    part = raw.with_name("far.txt.gz.part")
+
+    def half_way():
+        return part.exists() and part.stat().st_size > 100_000
+
+    with project.start("far") as process:
+        wait_for(half_way, process)
+        kill_job(process, "download")
+    assert not raw.exists()
+
+    part.unlink()
+    with project.start("far") as process:
+        wait_for(half_way, process)
+        kill_all(process)
+    assert not raw.exists() and part.exists()
+
+    assert "--unlock" in project.snakemake("far", code=1)
+    project.snakemake("--unlock")
+    project.snakemake("far")
+    assert raw.read_bytes() == body
+    assert site.ranges()[-1].startswith("bytes=")  # only the rest was asked for
+    assert (tmp_path / "results/cells/bellman_ford/naive/far.csv").exists()
+    assert (tmp_path / "resources/graphs/far.txt").read_text() == text
+    assert finished.items() <= project.files().items()
+    assert project.plan("far", "sample1") == set()
+
+
+def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
+    large = {"format": "random", "vertices": 500, "arcs": 249_500, "weights": {"min": 1, "max": 9, "seed": 1}}
+    datasets = {
+        "sample1": DATASETS["sample1"] | {"gpu": []},
+        "large": {**large, "cpu": ["bellman_ford"]},
+    }
+    project = Project.make(tmp_path, datasets=datasets, stub=False, protocol={"repeats": 12})
+    project.snakemake("sample1")
+    finished = project.files()
+    cell, log = (tmp_path / f"{top}/cells/bellman_ford/cpu/large" for top in ("results", "logs"))
+
+    def half_way():
+        return log.with_suffix(".log").exists() and "large: " in log.with_suffix(".log").read_text()
+
+    with project.start("large") as process:
+        wait_for(half_way, process)
+        kill_job(process, "measure")
+    assert not cell.with_suffix(".csv").exists()
+
+    log.with_suffix(".log").unlink(missing_ok=True)
+    with project.start("large") as process:
+        wait_for(half_way, process)
+        kill_all(process)
+    assert not cell.with_suffix(".csv").exists()
+
+    assert "--unlock" in project.snakemake("large", code=1)
+    project.snakemake("--unlock")
+    project.snakemake("large")
+    assert cell.with_suffix(".csv").read_text().count(",ok,") == 12
+    assert json.loads(cell.with_suffix(".json").read_text())["protocol"]["repeats"] == 12
+    assert finished.items() <= project.files().items()
+    assert project.plan("large", "sample1") == set()
+
+
+def test_a_killed_measurement_leaves_the_one_before(changeable):
+    path = changeable.folder / CELL
+    before = path.read_bytes()
+    (changeable.folder / "workflow/scripts/measure.py").write_text("import time\n\ntime.sleep(60)\n")
+    with changeable.start("-f", CELL) as process:
+        wait_for(lambda: jobs(process, "measure"), process)
+        kill_job(process, "measure")
+    assert path.read_bytes() == before
+
+
+def test_lint_finds_nothing(fresh):
+    assert "in a good condition" in fresh.snakemake("--lint")
