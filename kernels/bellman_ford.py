@@ -15,7 +15,7 @@ Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
 import numpy as np
 from numba import cuda
 
-from kernels.device import Result, Run, blocks_for
+from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 
 
@@ -42,28 +42,28 @@ def claim_heads(u, indptr, indices, weights, dist, predecessor):
 
 @cuda.jit
 def relax_naive(indptr, indices, weights, previous, dist):
-    u = np.uint32(cuda.grid(1))
+    u = thread_x()
     if u < len(dist):
         relax_arcs(u, indptr, indices, weights, previous, dist)
 
 
 @cuda.jit
 def update_naive(previous, dist):
-    v = np.uint32(cuda.grid(1))
+    v = thread_x()
     if v < len(dist):
         previous[v] = dist[v]
 
 
 @cuda.jit
 def predecessors_naive(indptr, indices, weights, dist, predecessor):
-    u = np.uint32(cuda.grid(1))
+    u = thread_x()
     if u < len(dist):
         claim_heads(u, indptr, indices, weights, dist, predecessor)
 
 
 @cuda.jit
 def relax_stride(indptr, indices, weights, previous, dist):
-    u, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    u, step = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
         relax_arcs(u, indptr, indices, weights, previous, dist)
         u = np.uint32(u + step)
@@ -71,7 +71,7 @@ def relax_stride(indptr, indices, weights, previous, dist):
 
 @cuda.jit
 def update_stride(previous, dist):
-    v, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    v, step = thread_x(), np.uint32(cuda.gridsize(1))
     while v < len(dist):
         previous[v] = dist[v]
         v = np.uint32(v + step)
@@ -79,7 +79,7 @@ def update_stride(previous, dist):
 
 @cuda.jit
 def predecessors_stride(indptr, indices, weights, dist, predecessor):
-    u, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    u, step = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
         claim_heads(u, indptr, indices, weights, dist, predecessor)
         u = np.uint32(u + step)
@@ -87,7 +87,7 @@ def predecessors_stride(indptr, indices, weights, dist, predecessor):
 
 @cuda.jit
 def relax_stride_flag(indptr, indices, weights, previous, dist, changed):
-    u, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    u, step = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
         if changed[u]:
             changed[u] = False
@@ -97,7 +97,7 @@ def relax_stride_flag(indptr, indices, weights, previous, dist, changed):
 
 @cuda.jit
 def update_stride_flag(previous, dist, changed):
-    v, step = np.uint32(cuda.grid(1)), np.uint32(cuda.gridsize(1))
+    v, step = thread_x(), np.uint32(cuda.gridsize(1))
     while v < len(dist):
         if previous[v] > dist[v]:
             changed[v] = True

@@ -289,6 +289,17 @@ def blocks_for(items: int, block: int) -> int:
     return -(-items // block)
 
 
+@cuda.jit(device=True)
+def thread_x():
+    """This thread's number along x, as uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
+    return np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+
+
+@cuda.jit(device=True)
+def thread_y():
+    return np.uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
+
+
 @cuda.jit
 def _warm_up(seen):
     lead = cuda.shared.array(1, types.int32)

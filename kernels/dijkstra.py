@@ -19,13 +19,13 @@ import numpy as np
 from numba import cuda, int32, uint8
 
 from kernels import block_per_source
-from kernels.device import Result, Run, blocks_for
+from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 
 
 @cuda.jit
 def search_from_every_source(n, matrix, visited, dist, predecessor):
-    source = np.uint32(cuda.grid(1))
+    source = thread_x()
     if source >= n:
         return
     row = np.uint32(source * n)

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 from numba import cuda, int32
 
-from kernels.device import STEP, Result, Run, blocks_for
+from kernels.device import STEP, Result, Run, blocks_for, thread_x, thread_y
 from kernels.graph import INF, Graph
 
 
@@ -33,29 +33,29 @@ def relax(n, i, j, k, dist, predecessor):
 
 @cuda.jit
 def relax_super_naive(n, k, dist, predecessor):
-    x, y = cuda.grid(2)
-    i, j = np.uint32(y), np.uint32(x)
+    i, j = thread_y(), thread_x()
     if i < n and j < n:
         relax(n, i, j, k, dist, predecessor)
 
 
 @cuda.jit
 def relax_super_naive_shared(n, k, dist, predecessor):
-    i, j = np.uint32(cuda.blockIdx.y), np.uint32(cuda.grid(1))
-    to_k = cuda.shared.array(1, int32)
+    i, j = np.uint32(cuda.blockIdx.y), thread_x()
+    lead = cuda.shared.array(1, int32)
     if cuda.threadIdx.x == 0:
-        to_k[0] = dist[np.uint32(i * n + k)]
+        lead[0] = dist[np.uint32(i * n + k)]
     cuda.syncthreads()
-    if j < n:
+    to_k = lead[0]
+    if j < n and to_k != INF:
         ij, kj = np.uint32(i * n + j), np.uint32(k * n + j)
-        if to_k[0] != INF and dist[kj] != INF and to_k[0] < np.int32(dist[ij] - dist[kj]):
-            dist[ij] = np.int32(to_k[0] + dist[kj])
+        if dist[kj] != INF and to_k < np.int32(dist[ij] - dist[kj]):
+            dist[ij] = np.int32(to_k + dist[kj])
             predecessor[ij] = predecessor[kj]
 
 
 @cuda.jit
 def relax_naive(n, k, dist, predecessor):
-    i = np.uint32(cuda.grid(1))
+    i = thread_x()
     if i < n:
         ik = np.uint32(i * n + k)
         to_k = dist[ik]
@@ -102,9 +102,8 @@ def relax_tiled_cross(n, round_, dist, predecessor):
 @cuda.jit
 def relax_tiled_rest(n, round_, dist, predecessor):
     if cuda.blockIdx.x != round_ and cuda.blockIdx.y != round_:
-        x, y = cuda.grid(2)
         primary = np.uint32(round_ * cuda.blockDim.x)
-        relax_tile(n, np.uint32(y), np.uint32(x), primary, False, dist, predecessor)
+        relax_tile(n, thread_y(), thread_x(), primary, False, dist, predecessor)
 
 
 @cache
@@ -140,16 +139,17 @@ def tiled_shared_kernels(tile: int) -> tuple:
             predecessor[np.uint32(i * n + j)] = last[y, x]
 
     @cuda.jit(device=True)
-    def through(n, i, j, primary, to_k, from_k, dist, predecessor):
-        # The least way from i to j through the primary tile's vertices, whose two legs are final.
+    def through(n, j, primary, to_k, from_k, shortest, last, predecessor):
+        # The least way to j through the primary tile's vertices, whose two legs are final.
         y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
-        shortest, via = load(n, i, j, dist, INF), n
+        via = n
         k = np.uint32(0)
         while k < tile:
             if to_k[y, k] < np.int32(shortest - from_k[k, x]):
                 shortest, via = np.int32(to_k[y, k] + from_k[k, x]), np.uint32(primary + k)
             k = np.uint32(k + 1)
-        last = load(n, i, j, predecessor, -1) if via == n else predecessor[np.uint32(via * n + j)]
+        if via != n:
+            last = predecessor[np.uint32(via * n + j)]
         return shortest, last
 
     @cuda.jit
@@ -165,8 +165,9 @@ def tiled_shared_kernels(tile: int) -> tuple:
         i, j = np.uint32(top + y), np.uint32(left + x)
         to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
         from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
+        shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()
-        shortest, last = through(n, i, j, primary, to_k, from_k, dist, predecessor)
+        shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
         cuda.syncthreads()  # predecessors of this tile are read above and written below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
@@ -183,9 +184,10 @@ def tiled_shared_kernels(tile: int) -> tuple:
         i, j = np.uint32(cuda.blockIdx.y * tile + y), np.uint32(cuda.blockIdx.x * tile + x)
         to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
         from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
+        shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()
         if i < n and j < n:
-            shortest, last = through(n, i, j, primary, to_k, from_k, dist, predecessor)
+            shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
 
