@@ -9,7 +9,10 @@
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
-# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, archive.
+#     results/table4.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      what the paper does not have
+#
+# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, archive, beyond, delta_sweep,
+# stride_sweep.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -23,19 +26,23 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/sweeps.smk"
 
 
 rule all:
     default_target: True
     input:
-        [f"results/table{number}.{end}" for number in settings.TABLES for end in TABLE_FORMATS],
-        [f"figures/figure{number}.{end}" for number in PAPER_FIGURES for end in FIGURE_FORMATS],
+        [table_files(number) for number in settings.TABLES],
+        [figure_files(f"figure{number}") for number in PAPER_FIGURES],
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
 
 
+# What the paper does not have.
 rule beyond:
     input:
-        [],
+        [table_files(number) for number in settings.BEYOND],
+        [figure_files(f"figure{number}") for number in FIGURES if number not in PAPER_FIGURES],
+        [figure_files(sweep) for sweep in SWEPT],
 
 
 for target, wanted in settings.targets(config).items():

@@ -128,7 +128,7 @@ def launches(vertices: int, tile: int) -> int:
 def _drive(graph, result, run, relax, update, find_predecessors, *, halves=1, flagged=False):
     """Fill result, (n,), from run.source. The CSR arrays are on the card before the clock starts."""
     n = graph.vertices
-    blocks = max(1, blocks_for(n, run.block) // halves)
+    blocks = (run.grid if halves > 1 else None) or max(1, blocks_for(n, run.block) // halves)
     csr = run.resident(graph.indptr, graph.indices, graph.weights)
     start = np.full(n, INF, np.int32)
     start[run.source] = 0

@@ -29,6 +29,7 @@ class Protocol:
     block: int = 1024
     tile: int = 32
     delta: int | None = None
+    grid: int | None = None
     source: int = 0
     checked_rows: int = 256
     full_check: int = 12_000
@@ -92,6 +93,7 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
         on_gpu=variant.on_gpu,
         graph=variant.graph,
         delta=protocol.delta,
+        grid=protocol.grid,
     )
 
 

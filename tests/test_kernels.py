@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
@@ -26,22 +26,21 @@ class Case(NamedTuple):
     tile: int
 
 
-# A simulated thread takes about 0.1 ms, one that meets barriers 1 ms, and all pairs take very many threads.
+# A simulated thread takes about 0.1 ms, one that meets barriers 1 ms, and all pairs take many threads.
 MAX_VERTICES = {"sssp": 13, "apsp": 5}
-EXAMPLES = {"sssp": 40, "apsp": 5}
+EXAMPLES = {"sssp": 25, "apsp": 5}
 
-# 4, 9 and 10 are sinks; 7 to 10 are out of reach of the others; 0 -> 1 is parallel, 5 -> 5 a loop;
-# 0 -> 6 is as long as a distance may be, on to 4 it is too long.
+# 4 and 7 are sinks; 6 and 7 are out of reach of the others; 0 -> 1 is parallel, 3 -> 3 a loop;
+# 0 -> 5 and 2 -> 4 are as long as a distance may be, 0 -> 4 is longer.
 HARD = Case(
-    vertices=11,
+    vertices=8,
     arcs=[
-        *[(0, 1, 9), (0, 1, 2), (0, 1, 30), (1, 2, 4), (2, 3, 1), (0, 3, MAX_WEIGHT), (3, 5, 8), (5, 5, 1)],
-        *[(5, 0, 3), (0, 6, MAX_WEIGHT), (6, 4, 2), (3, 6, MAX_WEIGHT - 1), (7, 8, 1), (8, 7, 1), (8, 9, 5)],
-        *[(7, 0, 6), (8, 10, MAX_WEIGHT)],
+        *[(0, 1, 9), (0, 1, 2), (0, 1, 30), (1, 2, 4), (2, 3, 1), (0, 3, MAX_WEIGHT), (3, 3, 1), (3, 0, 3)],
+        *[(0, 5, MAX_WEIGHT), (5, 4, 2), (3, 5, MAX_WEIGHT - 3), (6, 7, 1), (6, 0, 6)],
     ],
     source=0,
-    block=4,
-    tile=4,
+    block=3,
+    tile=3,
 )
 
 
@@ -83,7 +82,8 @@ def assert_tree(case, source, distances, predecessors):
 def test_every_variant_against_scipy(variant):
     examples = 1 if variant.graph else EXAMPLES[variant.problem]  # a twin differs only on a real card
 
-    @settings(max_examples=examples, derandomize=True, deadline=None)
+    # Cases are small: they are not made smaller still, which takes minutes in the simulator.
+    @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate), derandomize=True, deadline=None)
     @given(cases(variant.problem))
     @example(HARD)
     @example(Case(vertices=1, arcs=[(0, 0, 5)], source=0, block=4, tile=2))

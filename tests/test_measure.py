@@ -420,7 +420,7 @@ def test_an_archive_holds_its_tables_and_figures():
     as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", seconds="5.25")
     run_archive()
     drawn = {path.name for path in Path("results/archive/h200").iterdir()}
-    assert drawn == {
+    assert drawn >= {
         "timings.csv",
         "provenance.json",
         *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),

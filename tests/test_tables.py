@@ -1,6 +1,7 @@
 """The tables say what the measurements and the paper say, and nothing else."""
 
 import csv
+import html
 import io
 import itertools
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kernels.errors import InputError
+from kernels.variants import VARIANTS
 from workflow.scripts import measurements, tables
 
 ROOT = Path(__file__).parents[1]
@@ -40,11 +42,11 @@ def run(*arguments):
 
 
 class Cells(HTMLParser):
-    """The cells of an HTML page's tables, as lines of text."""
+    """The cells of an HTML page's table, as lines of text; one that spans columns stands in each of them."""
 
     def __init__(self, page):
         super().__init__()
-        self.rows, self.inside = [], False
+        self.rows, self.inside, self.span = [], False, 1
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -52,12 +54,14 @@ class Cells(HTMLParser):
             self.rows.append([])
         elif tag in ("td", "th"):
             self.rows[-1].append("")
-            self.inside = True
+            self.inside, self.span = True, int(dict(attrs).get("colspan", 1))
         elif tag == "br":
             self.rows[-1][-1] += "\n"
 
     def handle_endtag(self, tag):
-        self.inside &= tag not in ("td", "th")
+        if tag in ("td", "th"):
+            self.rows[-1] += self.rows[-1][-1:] * (self.span - 1)
+            self.inside = False
 
     def handle_data(self, data):
         if self.inside:
@@ -65,16 +69,35 @@ class Cells(HTMLParser):
 
 
 def cells(suffix, content):
-    """The text of a reader's table: rows of cells, each with its lines joined by a line break."""
+    """The text of a reader's table: rows of cells, lines joined by a line break; heads with that of their group."""
     if suffix == ".html":
-        return Cells(content).rows
+        rows = Cells(content).rows
+        if rows[0][0] == "":
+            groups, heads, *body = rows
+            rows = [[within(group, head) for group, head in zip(groups, heads, strict=True)], *body]
+        return rows
     if suffix == ".md":
         lines = [line for line in content.splitlines() if line.startswith("|")]
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
         return [[cell.replace("<br>", "\n") for cell in row] for row in rows[:1] + rows[2:]]
-    body = content[content.index(r"\toprule") : content.index(r"\bottomrule")]
-    plain = body.replace(r" \newline ", "\n").replace(r"$\times$", CROSS).replace("$>$", ">").replace(r"\dag{}", "†")
-    return [line.split(" & ") for line in re.findall(r"^([^\\].*?) \\\\$", plain, re.M | re.S)]
+    plain = content.replace(r" \newline ", "\n").replace(r"$\times$", CROSS).replace("$>$", ">").replace(r"\dag{}", "†")
+    rows = None
+    for group, body in re.findall(
+        r"(?:noindent ([^\n]*?)\\par\\smallskip\n)?\\begin{tabular}.*?\\toprule(.*?)\\bottomrule", plain, re.S
+    ):
+        part = [line.split(" & ") for line in re.findall(r"^([^\\].*?) \\\\$", body, re.M | re.S)]
+        if rows is None:
+            rows = part
+        else:  # a group below the first: the same datasets
+            assert [row[:3] for row in part] == [row[:3] for row in rows]
+            part[0] = [within(group, head) for head in part[0]]
+            rows = [row + more[3:] for row, more in zip(rows, part, strict=True)]
+    return rows
+
+
+def within(group, head):
+    """A column's head with its group's, as where there is one row of heads."""
+    return f"{head} ({group[0].lower()}{group[1:]})" if group else head
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +107,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def made(rows):
-    return {number: tables.render(number, rows, "From the test.") for number in (1, 2, 3)}
+    return {number: tables.render(number, rows, "From the test.") for number in tables.TABLES}
 
 
 def test_the_papers_numbers_are_the_papers_cells():
@@ -94,33 +117,58 @@ def test_the_papers_numbers_are_the_papers_cells():
         number, unit = re.fullmatch(r">?([\d.]+)(s|min|hr|)", row["text"]).groups()
         assert float(row["seconds"]) == pytest.approx(float(number) * units[unit], rel=1e-12)
     found = {(int(r["table"]), f"{r['algorithm']}/{r['variant']}", r["dataset"]) for r in times}
+    papers = {number: table for number, table in tables.TABLES.items() if not table.get("beyond")}
     grid = {
-        (number, column, dataset)
-        for number, table in tables.TABLES.items()
-        for column, dataset in itertools.product(table["columns"].values(), table["datasets"])
+        (number, variant, dataset)
+        for number, table in papers.items()
+        for (problem, datasets), column in itertools.product(
+            table["datasets"].items(), table["groups"][0]["columns"].values()
+        )
+        for variant, dataset in itertools.product([column[problem]], datasets)
     }
     # The CPU was timed on the first dataset of each table only.
-    first = {table["datasets"][0] for table in tables.TABLES.values()}
+    first = {tables.datasets(table)[0] for table in papers.values()}
     assert found == {cell for cell in grid if not cell[1].endswith("/cpu") or cell[2] in first}
     assert len(times) == len(found) == 37
 
 
+ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
+STRIDES = ["Naive", "Stride", "Stride with Flag"]
+FLOYDS = ["Naive", "Super Naive", "Super Naive Shared", "Tiled", "Tiled with Shared Memory"]
+
+
+def twins(heads):
+    return [f"{head} (same kernels, CUDA graph)" for head in heads]
+
+
+def test_every_column_is_a_variant_of_its_problem():
+    for table in tables.TABLES.values():
+        for column in tables.columns(table):
+            for problem, key in column.variants.items():
+                assert VARIANTS[key].problem == problem in table["datasets"]
+                assert VARIANTS[key].graph == (column.group == "same kernels, CUDA graph")
+
+
 @pytest.mark.parametrize(
-    ("number", "heads"),
+    ("number", "heads", "datasets", "title"),
     [
-        (1, ["CPU", "Naive", "Stride", "Stride with Flag"]),
-        (2, ["CPU", "Naive"]),
-        (3, ["CPU", "Naive", "Super Naive", "Super Naive Shared", "Tiled", "Tiled with Shared Memory"]),
+        (1, ["CPU", *STRIDES, *twins(STRIDES)], ROADS, "Bellman-Ford on US road"),
+        (2, ["CPU", "Naive"], GNUTELLAS[:1], "Algorithm on SNAP"),
+        (3, ["CPU", *FLOYDS, *twins(FLOYDS)], GNUTELLAS, "Results of Floyd-Warshall"),
+        (
+            4,
+            ["Paper's best", "Edge", "Dijkstra", "Delta-Stepping"],
+            ROADS + GNUTELLAS,
+            "an addition to the paper's own",
+        ),
     ],
 )
 @pytest.mark.parametrize("suffix", READERS)
-def test_columns_rows_and_title(made, number, heads, suffix):
+def test_columns_rows_and_title(made, number, heads, datasets, title, suffix):
     table = cells(suffix, made[number][suffix])
     assert table[0] == ["Dataset", "Number of Nodes", "Number of Edges", *heads]
-    expected = {1: ["nyc.txt †", "bay.txt", "col.txt", "fla.txt", "ne.txt", "e.txt"], 2: ["gnutella04.txt"]}
-    assert [row[0] for row in table[1:]] == expected.get(number, [f"gnutella{n}.txt" for n in ("04", "25", "30")])
-    title = ["Bellman-Ford on US road", "Algorithm on SNAP", "Results of Floyd-Warshall"][number - 1]
-    assert title in made[number][suffix]
+    assert [row[0] for row in table[1:]] == [f"{name}.txt{' †' * (name == 'nyc' and number == 1)}" for name in datasets]
+    assert title in html.unescape(made[number][suffix])
 
 
 def test_csv_numbers(made):
@@ -140,6 +188,31 @@ def test_csv_numbers(made):
     assert (bay["CPU status"], bay["CPU paper seconds"]) == ("-", "")
     assert (nyc["Stride with Flag status"], nyc["Stride with Flag seconds"]) == ("no measurement", "")
     assert (nyc["CPU device"], nyc["Naive device"]) == ("test CPU", "test card")
+
+
+def test_csv_of_twins_and_of_table_4(made):
+    """A twin's speed-up is over its own naive, and nothing beyond the paper has a number of the paper."""
+    nyc, bay, *_ = read_csv(made[1][".csv"])
+    twin = "Stride (same kernels, CUDA graph)"
+    assert float(nyc[f"{twin} seconds"]) == statistics.median(seconds("bellman_ford", "stride_graph", "nyc")) == 2.5
+    assert float(nyc[f"{twin} speed-up"]) == pytest.approx(2.0 / 2.5)
+    assert (nyc[f"{twin} paper seconds"], nyc[f"{twin} paper text"], nyc[f"{twin} paper speed-up"]) == ("", "", "")
+    assert (bay[f"{twin} status"], bay[f"{twin} seconds"]) == ("-", "")
+
+    rows = {row["Dataset"]: row for row in read_csv(made[4][".csv"])}
+    bay, gnutella = rows["bay.txt"], rows["gnutella04.txt"]
+    assert float(bay["Paper's best seconds"]) == 4.5 == statistics.median(seconds("bellman_ford", "stride_flag", "bay"))
+    assert float(bay["Edge seconds"]) == 0.09
+    assert float(bay["Edge speed-up"]) == pytest.approx(4.5 / 0.09)
+    assert float(gnutella["Paper's best seconds"]) == 0.9
+    assert (float(gnutella["Edge seconds"]), float(gnutella["Delta-Stepping seconds"])) == (0.09, 0.1)
+    assert (float(gnutella["Edge kernels_s"]), float(gnutella["Edge predecessors_s"])) == (0.004, 0.002)
+    assert float(gnutella["Delta-Stepping speed-up"]) == pytest.approx(0.9 / 0.1)
+    assert {row[f"{head} paper text"] for row in rows.values() for head in ("Edge", "Dijkstra", "Delta-Stepping")} == {
+        ""
+    }
+    assert {row["Dijkstra status"] for name, row in rows.items() if "gnutella" not in name} == {"-"}
+    assert rows["gnutella30.txt"]["Dijkstra status"] == "no measurement"
 
 
 def test_a_bound_is_not_computed_with(made):
@@ -175,6 +248,16 @@ def test_csv_counts_and_stand_in(made):
          f"0.900 s, {CROSS}9.00\n[0.800, 1.00], n=3\npaper: 2.37704s, {CROSS}12.7"),
         (3, "gnutella25.txt", "Naive", f"no measurement\npaper: 137.369, {CROSS}1.00"),
         (3, "gnutella30.txt", "Super Naive", f"no memory\npaper: 314.191s, {CROSS}2.24"),
+        (1, "nyc.txt †", "Naive (same kernels, CUDA graph)", f"2.00 s, {CROSS}1.00\nn=1"),
+        (1, "nyc.txt †", "Stride (same kernels, CUDA graph)", f"2.50 s, {CROSS}0.800\n[2.40, 2.60], n=2"),
+        (1, "bay.txt", "Naive (same kernels, CUDA graph)", "-"),
+        (4, "bay.txt", "Paper's best",
+         f"4.50 s, {CROSS}1.00\n[4.00, 5.00], n=2\nkernels 4.00 s\npaper: 5.12986s, {CROSS}1.00"),
+        (4, "bay.txt", "Edge", f"0.0900 s, {CROSS}50.0\nn=1\nkernels 0.0840 s\npredecessors 0.00200 s"),
+        (4, "nyc.txt", "Edge", "no measurement"),
+        (4, "nyc.txt", "Dijkstra", "-"),
+        (4, "gnutella04.txt", "Delta-Stepping",
+         f"0.100 s, {CROSS}9.00\nn=1\nkernels 0.0240 s\npredecessors 0.00200 s"),
         # No speed-up where naive was not measured.
         (3, "gnutella30.txt", "Tiled", f"50.0 s\nn=1\npaper: 186.350, {CROSS}3.77"),
     ],
@@ -187,14 +270,15 @@ def test_cells(made, suffix, number, dataset, head, text):
 
 @pytest.mark.parametrize("suffix", READERS)
 def test_what_stands_under_a_table(made, suffix):
-    road, _, floyd = (made[number][suffix] for number in (1, 2, 3))
+    road, floyd, beyond = (made[number][suffix] for number in (1, 3, 4))
     stand_in = "stand-in: made_by_hand, 100 % without parallel arcs"
     if suffix == ".tex":
         stand_in = stand_in.replace("_", r"\_").replace("%", r"\%")
     for text in (
         "From the test.",
         "On test CPU: CPU.",
-        "On test card: Naive, Stride, Stride with Flag.",
+        "On test card: Naive, Stride, Stride with Flag, "
+        "Naive (same kernels, CUDA graph), Stride (same kernels, CUDA graph).",
         f"nyc.txt: {stand_in}.",
         "264,346 vertices and 730,100 arcs (in the paper 264,346 and 733,846)",
         "[least, greatest] of n repeats",
@@ -205,6 +289,13 @@ def test_what_stands_under_a_table(made, suffix):
         assert text in road
     assert "stand-in" not in floyd and "†" not in floyd and r"\dag" not in floyd
     assert "gnutella30.txt, Super Naive: no memory; needs 10,764,552,992 bytes" in floyd
+    assert "over Naive in the same row and column group" in road
+    for text in (
+        "Paper's best: Bellman-Ford, Stride with Flag",
+        "over Paper's best in the same row,",
+        "kernels is what",
+    ):
+        assert text in html.unescape(beyond)
 
 
 def test_latex_is_escaped(made):
@@ -216,6 +307,7 @@ def test_latex_is_escaped(made):
 
 def test_html_stands_alone(made):
     page = made[3][".html"]
+    assert page.count("Same kernels, CUDA graph</th>") == 1
     assert page.startswith("<!doctype html>") and "<caption>Table 3: Results of Floyd-Warshall</caption>" in page
     assert not re.search(r"\b(src|href|url)\b", page)
 
@@ -224,9 +316,9 @@ def test_without_measurements():
     for number, table in tables.TABLES.items():
         made = tables.render(number, measurements.load([]), "Nothing measured.")
         for row in read_csv(made[".csv"]):
-            statuses = {row[f"{head} status"] for head in table["columns"]}
+            statuses = {row[f"{column.label} status"] for column in tables.columns(table)}
             assert statuses <= {"no measurement", "-"} and "no measurement" in statuses
-            assert not any(row[f"{head} seconds"] for head in table["columns"])
+            assert not any(row[f"{column.label} seconds"] for column in tables.columns(table))
         assert all("no measurement" in made[suffix] and "Nothing measured." in made[suffix] for suffix in READERS)
 
 
@@ -284,7 +376,7 @@ def test_refused_files(tmp_path):
     for name, content, message in (
         ("columns.csv", text.replace("seconds,", "time,", 1), "its first line must be"),
         ("empty.csv", "", "its first line must be"),
-        ("short.csv", text[:-60], "line 24: not 27 values"),
+        ("short.csv", text[:-60], "line 30: not 27 values"),
         ("binary.csv", b"\xff\xfe\x00", "not a CSV file"),
     ):
         path = tmp_path / name
@@ -299,7 +391,7 @@ def test_refused_files(tmp_path):
 def test_a_dataset_is_one_graph(tmp_path):
     """Stride of nyc (line 6) on other data than naive: their ratio means nothing."""
     rows = measurements.load([changed(tmp_path, 6, dataset_sha256="ee" * 32)])
-    with pytest.raises(InputError, match=r"nyc was not one graph .*naive on aaaaaaaaaaaa, stride on eeeeeeeeeeee"):
+    with pytest.raises(InputError, match=r"nyc was not one graph .*/naive on a{12}, bellman_ford/stride on e{12}"):
         tables.render(1, rows, "From the test.")
     tables.render(2, rows, "From the test.")  # has no nyc
 

@@ -21,7 +21,9 @@ from workflow.scripts.download import raw_name
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
-TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
+_TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
+TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
+BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "stand_in")
@@ -73,11 +75,14 @@ def cells(config: dict, datasets=None) -> list[Cell]:
 
 def table_cells(config: dict, table: dict) -> list[Cell]:
     """The cells that a table of workflow/paper/tables.yaml shows and config names."""
-    return [
-        (algorithm, variant, dataset)
-        for algorithm, variant, dataset in cells(config)
-        if dataset in table["datasets"] and f"{algorithm}/{variant}" in table["columns"].values()
-    ]
+    shown = {
+        (variant, dataset)
+        for group in table["groups"]
+        for column in group["columns"].values()
+        for problem, variant in column.items()
+        for dataset in table["datasets"].get(problem, [])
+    }
+    return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in shown]
 
 
 def targets(config: dict) -> dict[str, list[Cell]]:

@@ -53,23 +53,52 @@ def cell_file(algorithm, variant, dataset):
     return f"results/{PLACE}/{algorithm}/{variant}/{dataset}.csv"
 
 
-def measurements(number):
-    """The files that a table of that number is made from: its cells; without a GPU what was measured before."""
+def measurements(table):
+    """The files that a table is made from: its cells; without a GPU what was measured before."""
     if not SIMULATING:
-        return [cell_file(*cell) for cell in settings.table_cells(config, settings.TABLES[number])]
+        return [cell_file(*cell) for cell in settings.table_cells(config, table)]
     if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
         return measured
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
 
 
-def source():
-    """A sentence on where what is drawn was measured."""
-    if not SIMULATING or any(Path("results/cells").glob("*/*/*.csv")):
+def source(measured="cells/*/*/*.csv"):
+    """A sentence on where what is drawn was measured: here, if such files are in results/ or going to be."""
+    if not SIMULATING or any(Path("results").glob(measured)):
         return "Measured by this copy of the project."
     return f"From the archive {config['archive']}; nothing was measured here."
 
 
+def table_files(number):
+    return multiext(f"results/table{number}", *(f".{end}" for end in TABLE_FORMATS))
+
+
+def figure_files(name):
+    return multiext(f"figures/{name}", *(f".{end}" for end in FIGURE_FORMATS))
+
+
+def sweep_options(wildcards):
+    return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
+
+
+def sweep_graph(wildcards):
+    dataset = sweep_options(wildcards)["dataset"]
+    if why := settings.refusal(config, *SWEPT[wildcards.sweep], dataset, "cells"):
+        raise WorkflowError(why)
+    return f"resources/graphs/{dataset}.npz"
+
+
+def sweep_measurements(wildcards):
+    """The CSV that a sweep's figure is drawn from; without a GPU what was measured before."""
+    csv = f"{wildcards.sweep}.csv"
+    if not SIMULATING:
+        return f"results/{csv}"
+    return [path for path in (f"results/{csv}", f"results/archive/{config['archive']}/{csv}") if Path(path).exists()][
+        :1
+    ]
+
+
 def refuse_target(wildcards):
-    valid = ["all", "beyond", "archive", *(f"table{n}" for n in settings.TABLES)]
-    valid += [*(f"figure{n}" for n in PAPER_FIGURES), *settings.targets(config)]
+    valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
+    valid += [*SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

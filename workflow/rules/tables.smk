@@ -1,14 +1,15 @@
 TABLE_FORMATS = ("csv", "md", "tex", "html")
+TABLES = settings.TABLES | settings.BEYOND
 
-for number in settings.TABLES:
+for number, table in TABLES.items():
 
     rule:
         name:
             f"table{number}"
         input:
-            measurements(number),
+            measurements(table),
         output:
-            multiext(f"results/table{number}", *(f".{end}" for end in TABLE_FORMATS)),
+            table_files(number),
         log:
             f"logs/table{number}.log",
         conda:

@@ -1,5 +1,7 @@
 """Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables and figures.
 
+The sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure.
+
 All older rows of a newly measured cell are replaced. CPU cells go with the GPU cells measured
 beside them, else into the default archive.
 """
@@ -9,11 +11,15 @@ import csv
 import json
 import logging
 import re
+import shutil
 from pathlib import Path
 
+from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import collect, figures, measurements, step, tables
+from workflow.scripts import collect, delta_sweep, figures, measurements, step, stride_sweep, sweeps, tables
+
+SWEEPS = (delta_sweep.SWEEP, stride_sweep.SWEEP)
 
 
 def slug(device: str) -> str:
@@ -58,10 +64,27 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) 
     logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
 
 
+def keep_sweep(sweep: sweeps.Sweep, measured: Path, archive: Path) -> None:
+    """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
+    rows = sweeps.load(sweep, [measured])
+    folder = archive / slug(rows["device"].iloc[0])
+    with open(measured, "rb") as source, atomic(folder / measured.name) as target:
+        shutil.copyfileobj(source, target)
+    sweeps.write(sweep, rows, f"From the archive {folder.name}.", folder)
+
+
 def main(args: argparse.Namespace) -> None:
     cells = sorted(args.cells.glob("*/*/*.csv"))
-    if not cells:
+    swept = {s: path for s in SWEEPS if (path := args.cells.parent / f"{s.name}.csv").exists()}
+    if not cells and not swept:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
+    for sweep, path in swept.items():
+        keep_sweep(sweep, path, args.archive)
+    if cells:
+        keep_cells(cells, args)
+
+
+def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:
     rows, provenance = collect.read(cells)
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
     of_gpu = {row["device"] for row in rows if f"{row['algorithm']}/{row['variant']}" in on_gpu}

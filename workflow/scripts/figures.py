@@ -1,6 +1,7 @@
-"""Draw one of the paper's figures from our measurements, and ours against the paper's: SVG, PDF, PNG.
+"""Draw a figure of two panels from our measurements: SVG, PDF, PNG.
 
-Cells without a time are named under their group, never drawn.
+Figures 5 and 6 are the paper's, and below them ours against the paper's; Figure 7 is an addition. Cells without a
+time are named under their group, never drawn.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
 
 from kernels.datasets import atomic
 from workflow.scripts import measurements, step, tables
@@ -25,9 +27,9 @@ from workflow.scripts import measurements, step, tables
 
 @dataclass(frozen=True)
 class Series:
-    """A variant as the figure names and draws it; the colours are Okabe and Ito's."""
+    """A column of a table as the figure names and draws it; the colours are Okabe and Ito's."""
 
-    column: str  # algorithm/variant
+    column: str  # its label in the table
     label: str
     color: str
     marker: str
@@ -36,43 +38,67 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A figure of the paper: kind is "bars" or "lines", table the one that it draws."""
+class Panel:
+    """kind: a key of KINDS. problem: draw only the datasets of this problem."""
 
     title: str
     kind: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure; table: the one whose columns it draws."""
+
     table: int
+    panels: tuple[Panel, Panel]
     series: tuple[Series, ...]
+    note: str = ""
 
 
 PLOTS = {
     5: Plot(
-        "Bellman-Ford",
-        "bars",
         1,
+        (Panel("Bellman-Ford", "bars"), Panel("Bellman-Ford, against the paper", "against paper")),
         (
-            Series("bellman_ford/naive", "Naive", "#0072B2", "o"),
-            Series("bellman_ford/stride", "Stride", "#E69F00", "s", hatch="////"),
-            Series("bellman_ford/stride_flag", "Stride with Flag", "#009E73", "^", hatch="xxxx"),
+            Series("Naive", "Naive", "#0072B2", "o"),
+            Series("Stride", "Stride", "#E69F00", "s", hatch="////"),
+            Series("Stride with Flag", "Stride with Flag", "#009E73", "^", hatch="xxxx"),
         ),
     ),
     6: Plot(
-        "Floyd-Warshall",
-        "lines",
         3,
+        (Panel("Floyd-Warshall", "lines"), Panel("Floyd-Warshall, against the paper", "against paper")),
         (
-            Series("floyd_warshall/super_naive", "Super Naive", "#E69F00", "s", "--"),
-            Series("floyd_warshall/super_naive_shared", "Super Naive Shared", "#D55E00", "D", ":"),
-            Series("floyd_warshall/naive", "Naive", "#0072B2", "o", "-"),
-            Series("floyd_warshall/tiled", "Tiled", "#009E73", "^", (0, (4, 1, 1, 1))),
-            Series("floyd_warshall/tiled_shared", "Tiled Shared", "#CC79A7", "v", (0, (4, 1, 1, 1, 1, 1))),
+            Series("Super Naive", "Super Naive", "#E69F00", "s", "--"),
+            Series("Super Naive Shared", "Super Naive Shared", "#D55E00", "D", ":"),
+            Series("Naive", "Naive", "#0072B2", "o", "-"),
+            Series("Tiled", "Tiled", "#009E73", "^", (0, (4, 1, 1, 1))),
+            Series("Tiled with Shared Memory", "Tiled Shared", "#CC79A7", "v", (0, (4, 1, 1, 1, 1, 1))),
         ),
+    ),
+    7: Plot(
+        4,
+        (
+            Panel("Shortest paths from one source", "kernels", "sssp"),
+            Panel("Shortest paths from every source", "kernels", "apsp"),
+        ),
+        (
+            Series("Paper's best", "Paper's best", "#0072B2", "o"),
+            Series("Edge", "Edge", "#E69F00", "s"),
+            Series("Dijkstra", "Dijkstra", "#009E73", "^"),
+            Series("Delta-Stepping", "Delta-Stepping", "#CC79A7", "D"),
+        ),
+        "An addition to the paper's own figures. Hollow: the paper's timed region, as in the tables. Filled: the "
+        "launches that find distances. Paper's best: Bellman-Ford's Stride with Flag; Floyd-Warshall's Tiled with "
+        "Shared Memory.",
     ),
 }
 X_LABEL, Y_LABEL = "(number of vertices, number of edges)", "Execution Time (s)"
 WIDTH, HEIGHT = 7.0, 6.4  # inches: the width of a page's text
 NOTE_CHARACTERS = 140  # a line of 7 pt over WIDTH
 GROUP = 0.88  # the part of a group's width that is drawn on
+BEFORE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 HOLLOW = {"markerfacecolor": "white", "markersize": 7}  # seen around a filled mark at the same place
 STYLE = {
     "font.size": 8,
@@ -117,94 +143,119 @@ def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
     """The figure; rows: as measurements.load gives them. To be called, and saved, under STYLE."""
     plot = PLOTS[number]
     table = tables.TABLES[plot.table]
-    labels = {series.column: series.label for series in plot.series}
-    rows = measurements.select(rows, list(labels), table["datasets"])
-    facts = tables.compare(table, rows)
+    names = {one.column: one.label for one in plot.series}
+    labels = {
+        variant: names[column.label]
+        for column in tables.columns(table)
+        if column.label in names
+        for variant in column.variants.values()
+    }
+    rows = measurements.select(rows, list(labels), tables.datasets(table))
+    facts = tables.compare(table, rows).loc[list(names)]
+    stand_ins = measurements.stand_ins(rows)
 
     figure = Figure(figsize=(WIDTH, HEIGHT))
-    ours, both = figure.subplots(2, 1)
-    (_bars if plot.kind == "bars" else _lines)(ours, plot, facts)
-    ours.set_title(plot.title, loc="left")
-    ours.margins(y=0.1)
-    ours.set_ylim(bottom=0)
-    if not (facts["status"] == "ok").any():
-        ours.set_yticks([])
-        ours.text(0.5, 0.5, "no measurement", transform=ours.transAxes, ha="center", fontsize=14, color="0.5")
-    _against_paper(both, plot, facts)
-    both.set_title(f"{plot.title}, against the paper", loc="left")
-    ticks = _tick_labels(table["datasets"], labels, facts, measurements.stand_ins(rows))
-    for axes in (ours, both):
+    for axes, panel in zip(figure.subplots(len(plot.panels)), plot.panels, strict=True):
+        datasets = table["datasets"][panel.problem] if panel.problem else tables.datasets(table)
+        cells = facts[facts.index.isin(datasets, level="dataset") & facts["column"].notna()]
+        drawn = [one for one in plot.series if one.column in cells.index]
+        KINDS[panel.kind](axes, drawn, cells)
+        axes.set_title(panel.title, loc="left")
+        ticks = _tick_labels(datasets, drawn, cells, stand_ins)
         axes.set_xticks(range(len(ticks)), ticks)
         axes.set_xlim(-0.5, len(ticks) - 0.5)
         axes.set(xlabel=X_LABEL, ylabel=Y_LABEL)
         axes.tick_params(axis="x", length=0)
-    said = measurements.origin(rows, source, labels)
+    said = [*filter(None, [plot.note]), *measurements.origin(rows, source, labels)]
     if len(rows):
         said.append("Medians, with whiskers from the least to the greatest repeat.")
+    write_below(figure, said)
     figure.align_ylabels()
-    note = textwrap.fill(" ".join(said), NOTE_CHARACTERS, break_on_hyphens=False)
-    figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color="0.25")
     return figure
 
 
-def _times(facts: pd.DataFrame, column: str, name: str = "median") -> np.ndarray:
+def write_below(figure: Figure, sentences: list[str]) -> None:
+    """Small text under the whole figure."""
+    note = textwrap.fill(" ".join(sentences), NOTE_CHARACTERS, break_on_hyphens=False)
+    figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color="0.25")
+
+
+def say_unmeasured(axes: Axes) -> None:
+    axes.set_yticks([])
+    axes.text(0.5, 0.5, "no measurement", transform=axes.transAxes, ha="center", fontsize=14, color="0.5")
+
+
+def _times(cells: pd.DataFrame, column: str, name: str = "median") -> np.ndarray:
     """float64, one a dataset: seconds of the column, NaN where there is no time."""
-    return facts[name].xs(column, level="column").to_numpy(float)
+    return cells[name].xs(column).to_numpy(float)
 
 
-def _median(facts: pd.DataFrame, column: str) -> tuple[np.ndarray, list[np.ndarray]]:
+def _median(cells: pd.DataFrame, column: str) -> tuple[np.ndarray, list[np.ndarray]]:
     """Medians and, as errorbar wants it, how far the least and the greatest repeat are from them.
 
     NaN where there is one repeat: that has no spread.
     """
-    several = facts[facts["repeats"] > 1].reindex(facts.index)
-    median = _times(facts, column)
+    several = cells[cells["repeats"] > 1].reindex(cells.index)
+    median = _times(cells, column)
     return median, [median - _times(several, column, "min"), _times(several, column, "max") - median]
 
 
-def _offsets(plot: Plot) -> list[tuple[Series, float]]:
+def _offsets(series: list[Series]) -> list[tuple[Series, float]]:
     """Each series with where it stands beside the middle of a group."""
-    width = GROUP / len(plot.series)
-    return [(series, (i - (len(plot.series) - 1) / 2) * width) for i, series in enumerate(plot.series)]
+    width = GROUP / len(series)
+    return [(one, (i - (len(series) - 1) / 2) * width) for i, one in enumerate(series)]
 
 
-def _bars(axes: Axes, plot: Plot, facts: pd.DataFrame) -> None:
+def _linear(axes: Axes, cells: pd.DataFrame) -> None:
+    """An axis of time from 0."""
+    axes.margins(y=0.1)
+    axes.set_ylim(bottom=0)
+    if not (cells["status"] == "ok").any():
+        say_unmeasured(axes)
+
+
+def _bars(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     """Grouped bars of the medians with a whisker from least to greatest, each with its value."""
     handles = []
-    for series, offset in _offsets(plot):
-        median, spread = _median(facts, series.column)
+    for one, offset in _offsets(series):
+        median, spread = _median(cells, one.column)
         bars = axes.bar(
             np.arange(len(median)) + offset,
             median,
-            GROUP / len(plot.series),
+            GROUP / len(series),
             yerr=spread,
             error_kw={"elinewidth": 0.8},
-            facecolor=series.color,
+            facecolor=one.color,
             edgecolor="white",
-            hatch=series.hatch,
+            hatch=one.hatch,
         )
-        values = ["" if np.isnan(time) else tables.digits(time) for time in median]
-        axes.bar_label(bars, values, padding=2, fontsize=7)
-        mark = Line2D([], [], color=series.color, marker=series.marker, linestyle="")
+        axes.bar_label(bars, [_value(time) for time in median], padding=2, fontsize=7)
+        mark = Line2D([], [], color=one.color, marker=one.marker, linestyle="")
         handles.append((bars, mark))
-    _legend(axes, handles, [series.label for series in plot.series])
+    _legend(axes, handles, [one.label for one in series])
+    _linear(axes, cells)
 
 
-def _lines(axes: Axes, plot: Plot, facts: pd.DataFrame) -> None:
+def _value(time: float) -> str:
+    return "" if np.isnan(time) else tables.digits(time)
+
+
+def _lines(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     """A line a series over the groups: medians with a whisker from least to greatest."""
-    for series in plot.series:
-        median, spread = _median(facts, series.column)
+    for one in series:
+        median, spread = _median(cells, one.column)
         axes.errorbar(
             np.arange(len(median)),
             median,
             spread,
-            color=series.color,
-            marker=series.marker,
-            linestyle=series.line,
+            color=one.color,
+            marker=one.marker,
+            linestyle=one.line,
             clip_on=False,
         )
-    marks = [Line2D([], [], color=s.color, marker=s.marker, linestyle=s.line) for s in plot.series]
-    _legend(axes, marks, [series.label for series in plot.series])
+    marks = [Line2D([], [], color=one.color, marker=one.marker, linestyle=one.line) for one in series]
+    _legend(axes, marks, [one.label for one in series])
+    _linear(axes, cells)
 
 
 def _legend(axes: Axes, handles: list, labels: list[str]) -> None:
@@ -219,22 +270,56 @@ def _legend(axes: Axes, handles: list, labels: list[str]) -> None:
     )
 
 
-def _against_paper(axes: Axes, plot: Plot, facts: pd.DataFrame) -> None:
-    """For each cell the paper's time (hollow) and ours (filled), joined, on a logarithmic axis."""
+def logarithmic(axes: Axes) -> None:
+    """An axis of time whose ticks are plain numbers."""
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
-    for series, offset in _offsets(plot):
-        ours, paper = _times(facts, series.column), _times(facts, series.column, "paper seconds")
-        x = np.arange(len(ours)) + offset
-        axes.vlines(x, np.fmin(ours, paper), np.fmax(ours, paper), color=series.color, linewidth=0.8)
-        axes.plot(x, paper, series.marker, color=series.color, **HOLLOW)
-        axes.plot(x, ours, series.marker, color=series.color)
+
+
+def _pairs(axes: Axes, one: Series, x: np.ndarray, hollow: np.ndarray, filled: np.ndarray) -> None:
+    """Two marks a cell, joined."""
+    axes.vlines(x, np.fmin(hollow, filled), np.fmax(hollow, filled), color=one.color, linewidth=0.8)
+    axes.plot(x, hollow, one.marker, color=one.color, **HOLLOW)
+    axes.plot(x, filled, one.marker, color=one.color)
+
+
+def _against_paper(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
+    """For each cell the paper's time (hollow) and ours (filled), joined, on a logarithmic axis."""
+    logarithmic(axes)
+    for one, offset in _offsets(series):
+        ours, paper = _times(cells, one.column), _times(cells, one.column, "paper seconds")
+        _pairs(axes, one, np.arange(len(ours)) + offset, paper, ours)
     measured = Line2D([], [], color="0.3", marker="o", linestyle="")
     paper = Line2D([], [], color="0.3", marker="o", linestyle="", **HOLLOW)
     _legend(axes, [paper, measured], ["Paper", "Measured"])
 
 
-def _tick_labels(datasets: list[str], labels: dict, facts: pd.DataFrame, stand_ins: dict) -> list[str]:
+def _kernels(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
+    """For each cell the whole time (hollow) and the kernels' (filled), each with its value, on a logarithmic axis."""
+    logarithmic(axes)
+    for one, offset in _offsets(series):
+        (whole, spread), kernels = _median(cells, one.column), _times(cells, one.column, "kernels")
+        x = np.arange(len(whole)) + offset
+        axes.errorbar(x, whole, spread, color=one.color, linestyle="", elinewidth=0.8)
+        _pairs(axes, one, x, whole, kernels)
+        for times, distance, side in ((whole, 7, "bottom"), (kernels, -7, "top")):
+            for at, time in zip(x, times, strict=True):
+                beside = {"xytext": (0, distance), "textcoords": "offset points", "ha": "center", "va": side}
+                axes.annotate(_value(time), (at, time), **beside, fontsize=7, bbox=BEFORE_GRID)
+    marks = [Line2D([], [], color=one.color, marker=one.marker, linestyle="") for one in series]
+    _legend(axes, marks, [one.label for one in series])
+    if (cells["status"] == "ok").any():
+        low, high = cells["kernels"].min() / 2, cells["median"].max() * 2  # room for the values
+        axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
+    else:
+        axes.yaxis.set_minor_locator(NullLocator())
+        say_unmeasured(axes)
+
+
+KINDS = {"bars": _bars, "lines": _lines, "against paper": _against_paper, "kernels": _kernels}
+
+
+def _tick_labels(datasets: list[str], series: list[Series], cells: pd.DataFrame, stand_ins: dict) -> list[str]:
     """A group's counts as in the paper, its dataset († where another graph stands in), what has no time."""
     paper = measurements.paper_datasets()
     result = []
@@ -244,27 +329,31 @@ def _tick_labels(datasets: list[str], labels: dict, facts: pd.DataFrame, stand_i
             dataset + (" †" if dataset in stand_ins else ""),
         ]
         untimed: dict[str, list[str]] = {}
-        for column, label in labels.items():
-            cell = facts.loc[column, dataset]
+        for one in series:
+            cell = cells.loc[one.column, dataset]
             if cell["status"] != "ok":
-                untimed.setdefault(tables.status_text(cell), []).append(label)
+                untimed.setdefault(tables.status_text(cell), []).append(one.label)
         for text, names in untimed.items():
-            all_of_them = len(names) == len(labels)
+            all_of_them = len(names) == len(series)
             lines.append(text if all_of_them else textwrap.fill(f"{text}: {', '.join(names)}", 105 // len(datasets)))
         result.append("\n".join(lines))
     return result
 
 
+def save(figure: Figure, stem: Path) -> None:
+    """Write a figure as SVG, PDF and PNG: stem.svg and so on. To be called under STYLE."""
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # says each glyph it embeds in a PDF
+    for suffix, metadata in METADATA.items():
+        path = stem.with_suffix(suffix)
+        with atomic(path) as file:
+            figure.savefig(file, format=suffix[1:], metadata=metadata)
+        logging.info("wrote %s", path)
+
+
 def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the figure's files into a folder."""
-    logging.getLogger("fontTools").setLevel(logging.WARNING)  # says each glyph it embeds in a PDF
     with style.context(["default", STYLE]):
-        figure = draw(number, rows, source)
-        for suffix, metadata in METADATA.items():
-            path = folder / f"figure{number}{suffix}"
-            with atomic(path) as file:
-                figure.savefig(file, format=suffix[1:], metadata=metadata)
-            logging.info("wrote %s", path)
+        save(draw(number, rows, source), folder / f"figure{number}")
 
 
 def main(args: argparse.Namespace) -> None:

@@ -24,25 +24,28 @@ PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
 
 
-def load(paths: Iterable[Path | str]) -> pd.DataFrame:
-    """The rows of measurement CSVs, one a repeat: NUMBERS as float64 (NaN where empty), the rest str.
+def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows of measurement CSVs, one a repeat: NUMBERS and settings as float64 (NaN where empty), the rest str.
 
-    Raises InputError where a file is none, a row is simulated or does not hold together, a repeat is
-    there twice, or the repeats of a cell differ in status, device or graph.
+    settings: a sweep's own columns, which follow the others; a cell is then measured once for each of their values.
+    Raises InputError where a file is none, a row is simulated or does not hold together, a repeat is there twice, or
+    the repeats of a cell differ in status, device or graph.
     """
-    empty = pd.DataFrame(columns=COLUMNS, dtype=str).astype(dict.fromkeys(NUMBERS, float))
-    frames = [_read(path) for path in paths]
+    cell = [*CELL, *settings]
+    empty = pd.DataFrame(columns=[*COLUMNS, *settings], dtype=str).astype(dict.fromkeys([*NUMBERS, *settings], float))
+    frames = [_read(path, tuple(settings)) for path in paths]
     rows = pd.concat([frame for frame in frames if len(frame)] or [empty])
-    twice = rows.duplicated([*CELL, "repeat"])
+    twice = rows.duplicated([*cell, "repeat"])
     _refuse(rows, twice, "this repeat of the cell was read before: give each measurement once")
     for column in ("status", "device", "vertices", "arcs", "dataset_sha256"):
-        differs = rows.groupby(CELL)[column].transform("nunique") > 1
+        differs = rows.groupby(cell)[column].transform("nunique") > 1
         _refuse(rows, differs, f"the cell's rows differ in {column}: measure the cell again")
     return rows.reset_index(drop=True)
 
 
-def _read(path: Path | str) -> pd.DataFrame:
+def _read(path: Path | str, settings: tuple[str, ...]) -> pd.DataFrame:
     """One file's rows, indexed by "path, line n"."""
+    columns = (*COLUMNS, *settings)
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
@@ -52,21 +55,21 @@ def _read(path: Path | str) -> pd.DataFrame:
         raise InputError(f"{path}: {error.strerror}: measure first, or leave the file out") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV file of measurements ({error})") from None
-    if header != COLUMNS:
+    if header != columns:
         raise InputError(
-            f"{path}: not measurements: its first line must be {','.join(COLUMNS)}; delete the file and measure again"
+            f"{path}: not measurements: its first line must be {','.join(columns)}; delete the file and measure again"
         )
     for line, record in records.items():
         if None in record or None in record.values():
-            raise InputError(f"{line}: not {len(COLUMNS)} values: delete the file and measure again")
-    rows = pd.DataFrame.from_dict(records, orient="index", columns=COLUMNS, dtype=str)
+            raise InputError(f"{line}: not {len(columns)} values: delete the file and measure again")
+    rows = pd.DataFrame.from_dict(records, orient="index", columns=columns, dtype=str)
     _refuse(rows, rows["status"] == "simulated", "a simulated run is no measurement: leave the file out")
     _refuse(rows, ~rows["status"].isin(STATUSES), f"unknown status: it must be one of {', '.join(STATUSES)}")
-    for column in NUMBERS:
+    for column in (*NUMBERS, *settings):
         text = rows[column]
         rows[column] = pd.to_numeric(text.mask(text == ""), errors="coerce").astype(float)
         _refuse(rows, (text != "") & ~np.isfinite(rows[column]), f"{column} is not a number")
-    for column in ("vertices", "arcs"):
+    for column in ("vertices", "arcs", *settings):
         _refuse(rows, rows[column].isna(), f"{column} is empty")
     ok = rows["status"] == "ok"
     _refuse(rows, ok & ~(rows["seconds"] > 0), "seconds of a row that is ok must be above 0")
@@ -89,8 +92,8 @@ def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) 
     chosen = rows[(rows["algorithm"] + "/" + rows["variant"]).isin(columns) & rows["dataset"].isin(datasets)]
     for dataset, group in chosen.groupby("dataset"):
         if group[["vertices", "arcs", "dataset_sha256"]].drop_duplicates().shape[0] > 1:
-            graphs = group["dataset_sha256"].str[:12].groupby(group["variant"], sort=False).first()
-            cells = ", ".join(f"{variant} on {sha256}" for variant, sha256 in graphs.items())
+            graphs = group["dataset_sha256"].str[:12].groupby(group["algorithm"] + "/" + group["variant"], sort=False)
+            cells = ", ".join(f"{variant} on {sha256}" for variant, sha256 in graphs.first().items())
             raise InputError(f"{dataset} was not one graph ({cells}): measure all its variants on the same data")
     return chosen
 
@@ -98,8 +101,8 @@ def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """One row a cell, indexed by (algorithm/variant, dataset).
 
-    status, device, note (items joined by "; "), vertices, arcs, and of `seconds` median, min, max (s, NaN
-    unless status is ok) and repeats.
+    status, device, note (items joined by "; "), vertices, arcs; of `seconds` median, min, max (s, NaN unless
+    status is ok) and repeats; of the phases kernels and predecessors the median (s).
     """
     column = (rows["algorithm"] + "/" + rows["variant"]).rename("column")
     return rows.groupby([column, "dataset"], sort=False).agg(
@@ -108,6 +111,8 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
         min=("seconds", "min"),
         max=("seconds", "max"),
         repeats=("seconds", "count"),
+        kernels=("kernels_s", "median"),
+        predecessors=("predecessors_s", "median"),
         vertices=("vertices", "first"),
         arcs=("arcs", "first"),
         device=("device", "first"),
@@ -142,7 +147,8 @@ def stand_ins(rows: pd.DataFrame) -> dict[str, list[str]]:
     result = {}
     for dataset, group in rows.groupby("dataset", sort=False):
         said = [item for item in dict.fromkeys(items(group["note"])) if item.startswith(STAND_IN)]
-        here, there = group.iloc[0], paper.loc[dataset]
+        here = group.iloc[0]
+        there = paper.loc[dataset] if dataset in paper.index else here
         counts = [f"{count:,.0f}" for count in (here.vertices, here.arcs, there.vertices, there.arcs)]
         if counts[:2] != counts[2:] and not all(count in " ".join(said) for count in counts):
             said.append("{} vertices and {} arcs (in the paper {} and {})".format(*counts))
@@ -159,7 +165,7 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
     sentences = [source]
     columns = rows["algorithm"] + "/" + rows["variant"]
     for device, ran in columns.groupby(rows["device"], sort=False):
-        names = ", ".join(head for column, head in heads.items() if column in set(ran))
+        names = ", ".join(dict.fromkeys(head for column, head in heads.items() if column in set(ran)))
         sentences.append(f"On {device or 'a device without name'}: {names}.")
     by_text: dict[str, list[str]] = {}
     for dataset, texts in stand_ins(rows).items():

@@ -1,4 +1,4 @@
-"""Write one of the paper's tables, our measurements beside its numbers: CSV, Markdown, LaTeX, HTML.
+"""Write a table, our measurements beside the paper's numbers: CSV, Markdown, LaTeX, HTML.
 
 What a table holds stands in workflow/paper/tables.yaml, the paper's numbers in workflow/paper/times.csv.
 Cells without a measurement say so.
@@ -10,6 +10,7 @@ import argparse
 import html
 import logging
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,15 @@ FACTS = {
     "min": "min",
     "max": "max",
     "repeats": "repeats",
+    "kernels": "kernels_s",
+    "predecessors": "predecessors_s",
     "speed-up": "speed-up",
     "device": "device",
     "paper seconds": "paper seconds",
     "paper text": "paper text",
     "paper speed-up": "paper speed-up",
 }
+PHASES = ("kernels", "predecessors")
 DEFAULT_LIMIT_S = 3600
 CROSS = "\N{MULTIPLICATION SIGN}"
 LATEX = str.maketrans(
@@ -53,7 +57,7 @@ body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #222 }
 table { border-collapse: collapse; border-block: 2px solid #222 }
 caption { font-weight: bold; text-align: left; padding-bottom: .6em }
 th, td { padding: .35em .8em; text-align: left; vertical-align: top }
-th { border-bottom: 1px solid #222 }
+th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid #222 }
 tbody tr + tr { border-top: 1px solid #ccc }
 td { white-space: nowrap; font-variant-numeric: tabular-nums }
 td:nth-child(2), td:nth-child(3) { text-align: right }
@@ -61,28 +65,72 @@ ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
 """
 
 
-def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours beside the paper's: one row a cell, indexed by (algorithm/variant, dataset).
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. group: the head of its group, or empty. variants: algorithm/variant by problem."""
 
-    The columns of measurements.summarise, "paper seconds", "paper text" and, over the table's baseline,
-    "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where only the
-    paper has the cell and "-" where it has not either.
+    group: str
+    head: str
+    variants: dict[str, str]
+    baseline: str  # the label of the column that its speed-ups are over
+
+    @property
+    def label(self) -> str:
+        return _label(self.group, self.head)
+
+
+def _label(group: str, head: str) -> str:
+    return f"{head} ({group})" if group else head
+
+
+def columns(table: dict) -> list[Column]:
+    return [
+        Column(name := group.get("head", ""), head, variants, _label(name, group["baseline"]))
+        for group in table["groups"]
+        for head, variants in group["columns"].items()
+    ]
+
+
+def datasets(table: dict) -> list[str]:
+    return [dataset for names in table["datasets"].values() for dataset in names]
+
+
+def variants(table: dict) -> list[str]:
+    """Each algorithm/variant that the table shows."""
+    return [variant for column in columns(table) for variant in column.variants.values()]
+
+
+def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
+    """Ours beside the paper's: one row a cell, indexed by (label of a column, dataset).
+
+    The columns of measurements.summarise, "paper seconds", "paper text" and, over the column's baseline,
+    "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to be
+    measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
     """
-    cells = pd.MultiIndex.from_product([table["columns"].values(), table["datasets"]], names=["column", "dataset"])
-    paper = measurements.paper_times().add_prefix("paper ").reindex(cells)
-    facts = measurements.summarise(rows).reindex(cells).join(paper)
-    unmeasured = facts["paper text"].map("no measurement".format, na_action="ignore").fillna("-")
-    facts["status"] = facts["status"].fillna(unmeasured)
+    cells = pd.DataFrame.from_records(
+        [
+            (column.label, dataset, column.variants.get(problem), column.baseline)
+            for column in columns(table)
+            for problem, names in table["datasets"].items()
+            for dataset in names
+        ],
+        columns=["label", "dataset", "column", "baseline"],
+        index=["label", "dataset"],
+    )
+    paper = measurements.paper_times().add_prefix("paper ")
+    facts = cells.join(measurements.summarise(rows), on=["column", "dataset"]).join(paper, on=["column", "dataset"])
+    wanted = facts["column"].notna() if table.get("beyond") else facts["paper text"].notna()
+    facts["status"] = facts["status"].fillna(wanted.map({True: "no measurement", False: "-"}))
     facts["repeats"] = facts["repeats"].fillna(0).astype(int)
+    baselines = pd.MultiIndex.from_arrays([facts["baseline"], facts.index.get_level_values("dataset")])
     for seconds, speed_up in (("median", "speed-up"), ("paper seconds", "paper speed-up")):
-        baseline = facts[seconds].xs(table["columns"][table["baseline"]], level="column")
-        facts[speed_up] = facts[seconds].rdiv(baseline, level="dataset")
+        facts[speed_up] = facts[seconds].reindex(baselines).to_numpy() / facts[seconds]
     return facts
 
 
 def counts(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
     """vertices and arcs (int64) of each of the table's datasets: as measured, else the paper's."""
-    paper = measurements.paper_datasets().loc[table["datasets"], ["vertices", "arcs"]]
+    paper = measurements.paper_datasets().loc[datasets(table), ["vertices", "arcs"]]
     measured = rows.groupby("dataset")[["vertices", "arcs"]].first()
     return measured.reindex(paper.index).fillna(paper).astype(int)
 
@@ -91,40 +139,42 @@ def to_csv(table: dict, rows: pd.DataFrame, source: str) -> str:
     """A row a dataset, a column a fact; times in seconds."""
     facts, graphs, stand_ins = compare(table, rows), counts(table, rows), measurements.stand_ins(rows)
     flat = {
-        "Dataset": [f"{dataset}.txt" for dataset in table["datasets"]],
+        "Dataset": [f"{dataset}.txt" for dataset in datasets(table)],
         NODES: graphs["vertices"],
         EDGES: graphs["arcs"],
     }
-    for head, column in table["columns"].items():
-        flat |= {f"{head} {name}": facts[fact].xs(column) for fact, name in FACTS.items()}
+    for column in columns(table):
+        flat |= {f"{column.label} {name}": facts[fact].xs(column.label) for fact, name in FACTS.items()}
     flat["source"] = source
-    flat["note"] = ["; ".join(stand_ins.get(dataset, [])) for dataset in table["datasets"]]
+    flat["note"] = ["; ".join(stand_ins.get(dataset, [])) for dataset in datasets(table)]
     return pd.DataFrame(flat).to_csv(index=False, lineterminator="\n", float_format="%.9g")
 
 
 def to_text(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
-    """The table as text for readers, cells as cell_text gives them."""
+    """The table as text for readers, a column a label, cells as cell_text gives them."""
     facts, graphs, stand_ins = compare(table, rows), counts(table, rows), measurements.stand_ins(rows)
-    shown = facts.assign(text=[cell_text(cell) for _, cell in facts.iterrows()])["text"]
+    shown = facts.assign(text=[cell_text(cell, table.get("phases", False)) for _, cell in facts.iterrows()])["text"]
     return pd.DataFrame(
         {
-            "Dataset": [f"{name}.txt{' †' if name in stand_ins else ''}" for name in table["datasets"]],
+            "Dataset": [f"{name}.txt{' †' if name in stand_ins else ''}" for name in datasets(table)],
             NODES: graphs["vertices"].map("{:,}".format),
             EDGES: graphs["arcs"].map("{:,}".format),
-            **{head: shown.xs(column) for head, column in table["columns"].items()},
+            **{column.label: shown.xs(column.label) for column in columns(table)},
         }
     )
 
 
-def cell_text(cell: pd.Series) -> str:
-    """One row of compare() in up to three lines.
+def cell_text(cell: pd.Series, phases: bool) -> str:
+    """One row of compare() in lines.
 
-    Median and speed-up, spread and repeats, the paper's: "5.70 s, x1.51", "[5.69, 5.72], n=6",
-    "paper: 3.91371s, x2.19".
+    Median and speed-up, spread and repeats, phases if wanted, the paper's: "5.70 s, x1.51", "[5.69, 5.72], n=6",
+    "kernels 5.65 s", "predecessors 0.00310 s", "paper: 3.91371s, x2.19".
     """
     if cell["status"] == "ok":
         spread = f"[{digits(cell['min'])}, {digits(cell['max'])}], " if cell["repeats"] > 1 else ""
         lines = [f"{digits(cell['median'])} s" + speed_up(cell["speed-up"]), f"{spread}n={cell['repeats']}"]
+        if phases:
+            lines += [f"{phase} {digits(cell[phase])} s" for phase in PHASES if cell[phase] > 0]
     else:
         lines = [status_text(cell)]
     if isinstance(cell["paper text"], str):
@@ -156,13 +206,21 @@ def speed_up(ratio: float) -> str:
 
 def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
     """The sentences under the table."""
-    heads = {column: head for head, column in table["columns"].items()}
-    sentences = measurements.origin(rows, source, heads)
+    labels = {variant: column.label for column in columns(table) for variant in column.variants.values()}
+    sentences = [*table.get("notes", []), *measurements.origin(rows, source, labels)]
+    (baseline,) = {group["baseline"] for group in table["groups"]}
+    group = " and column group" if len(table["groups"]) > 1 else ""
     sentences.append(
         "Measured: median of the paper's timed region, "
-        f"{CROSS}speed-up over {table['baseline']} in the same row, [least, greatest] of n repeats. "
+        f"{CROSS}speed-up over {baseline} in the same row{group}, [least, greatest] of n repeats. "
         "Paper: as printed there."
     )
+    if table.get("phases"):
+        sentences.append(
+            "Of a measured time, kernels is what the launches that find distances take, predecessors what those take "
+            "that only find predecessors (none where the same launches record them): medians on the card, without "
+            "allocating and copying."
+        )
     facts = compare(table, rows)
     repeats = facts["repeats"][facts["status"] == "ok"]
     if len(repeats):
@@ -170,9 +228,9 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
         sentences.append(f"Repeats: {few if few == many else f'{few} to {many}'} a cell.")
     if commits := sorted({commit[:12] for commit in rows["commit"] if commit}):
         sentences.append(f"Commit: {', '.join(commits)}.")
-    for (column, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
+    for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
-        sentences.append(f"{dataset}.txt, {heads[column]}: {'; '.join([status_text(cell), *reasons])}.")
+        sentences.append(f"{dataset}.txt, {label}: {'; '.join([status_text(cell), *reasons])}.")
     return sentences
 
 
@@ -183,20 +241,28 @@ def to_markdown(title: str, text: pd.DataFrame, notes: list[str]) -> str:
     return f"**{title}**\n\n{body}\n\n" + "".join(f"- {note}\n" for note in notes)
 
 
-def to_latex(title: str, text: pd.DataFrame, notes: list[str]) -> str:
-    cells = text.rename(columns=latex).map(lambda cell: latex(cell).replace("\n", r" \newline "))
+def to_latex(title: str, text: pd.DataFrame, notes: list[str], table: dict) -> str:
+    """The groups of columns one below the other: beside each other they are too wide for a page."""
+    cells = text.map(lambda cell: latex(cell).replace("\n", r" \newline "))
     right, left = (rf">{{\ragged{side}\arraybackslash}}p{{%.3f\linewidth}}" for side in ("left", "right"))
-    variants = text.shape[1] - 3
-    body = cells.style.hide(axis="index").to_latex(
-        hrules=True, column_format="l" + right % 0.08 * 2 + left % (0.58 / variants) * variants
-    )
+    width = 0.58 / max(len(group["columns"]) for group in table["groups"])
+    groups: dict[str, dict[str, str]] = {}
+    for column in columns(table):
+        groups.setdefault(column.group, {})[column.label] = column.head
+    body = []
+    for group, heads in groups.items():
+        part = cells[["Dataset", NODES, EDGES, *heads]].rename(columns=heads).rename(columns=latex)
+        if group:
+            body.append(rf"\par\medskip\noindent {latex(capital(group))}\par\smallskip")
+        layout = "l" + right % 0.08 * 2 + left % width * len(heads)
+        body.append(part.style.hide(axis="index").to_latex(hrules=True, column_format=layout).rstrip())
     return "\n".join(
         [
             r"% Needs \usepackage{array,booktabs}.",
             r"\begin{table*}",
             rf"\caption{{{latex(title)}}}",
-            r"\footnotesize\setlength{\tabcolsep}{3pt}",
-            body.rstrip(),
+            r"\footnotesize\setlength{\tabcolsep}{3pt}\raggedright",
+            *body,
             *(rf"\par\noindent {latex(note)}" for note in notes),
             r"\end{table*}",
             "",
@@ -208,14 +274,21 @@ def latex(text: str) -> str:
     return text.translate(LATEX)
 
 
-def to_html(title: str, text: pd.DataFrame, notes: list[str]) -> str:
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def to_html(title: str, text: pd.DataFrame, notes: list[str], table: dict) -> str:
     cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
-    table = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
+    if len(table["groups"]) > 1:
+        heads = [(capital(column.group), column.head) for column in columns(table)]
+        cells.columns = pd.MultiIndex.from_tuples([("", head) for head in text.columns[:3]] + heads)
+    shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
     return "\n".join(
         [
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
             f"<style>{STYLE}</style>",
-            table.to_html(cell_ids=False).rstrip(),
+            shown.to_html(cell_ids=False).rstrip(),
             "<ul>",
             *(f"<li>{html.escape(note)}</li>" for note in notes),
             "</ul>\n</html>\n",
@@ -226,14 +299,14 @@ def to_html(title: str, text: pd.DataFrame, notes: list[str]) -> str:
 def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
     """The table's files by suffix: .csv, .md, .tex, .html. rows: as measurements.load gives them."""
     table = TABLES[number]
-    rows = measurements.select(rows, list(table["columns"].values()), table["datasets"])
+    rows = measurements.select(rows, variants(table), datasets(table))
     text, said = to_text(table, rows), notes(table, rows, source)
     title = f"Table {number}: {table['title']}"
     return {
         ".csv": to_csv(table, rows, source),
         ".md": to_markdown(title, text, said),
-        ".tex": to_latex(table["title"], text, said),
-        ".html": to_html(title, text, said),
+        ".tex": to_latex(table["title"], text, said, table),
+        ".html": to_html(title, text, said, table),
     }
 
 

@@ -1,0 +1,239 @@
+"""The project through Slurm: snakemake's Slurm executor and a real slurmctld, measuring in the simulator.
+
+A copy of the project, with sample1 through every variant of the paper and stride_flag on sample2,
+is run by the command as a user types it. With REQUIRE_SLURM=1 a missing Slurm is a failure.
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests import slurm as private
+from workflow import settings
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("Snakefile", "environment.yml", "kernels", "profiles", "slurm", "workflow")
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+PAPER = [key for table in settings.TABLES.values() for key in table["columns"].values()]
+CELLS = {f"{key}/sample1" for key in PAPER} | {"bellman_ford/stride_flag/sample2"}
+SNAKEMAKE = ("snakemake", "--cores", "1", "--profile", "slurm")
+# Warming up without end: a cell that only Slurm can stop.
+ENDLESS = {"protocol": {"warmup_launches": 10**9}}
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    missing = [name for name in ("slurmctld", "slurmd", "sbatch", "srun") if not private.find(name)]
+    if missing:
+        why = f"Slurm is not installed: there is no {', '.join(missing)}"
+        (pytest.fail if os.environ.get("REQUIRE_SLURM") == "1" else pytest.skip)(why)
+    with private.started(tmp_path_factory.mktemp("slurm")) as running:
+        yield running
+
+
+class Project:
+    """A copy of the project in a folder, and what Slurm knows of its jobs."""
+
+    def __init__(self, slurm, folder: Path):
+        self.slurm, self.folder = slurm, folder
+        for part in PARTS:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+        sample1, sample2 = CONFIG["datasets"]["sample1"], CONFIG["datasets"]["sample2"]
+        on_gpu, on_cpu = ([key for key in PAPER if key.endswith("/cpu") is cpu] for cpu in (False, True))
+        datasets = {
+            "sample1": sample1 | {"gpu": on_gpu, "cpu": on_cpu},
+            "sample2": sample2 | {"gpu": ["bellman_ford/stride_flag"], "cpu": [], "simulate": True},
+        }
+        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"datasets": datasets}))
+        (folder / "endless.yaml").write_text(yaml.safe_dump(ENDLESS))
+        profile = folder / "slurm" / "config.yaml"
+        text, changed = re.subn(r"(before-status-checks:) \d+", r"\1 1", profile.read_text())
+        assert changed == 1
+        profile.write_text(text)
+
+    def start(self, *words: str, **environment: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [*SNAKEMAKE, *words],
+            cwd=self.folder,
+            env={**self.slurm.environment, "NUMBA_ENABLE_CUDASIM": "1", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str, fails: bool = False, **environment: str) -> str:
+        """What the command prints; it must end well, or must not."""
+        return self.end(self.start(*words, **environment), fails)
+
+    @staticmethod
+    def end(process: subprocess.Popen, fails: bool = False) -> str:
+        said = process.communicate(timeout=300)[0]
+        assert bool(process.returncode) == fails, said
+        return said
+
+    def jobs(self) -> dict[str, list[dict]]:
+        """Slurm's records by the job's name, <algorithm>_<variant>_<dataset> for a measurement."""
+        jobs: dict[str, list[dict]] = {}
+        for job in self.slurm.jobs(self.folder):
+            name = job["Comment"].removeprefix("rule_measure_wildcards_simulated_")
+            jobs.setdefault(name, []).append(job)
+        return jobs
+
+    def measured(self) -> set[str]:
+        root = self.folder / "results" / "simulated"
+        return {str(path.relative_to(root).with_suffix("")) for path in root.rglob("*.csv")}
+
+    def file(self, cell: str, end: str = ".csv") -> Path:
+        return self.folder / "results" / "simulated" / f"{cell}{end}"
+
+
+def name(cell: str) -> str:
+    return cell.replace("/", "_")
+
+
+@pytest.fixture(scope="module")
+def project(slurm, tmp_path_factory):
+    return lambda: Project(slurm, tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stopped(project):
+    """Two cells without end, each in its project, that Slurm has to stop for a limit; begun before all else."""
+    cell = "results/simulated/bellman_ford/stride_flag/sample1.csv"
+    runs = {}
+    for resource, limit in (("runtime", "1"), ("mem_mb", "40")):
+        its = project()
+        words = (cell, "--configfile", "endless.yaml", "--set-resources", f"measure:{resource}={limit}")
+        runs[resource] = its, its.start(*words)
+    yield runs
+    for _, process in runs.values():
+        process.terminate()
+        process.wait(timeout=120)
+
+
+@pytest.fixture(scope="module")
+def whole(project, stopped):
+    """All of it, by the command as it stands in the README."""
+    it = project()
+    it.run()
+    return it
+
+
+def test_the_command_makes_everything(whole):
+    assert whole.measured() == CELLS
+    assert set(whole.jobs()) == {name(cell) for cell in CELLS}
+    summary = (whole.folder / "results" / "simulated.md").read_text()
+    assert all(dataset in summary for dataset in ("sample1", "sample2"))
+    made = [f"results/table{number}.csv" for number in (1, 2, 3)] + [f"figures/figure{number}.svg" for number in (5, 6)]
+    assert [path for path in made if not (whole.folder / path).stat().st_size] == []
+
+
+def test_a_gpu_is_asked_for_by_those_who_measure_one_and_no_others(whole):
+    for cell in CELLS:
+        (job,) = whole.jobs()[name(cell)]
+        on_gpu = "/cpu/" not in cell
+        assert job["JobState"] == "COMPLETED"
+        assert job["Partition"] == ("gpu" if on_gpu else "cpu"), cell
+        assert re.findall(r"gpu\S*", job.get("TresPerJob", "")) == (["gpu:1"] if on_gpu else []), cell
+
+
+def test_provenance_has_job_node_and_card(whole):
+    for cell in CELLS:
+        (job,) = whole.jobs()[name(cell)]
+        slurm = json.loads(whole.file(cell, ".json").read_text())["slurm"]
+        assert slurm["SLURM_JOB_ID"] == job["JobId"]
+        assert slurm["SLURMD_NODENAME"] == job["NodeList"] == "localhost"
+        assert ("CUDA_VISIBLE_DEVICES" in slurm) == ("/cpu/" not in cell)
+
+
+def test_no_two_cells_share_a_card(whole):
+    on_card: dict[str, list] = {}
+    for cell in CELLS:
+        slurm = json.loads(whole.file(cell, ".json").read_text())["slurm"]
+        (job,) = whole.jobs()[name(cell)]
+        if card := slurm.get("CUDA_VISIBLE_DEVICES"):
+            on_card.setdefault(card, []).append((job["StartTime"], job["EndTime"]))
+    assert len(on_card) > 1  # profiles/default's one card is no limit of the cluster's
+    for times in on_card.values():
+        times.sort()
+        assert all(end <= start for (_, end), (start, _) in pairwise(times))
+
+
+def test_again_does_nothing(whole):
+    before = whole.jobs()
+    assert "Nothing to be done" in whole.run()
+    assert whole.jobs() == before
+
+
+def test_one_dataset_then_one_variant_for_another_site(project):
+    it = project()
+    it.run("sample2")
+    assert it.measured() == {"bellman_ford/stride_flag/sample2"}
+    site = {"GPU_PARTITION": "other", "GPU_MODEL": "model", "SBATCH_ACCOUNT": "physics"}
+    it.run("tiled", "--set-resources", "measure:runtime=90", **site)
+    assert it.measured() == {"bellman_ford/stride_flag/sample2", "floyd_warshall/tiled/sample1"}
+    assert set(it.jobs()) == {name(cell) for cell in it.measured()}
+    (job,) = it.jobs()["floyd_warshall_tiled_sample1"]
+    assert job["Partition"] == "other" and job["Account"] == "physics" and job["TimeLimit"] == "01:30:00"
+    assert re.search(r"gpu:model:1$", job["TresPerJob"])
+
+
+def test_a_cancelled_cell_is_the_only_one_measured_again(project):
+    it = project()
+    kept, cancelled = "bellman_ford/stride_flag/sample1", "bellman_ford/stride_flag/sample2"
+    process = it.start("stride_flag")
+    private.wait_for(
+        lambda: any(job["JobState"] == "RUNNING" for job in it.jobs().get(name(cancelled), [])), "the job to cancel"
+    )
+    it.slurm.run("scancel", it.jobs()[name(cancelled)][0]["JobId"])
+    said = it.end(process, fails=True)
+    assert re.search(rf"{cancelled}\.csv: Slurm's job \d+ was cancelled: give the same command again", said)
+    assert it.measured() == {kept}
+    assert list(it.file(cancelled).parent.glob(".*")) == []
+    first = it.file(kept).stat()
+    it.run("stride_flag")
+    assert it.measured() == {kept, cancelled}
+    assert it.file(kept).stat() == first
+    assert {job: len(records) for job, records in it.jobs().items()} == {name(kept): 1, name(cancelled): 2}
+
+
+def test_without_the_simulator_it_means_real_cells(project):
+    said = project().run("-n", "stride_flag", NUMBA_ENABLE_CUDASIM="0")
+    assert "results/cells/bellman_ford/stride_flag/sample1.csv" in said
+
+
+@pytest.mark.parametrize("resource, state", [("mem_mb", "FAILED|OUT_OF_MEMORY"), ("runtime", "TIMEOUT")])
+def test_a_cell_over_its_limit_says_what_to_raise(stopped, resource, state):
+    it, process = stopped[resource]
+    said = it.end(process, fails=True)
+    (job,) = it.jobs()["bellman_ford_stride_flag_sample1"]
+    assert re.fullmatch(state, job["JobState"])
+    assert re.search(
+        rf"stride_flag/sample1\.csv: Slurm's job {job['JobId']} ran .*--set-resources measure:{resource}=", said
+    )
+    assert it.measured() == set()
+
+
+def test_limits_follow_the_size():
+    cells = settings.cells(CONFIG)
+    limits = {cell: (settings.runtime_min(CONFIG, *cell), settings.memory_mb(CONFIG, *cell)) for cell in cells}
+    with open(ROOT / "workflow" / "paper" / "times.csv") as file:
+        for row in csv.DictReader(file):
+            minutes, _ = limits[row["algorithm"], row["variant"], row["dataset"]]
+            assert minutes > 10 + 1.5 * float(row["seconds"]) / 60 or row["variant"] == "cpu"
+            assert minutes > 10 + CONFIG["protocol"]["timeout_s"] / 60 or row["variant"] != "cpu"
+    largest = limits["floyd_warshall", "naive", "gnutella30"]
+    assert largest == max(limits.values(), key=lambda limit: limit[1])
+    assert 16 * 36682**2 / 1e6 < largest[1] < 25_000  # four matrices; what the paper gave
+    assert limits["bellman_ford", "naive", "nyc"] < limits["bellman_ford", "naive", "e"]
+    assert math.prod(limits["floyd_warshall", "cpu", "sample1"]) < 200_000

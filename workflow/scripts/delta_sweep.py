@@ -1,0 +1,51 @@
+"""Delta-stepping over the width of its buckets, Δ, on one graph: results/delta_sweep.csv and figures/delta_sweep.*.
+
+The default Δ is measured too, and marked.
+"""
+
+from collections.abc import Iterator
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from kernels.delta_stepping import default_delta
+from kernels.graph import Graph
+from kernels.variants import find
+from workflow.scripts import figures, sweeps
+
+WHOLE, KERNELS = "#0072B2", "#D55E00"
+
+
+def points(graph: Graph, options: dict) -> Iterator[sweeps.Point]:
+    """Each of options["deltas"], and the graph's default, in rising order."""
+    variant, default = find("delta_stepping", "block_apsp"), default_delta(graph)
+    for delta in sorted({*options["deltas"], default}):
+        yield sweeps.Point(variant, {"delta": delta}, {"delta": delta, "default_delta": default})
+
+
+def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
+    """The whole time and the kernels', medians with whiskers, over Δ; both axes logarithmic."""
+    axes = figure.subplots()
+    first, by_delta = rows.iloc[0], rows.groupby("delta")
+    for name, label, look in (
+        ("seconds", "paper's timed region", {"color": WHOLE, "marker": "o", "linestyle": "--", **figures.HOLLOW}),
+        ("kernels_s", "kernels that find distances", {"color": KERNELS, "marker": "s"}),
+    ):
+        median, least, most = (by_delta[name].agg(what) for what in ("median", "min", "max"))
+        axes.errorbar(median.index, median, [median - least, most - median], label=label, **look)
+    figures.logarithmic(axes)
+    axes.set_xscale("log")
+    deltas = sorted(rows["delta"].unique())
+    axes.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
+    axes.set_xticks([], minor=True)
+    axes.axvline(first["default_delta"], color="0.3", linestyle=":", label=f"default Δ = {first['default_delta']:g}")
+    axes.set_title(f"Delta-stepping on {first['dataset']}", loc="left")
+    axes.set(xlabel="Δ, the width of a bucket", ylabel=figures.Y_LABEL)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
+    return ["Medians, with whiskers from the least to the greatest repeat."]
+
+
+SWEEP = sweeps.Sweep("delta_sweep", ("delta", "default_delta"), points, draw)
+
+if __name__ == "__main__":
+    sweeps.run(SWEEP, __doc__)

@@ -1,0 +1,71 @@
+"""Bellman-Ford's stride variants over threads a block and blocks: results/stride_sweep.csv, figures/stride_sweep.*.
+
+Section 2.1.2 of the paper halves the blocks, at 1,024 threads each, and leaves open what other shapes would do.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from kernels.device import blocks_for
+from kernels.graph import Graph
+from kernels.variants import VARIANTS, find
+from workflow.scripts import figures, sweeps, tables
+
+NAMES = ("stride", "stride_flag")
+PAPERS = (1024, 0.5)  # threads a block; blocks, of what a thread a vertex needs
+COLOURS = "cividis"  # the same to the colour-blind, and in grey
+
+
+def points(graph: Graph, options: dict) -> Iterator[sweeps.Point]:
+    """Both variants, at each of options["threads"], with each of options["shares"] of a thread a vertex's blocks."""
+    for name in NAMES:
+        for threads in options["threads"]:
+            for share in options["shares"]:
+                blocks = max(1, int(share * blocks_for(graph.vertices, threads)))
+                own = {"threads": threads, "blocks": blocks, "share": share}
+                yield sweeps.Point(find("bellman_ford", name), {"block": threads, "grid": blocks}, own)
+
+
+def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
+    """A heat map a variant, each cell with its median time and its blocks; the paper's own cell is framed."""
+    cells = rows.groupby(["variant", "threads", "share"]).agg(
+        seconds=("seconds", "median"), blocks=("blocks", "first"), status=("status", "first")
+    )
+    panels = figure.subplots(1, len(NAMES), sharey=True)
+    for axes, name in zip(panels, NAMES, strict=True):
+        seconds = cells["seconds"].xs(name).unstack("share")
+        image = axes.imshow(seconds, COLOURS, aspect="auto", vmin=cells["seconds"].min(), vmax=cells["seconds"].max())
+        for y, threads in enumerate(seconds.index):
+            for x, share in enumerate(seconds.columns):
+                cell = cells.loc[name, threads, share]
+                time = f"{tables.digits(cell['seconds'])} s" if cell["status"] == "ok" else cell["status"]
+                dark = image.norm(cell["seconds"]) < 0.5
+                text = f"{time}\n{cell['blocks']:,.0f} blocks"
+                axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+                if (threads, share) == PAPERS:
+                    axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, color="#D55E00", lw=2))
+        axes.set_title(VARIANTS[f"bellman_ford/{name}"].title, loc="left")
+        axes.set_xticks(
+            range(len(seconds.columns)), [str(Fraction(share).limit_denominator(1000)) for share in seconds.columns]
+        )
+        axes.set_yticks(range(len(seconds.index)), [f"{threads:,.0f}" for threads in seconds.index])
+        axes.set_xlabel("blocks, of those that give each vertex a thread")
+        axes.grid(visible=False)
+        axes.tick_params(length=0)
+    panels[0].set_ylabel("threads a block")
+    figure.colorbar(image, ax=panels, label=figures.Y_LABEL)
+    repeats = rows.groupby(["variant", "threads", "share"]).size().max()
+    return [
+        f"Bellman-Ford on {rows['dataset'].iloc[0]}. Framed: the paper's choice, 1,024 threads and half the blocks.",
+        f"Medians of {repeats} repeats." if repeats > 1 else "One repeat each.",
+    ]
+
+
+SWEEP = sweeps.Sweep("stride_sweep", ("threads", "blocks", "share"), points, draw)
+
+if __name__ == "__main__":
+    sweeps.run(SWEEP, __doc__)
