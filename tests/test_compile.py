@@ -1,5 +1,6 @@
-"""Every kernel that a variant launches compiles for three generations of cards, without a card."""
+"""Every kernel a variant launches compiles for three generations of cards, without a card, and before it is timed."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,19 +8,22 @@ import pytest
 from numba import cuda, typeof
 from numba.cuda import dispatcher
 
+from kernels import device, harness
 from kernels.device import STEP, Result, Run
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
 
 GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
+SHARED = 200  # bytes of shared memory that a block may have here
 
 
 class Recorder(Run):
-    """Notes what a driver would launch; uploads stay on the host."""
+    """Notes in `launched` what a driver would launch; uploads stay on the host."""
 
-    def __init__(self, shared):
-        super().__init__(grid=2, shared=shared)
-        self.kernels = {}
+    launched: dict
+
+    blocks = property(lambda self: 2)
+    shared_limit = property(lambda self: SHARED if self.shared is None else self.shared)
 
     def require(self, needed):
         pass
@@ -38,14 +42,26 @@ class Recorder(Run):
     def launch(self, *launches, times=1):
         for kernel, _, _, arguments, *_ in launches:
             types = tuple(typeof(np.uint32(0) if a is STEP else a) for a in arguments)
-            self.kernels[kernel.py_func.__qualname__] = (kernel.py_func, types)
+            self.launched[kernel, types] = kernel.py_func
 
-    def _quiet(self, *args):
-        from contextlib import nullcontext
-
+    def timed(self):
         return nullcontext()
 
-    timed = phase = _quiet
+    def phase(self, name):
+        return nullcontext()
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """What is launched, by kernel and types of its arguments."""
+    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
+    return Recorder.launched
+
+
+def path(vertices: int, directed: bool) -> Graph:
+    u = np.arange(vertices - 1)
+    tails, heads = (u, u + 1) if directed else (np.r_[u, u + 1], np.r_[u + 1, u])
+    return Graph.from_arcs(vertices, tails, heads, np.ones(len(tails), int), directed=directed)
 
 
 def test_every_gpu_variant_is_here():
@@ -53,19 +69,31 @@ def test_every_gpu_variant_is_here():
 
 
 @pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)], ids=lambda c: f"cc{c[0]}{c[1]}")
-@pytest.mark.parametrize("key", GPU_VARIANTS)
-def test_compiles(key, capability, monkeypatch):
+@pytest.mark.parametrize("key", [key for key in GPU_VARIANTS if not VARIANTS[key].graph])
+def test_compiles(key, capability, launched, monkeypatch):
     # A kernel that calls a device function asks for the present card: let it see the target.
     card = SimpleNamespace(compute_capability=capability)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
-    variant, kernels = VARIANTS[key], {}
-    graph = Graph.from_arcs(2, np.array([0]), np.array([1]), np.array([1]))
-    for shared in (0, 48 << 10):  # work kept in global memory, and in shared memory
-        recorder = Recorder(shared)
-        variant.function(graph, Result.poisoned(variant.problem, 2), recorder)
-        kernels |= {(name, shared): kernel for name, kernel in recorder.kernels.items()}
-    assert kernels
-    for name, (function, types) in kernels.items():
+    variant = VARIANTS[key]
+    for shared in (0, SHARED):  # work kept in global memory, and in shared memory
+        for directed in (True, False):
+            variant.function(path(2, directed), Result.poisoned(variant.problem, 2), Recorder(shared=shared))
+    assert launched
+    for (kernel, types), function in launched.items():
         ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-        assert f".target sm_{capability[0]}{capability[1]}" in ptx, name
-        assert ".entry" in ptx, name
+        assert f".target sm_{capability[0]}{capability[1]}" in ptx, kernel
+        assert ".entry" in ptx, kernel
+
+
+@pytest.mark.parametrize("vertices", [20, 60], ids=["fits in shared memory", "does not fit"])
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("key", GPU_VARIANTS)
+def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, launched, monkeypatch):
+    variant, graph, protocol = VARIANTS[key], path(vertices, directed), harness.Protocol()
+    monkeypatch.setattr(harness, "Run", Recorder)
+    monkeypatch.setattr(device, "warm_up", lambda *_: None)
+    harness._prepare(variant, graph, protocol)
+    compiled = set(launched)
+    launched.clear()
+    variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
+    assert launched and set(launched) <= compiled

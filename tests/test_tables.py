@@ -83,7 +83,7 @@ def cells(suffix, content):
     plain = content.replace(r" \newline ", "\n").replace(r"$\times$", CROSS).replace("$>$", ">").replace(r"\dag{}", "†")
     rows = None
     for group, body in re.findall(
-        r"(?:noindent ([^\n]*?)\\par\\smallskip\n)?\\begin{tabular}.*?\\toprule(.*?)\\bottomrule", plain, re.S
+        r"(?:noindent ([^\n]*?)\\par\\smallskip\n)?\\begin{tabular}.*?\\toprule\n(.*?)\\bottomrule", plain, re.S
     ):
         part = [line.split(" & ") for line in re.findall(r"^([^\\].*?) \\\\$", body, re.M | re.S)]
         if rows is None:

@@ -1,3 +1,10 @@
+# On a cluster too these run where Snakemake runs: its nodes may have no network, and the rest takes a minute at most.
+localrules:
+    download,
+    convert,
+    pack,
+
+
 # A raw file that is already there, by a download or by hand, is checked and used, never overwritten.
 rule download:
     output:

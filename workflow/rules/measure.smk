@@ -1,3 +1,20 @@
+localrules:
+    collect,
+    simulated,
+    archive,
+
+
+# The one card of profiles/default is this machine's; a cluster has its own count.
+resource_scopes:
+    gpu="local",
+
+
+onerror:
+    for path in log:
+        for line in settings.advice(Path(path).read_text()):
+            logger.error(line)
+
+
 # A timed run has the card, and on this machine all cores, to itself.
 # A rebuilt graph does not make a cell due (ancient); another dataset, protocol or kernel does (params).
 rule measure:
@@ -20,6 +37,10 @@ rule measure:
     threads: 1 if SIMULATING else workflow.resource_settings.cores or 1
     resources:
         gpu=lambda wildcards: int(settings.on_gpu(wildcards.algorithm, wildcards.variant)),
+        mem_mb=lambda wildcards: settings.memory_mb(config, wildcards.algorithm, wildcards.variant, wildcards.dataset),
+        runtime=lambda wildcards: settings.runtime_min(
+            config, wildcards.algorithm, wildcards.variant, wildcards.dataset
+        ),
     params:
         entry=entry,
         code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogFormatter, NullLocator
 
 from kernels.datasets import atomic
 from workflow.scripts import measurements, step, tables
@@ -270,10 +270,17 @@ def _legend(axes: Axes, handles: list, labels: list[str]) -> None:
     )
 
 
+class PlainNumbers(LogFormatter):
+    """0.1, 1, 10 instead of powers, and numbers between them where few of them are seen."""
+
+    def __call__(self, x, pos=None):
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
 def logarithmic(axes: Axes) -> None:
-    """An axis of time whose ticks are plain numbers."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+    axes.yaxis.set_major_formatter(PlainNumbers())
+    axes.yaxis.set_minor_formatter(PlainNumbers())
 
 
 def _pairs(axes: Axes, one: Series, x: np.ndarray, hollow: np.ndarray, filled: np.ndarray) -> None:
@@ -309,8 +316,9 @@ def _kernels(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     marks = [Line2D([], [], color=one.color, marker=one.marker, linestyle="") for one in series]
     _legend(axes, marks, [one.label for one in series])
     if (cells["status"] == "ok").any():
-        low, high = cells["kernels"].min() / 2, cells["median"].max() * 2  # room for the values
-        axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
+        low, high = np.log10([cells["kernels"].min(), cells["median"].max()])
+        room = max(0.55, 0.2 * (high - low))  # for the values, and above one decade in all
+        axes.set_ylim(10 ** (low - room), 10 ** (high + room))
     else:
         axes.yaxis.set_minor_locator(NullLocator())
         say_unmeasured(axes)

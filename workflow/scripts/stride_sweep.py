@@ -33,7 +33,7 @@ def points(graph: Graph, options: dict) -> Iterator[sweeps.Point]:
 def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
     """A heat map a variant, each cell with its median time and its blocks; the paper's own cell is framed."""
     cells = rows.groupby(["variant", "threads", "share"]).agg(
-        seconds=("seconds", "median"), blocks=("blocks", "first"), status=("status", "first")
+        seconds=("seconds", "median"), blocks=("blocks", "first"), status=("status", "first"), note=("note", "first")
     )
     panels = figure.subplots(1, len(NAMES), sharey=True)
     for axes, name in zip(panels, NAMES, strict=True):
@@ -42,7 +42,7 @@ def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
         for y, threads in enumerate(seconds.index):
             for x, share in enumerate(seconds.columns):
                 cell = cells.loc[name, threads, share]
-                time = f"{tables.digits(cell['seconds'])} s" if cell["status"] == "ok" else cell["status"]
+                time = f"{tables.digits(cell['seconds'])} s" if cell["status"] == "ok" else tables.status_text(cell)
                 dark = image.norm(cell["seconds"]) < 0.5
                 text = f"{time}\n{cell['blocks']:,.0f} blocks"
                 axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")

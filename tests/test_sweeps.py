@@ -1,0 +1,312 @@
+"""Sweeps measure each setting as a cell is measured, and their figures show that and nothing else."""
+
+import csv
+import dataclasses
+import functools
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import style
+from matplotlib.text import Text
+from test_figures import words
+from test_workflow import DATASETS, SIMULATOR, Project, data
+
+from kernels import device, harness
+from kernels.device import Run
+from kernels.errors import InputError
+from kernels.graph import Graph
+from kernels.variants import VARIANTS
+from workflow.scripts import archive, delta_sweep, figures, measurements, stride_sweep, sweeps
+
+ROOT = Path(__file__).parents[1]
+FILES = ROOT / "tests" / "data"
+SWEEPS = {sweep.name: sweep for sweep in (delta_sweep.SWEEP, stride_sweep.SWEEP)}
+DELTA, STRIDE = SWEEPS.values()
+
+
+def graph_of(vertices):
+    """A path of so many vertices, with weights of 8."""
+    steps = np.arange(vertices - 1)
+    meta = {"name": "path", "sha256": "5" * 64, "stand_in": "made up"}
+    return Graph.from_arcs(vertices, steps, steps + 1, np.full(vertices - 1, 8), meta=meta)
+
+
+def load(sweep):
+    return sweeps.load(sweep, [FILES / f"{sweep.name}.csv"])
+
+
+def rewrite(path, sweep, change):
+    """A copy of a sweep's test data at path, with change(row) applied to each row."""
+    with open(FILES / f"{sweep.name}.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        change(row)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """Counts launches of the kernels by (blocks, threads)."""
+    seen = Counter()
+    launch = Run.launch
+
+    def counted(run, *launches, times=1):
+        seen.update((blocks, threads) for _, blocks, threads, *_ in launches for _ in range(times))
+        launch(run, *launches, times=times)
+
+    monkeypatch.setattr(Run, "launch", counted)
+    return seen
+
+
+def simulate(sweep, graph, **options):
+    protocol = harness.Protocol(warmup_launches=0, block=4)
+    return list(sweeps.measured(sweep, graph, options | {"repeats": 2}, protocol, "abc"))
+
+
+@pytest.mark.simulator
+def test_delta_sweep_in_the_simulator():
+    rows = simulate(DELTA, graph_of(2), deltas=[20, 3])
+    assert [(row["delta"], row["default_delta"]) for row in rows] == [(3, 16), (16, 16), (20, 16)]
+    for row in rows:
+        assert (row["algorithm"], row["variant"], row["problem"]) == ("delta_stepping", "block_apsp", "apsp")
+        assert (row["status"], row["repeat"], row["rows_checked"], row["launches"]) == ("simulated", 1, 2, 2)
+        assert (row["dataset"], row["commit"], row["note"]) == ("path", "abc", "stand-in: made up")
+        assert set(row) == {*measurements.COLUMNS, *DELTA.columns}
+
+
+@pytest.mark.simulator
+def test_stride_sweep_in_the_simulator_launches_what_it_says(launched):
+    rows = simulate(STRIDE, graph_of(13), threads=[2, 4], shares=[0.5, 1])
+    shapes = [(row["blocks"], row["threads"]) for row in rows]
+    assert [row["variant"] for row in rows] == ["stride"] * 4 + ["stride_flag"] * 4
+    assert shapes == 2 * [(3, 2), (7, 2), (2, 4), (4, 4)]
+    assert {(row["status"], row["launches"], row["rows_checked"]) for row in rows} == {("simulated", 25, 1)}
+    assert set(rows[0]) == {*measurements.COLUMNS, *STRIDE.columns}
+    tiny = 2 * 3  # both variants on two vertices, which compiles them
+    assert launched == dict.fromkeys(shapes, 2 * 25 + tiny)
+
+
+def test_the_papers_own_shape_is_among_them():
+    """Half the blocks at 1,024 threads is what the variants choose by themselves, at least one."""
+    for vertices, blocks in ((264_346, 129), (900, 1)):
+        graph = Graph(np.zeros(vertices + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        points = list(STRIDE.points(graph, {"threads": [1024], "shares": [0.5]}))
+        assert [point.variant.name for point in points] == ["stride", "stride_flag"]
+        assert {point.columns["blocks"] for point in points} == {point.protocol["grid"] for point in points} == {blocks}
+
+
+@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
+def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
+    graph_of(3).save(tmp_path / "path.npz")
+    command = [sys.executable, "-m", f"workflow.scripts.{sweep.name}", "--log", tmp_path / "log", "measure"]
+    command += ["--graph", tmp_path / "path.npz", "--sweep", "{}", "--out", tmp_path / "results" / "sweep.csv"]
+    done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (tmp_path / "log").read_text()
+    assert re.fullmatch(f"error: {sweep.name} needs a GPU and none is visible: .*\n", done.stderr)
+    assert not (tmp_path / "results").exists()
+
+
+def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
+    """With a CPU variant, as if it were the sweep's."""
+
+    @functools.wraps(VARIANTS["bellman_ford/cpu"].function)
+    def wrong(graph, result, run):
+        right.function(graph, result, run)
+        result.distances[-1] += 1
+
+    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    graph_of(3).save(tmp_path / "path.npz")
+    out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
+    args = Namespace(graph=tmp_path / "path.npz", sweep={"repeats": 2}, protocol={}, commit="abc", out=out)
+    variants = [right, right]
+
+    def points(graph, options):
+        return (
+            sweeps.Point(variant, {"source": source}, {"delta": source + 1, "default_delta": 1})
+            for source, variant in enumerate(variants)
+        )
+
+    sweep = dataclasses.replace(DELTA, points=points)
+    sweeps.write_csv(sweep, args)
+    rows = sweeps.load(sweep, [out])
+    assert rows[["delta", "source", "repeat"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
+    assert set(rows["status"]) == {"ok"} and set(rows["note"]) == {"stand-in: made up"}
+
+    before = out.read_bytes()
+    variants[1] = dataclasses.replace(right, function=wrong)
+    with pytest.raises(InputError, match="delta_sweep: wrong result, nothing is published: "):
+        sweeps.write_csv(sweep, args)
+    assert out.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"path.npz", "sweep.csv"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"repeat": "1"}, "this repeat of the cell was read before"),
+        ({"delta": ""}, "delta is empty"),
+        ({"delta": "wide"}, "delta is not a number"),
+        ({"status": "simulated"}, "a simulated run is no measurement"),
+    ],
+)
+def test_refused_rows(change, message, tmp_path):
+    path = rewrite(tmp_path / "sweep.csv", DELTA, lambda row: row.update(change))
+    with pytest.raises(InputError, match=message) as error:
+        sweeps.load(DELTA, [path])
+    assert str(error.value).startswith(f"{path}, line ")
+
+
+@pytest.mark.parametrize("columns", [(), STRIDE.columns])
+def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
+    with pytest.raises(InputError, match="not measurements: its first line must be"):
+        measurements.load([FILES / "delta_sweep.csv"], columns)
+
+
+def drawn(sweep, rows):
+    """The figure with its layout done; to be called under figures.STYLE."""
+    figure = sweeps.picture(sweep, rows, "From the test.")
+    figure.draw_without_rendering()
+    return figure
+
+
+@pytest.fixture
+def looks():
+    with style.context(["default", figures.STYLE]):
+        yield
+
+
+def test_delta_figure(looks):
+    (axes,) = drawn(DELTA, load(DELTA)).axes
+    whole, kernels = (container.lines[0] for container in axes.containers)
+    assert whole.get_xdata().tolist() == kernels.get_xdata().tolist() == [1, 28, 100]
+    np.testing.assert_allclose(whole.get_ydata().astype(float), [0.7, 0.25, 0.23])
+    np.testing.assert_allclose(kernels.get_ydata().astype(float), [0.5, 0.05, 0.03])
+    ends = [segment[:, 1] for segment in axes.containers[1].lines[2][0].get_segments()]
+    np.testing.assert_allclose(ends, [[0.4, 0.9], [0.04, 0.06], [0.025, 0.031]])
+    default = axes.lines[-1]
+    assert (default.get_label(), list(default.get_xdata())) == ("default Δ = 28", [28, 28])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "28", "100"]
+
+
+def test_stride_figure(looks):
+    *panels, _ = drawn(STRIDE, load(STRIDE)).axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["Stride", "Stride with Flag"]
+    texts = [[text.get_text() for text in axes.texts] for axes in panels]
+    assert texts == [
+        ["9.10 s\n258 blocks", "7.20 s\n516 blocks", "5.25 s\n64 blocks", "6.10 s\n129 blocks"],
+        ["8.40 s\n258 blocks", "6.80 s\n516 blocks", "no memory\n64 blocks", "4.50 s\n129 blocks"],
+    ]
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["256", "1,024"]
+    for axes in panels:
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["1/4", "1/2"]
+        (frame,) = axes.patches
+        x, y = frame.get_x() + frame.get_width() / 2, frame.get_y() + frame.get_height() / 2
+        assert (x, y) == pytest.approx((1, 1))  # 1,024 threads, half the blocks
+        assert axes.images[0].get_clim() == (4.5, 9.1)
+
+
+@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
+def test_what_a_figure_says(sweep, tmp_path):
+    stand_in = "stand-in: made_by_hand, 100 % without parallel arcs"
+    path = rewrite(tmp_path / "sweep.csv", sweep, lambda row: row.update(note=stand_in))
+    sweeps.write(sweep, sweeps.load(sweep, [path]), "From the test.", tmp_path / "out")
+    made = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert set(made) == {f"{sweep.name}.{end}" for end in ("svg", "pdf", "png")}
+    said = " ".join(words(made[f"{sweep.name}.svg"]))
+    dataset, titles = ("gnutella04", "Delta-Stepping") if sweep is DELTA else ("nyc", "Stride, Stride with Flag")
+    assert f"From the test. On test card: {titles}. † {dataset}.txt: {stand_in}." in said
+    assert f"on {dataset}" in said
+    sweeps.write(sweep, sweeps.load(sweep, [path]), "From the test.", tmp_path / "again")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == made
+
+
+@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
+@pytest.mark.parametrize("measured", [True, False])
+def test_no_text_lies_on_other_text(looks, sweep, measured):
+    figure = drawn(sweep, load(sweep) if measured else measurements.load([], sweep.columns))
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    assert ("no measurement" in {text.get_text() for text in texts}) != measured
+    assert min(text.get_fontsize() for text in texts) >= 7
+    ticks = [(axes, tick) for axes in figure.axes for tick in axes.yaxis.get_major_ticks()]
+    ticks = [tick for axes, tick in ticks if not axes.viewLim.containsy(tick.get_loc())]
+    hidden = {label for tick in ticks for label in (tick.label1, tick.label2)}  # these are not drawn
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text not in hidden]
+    for (one, box), (other, another) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(another), f"{one!r} lies on {other!r}"
+    for text, box in boxes:
+        assert figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1), text
+        assert figure.bbox.containsy(box.y0) and figure.bbox.containsy(box.y1), text
+
+
+def test_archive_keeps_and_draws_a_sweep(tmp_path):
+    results = tmp_path / "results"
+    results.mkdir()
+    shutil.copy(FILES / "delta_sweep.csv", results)
+    archive.main(Namespace(cells=results / "cells", archive=results / "archive", default="h200"))
+    kept = {str(path.relative_to(results / "archive")) for path in (results / "archive").rglob("*") if path.is_file()}
+    assert kept == {f"test-card/delta_sweep.{end}" for end in ("csv", "svg", "pdf", "png")}
+    assert (results / "archive/test-card/delta_sweep.csv").read_bytes() == (FILES / "delta_sweep.csv").read_bytes()
+    svg = (results / "archive/test-card/delta_sweep.svg").read_bytes()
+    assert "From the archive test-card." in " ".join(words(svg))
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A project in which nothing was run, whose sweeps run on its own datasets."""
+    options = {"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}}
+    return Project.make(tmp_path_factory.mktemp("fresh") / "project", sweeps=options)
+
+
+def test_targets_plan_the_sweep_and_no_more(fresh):
+    for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
+        assert fresh.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
+    assert {"Table 4", "Figure 7", *(f"Figure {name}" for name in SWEEPS)} <= fresh.plan("beyond")
+
+
+def test_in_the_simulator_a_sweep_ends_before_any_job(fresh):
+    before = fresh.files()
+    for target in SWEEPS:
+        said = fresh.snakemake(target, code=1, environment=SIMULATOR)
+        assert (
+            len(re.findall("cannot be measured here: there is no GPU, or the CUDA simulator was asked for", said)) == 1
+        )
+        assert "Job " not in said
+    assert fresh.files() == before
+
+
+def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
+    project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella99"}})
+    said = project.snakemake("delta_sweep", code=1)
+    assert f"there is no dataset 'gnutella99': choose one of {', '.join(DATASETS)}" in said
+
+
+def test_in_the_simulator_beyond_draws_the_archive(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto")
+    shutil.copy(FILES / "delta_sweep.csv", tmp_path / "results/archive/h200")
+    plan = {"Table 4", "Figure 7", *(f"Figure {name}" for name in SWEEPS)}
+    assert project.plan("beyond", environment=SIMULATOR) == plan
+    (tmp_path / "results/archive/h200/stride_sweep.csv").unlink(missing_ok=True)
+    project.snakemake("beyond", environment=SIMULATOR)
+    said = {
+        path: " ".join(words(content)) for path, content in project.files("figures").items() if path.endswith("svg")
+    }
+    archived = "From the archive h200; nothing was measured here."
+    assert archived in said["figures/delta_sweep.svg"] and "default Δ = 28" in said["figures/delta_sweep.svg"]
+    assert archived in said["figures/stride_sweep.svg"] and "no measurement" in said["figures/stride_sweep.svg"]
+    assert archived in said["figures/figure7.svg"]
+    assert archived in (tmp_path / "results/table4.md").read_text()
+    assert not (tmp_path / "results/cells").exists() and not (tmp_path / "results/delta_sweep.csv").exists()
+    assert "Nothing to be done" in project.snakemake("beyond", environment=SIMULATOR)
