@@ -15,7 +15,7 @@ all: setup
 	snakemake --cores $(CORES)
 
 test: setup
-	pytest -n 2
+	pytest -n 2 --dist loadfile
 
 setup: $(READY)
 

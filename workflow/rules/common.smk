@@ -81,9 +81,13 @@ def sweep_options(wildcards):
     return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
 
 
+def swept_cell(wildcards):
+    return *SWEPT[wildcards.sweep], sweep_options(wildcards)["dataset"]
+
+
 def sweep_graph(wildcards):
-    dataset = sweep_options(wildcards)["dataset"]
-    if why := settings.refusal(config, *SWEPT[wildcards.sweep], dataset, "cells"):
+    *variant, dataset = swept_cell(wildcards)
+    if why := settings.refusal(config, *variant, dataset, "cells"):
         raise WorkflowError(why)
     return f"resources/graphs/{dataset}.npz"
 

@@ -13,6 +13,7 @@ for figure, number in FIGURES.items():
             figure_files(f"figure{figure}"),
         log:
             f"logs/figure{figure}.log",
+        localrule: True
         conda:
             "../../environment.yml"
         params:

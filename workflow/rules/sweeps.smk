@@ -15,6 +15,8 @@ rule measure_sweep:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
+        mem_mb=lambda wildcards: settings.memory_mb(config, *swept_cell(wildcards)),
+        runtime=lambda wildcards: 10 * settings.runtime_min(config, *swept_cell(wildcards)),
     params:
         dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
         code=lambda wildcards: settings.code(*SWEPT[wildcards.sweep]),
@@ -37,6 +39,7 @@ rule draw_sweep:
         "logs/draw_{sweep}.log",
     wildcard_constraints:
         sweep="|".join(SWEPT),
+    localrule: True
     conda:
         "../../environment.yml"
     params:

@@ -12,6 +12,7 @@ for number, table in TABLES.items():
             table_files(number),
         log:
             f"logs/table{number}.log",
+        localrule: True
         conda:
             "../../environment.yml"
         params:
@@ -28,6 +29,7 @@ for number, table in TABLES.items():
 rule readme:
     log:
         "logs/readme.log",
+    localrule: True
     conda:
         "../../environment.yml"
     params:
