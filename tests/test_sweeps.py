@@ -58,7 +58,7 @@ def rewrite(path, sweep, change):
 
 @pytest.fixture
 def launched(monkeypatch):
-    """Counts launches by (blocks, threads), but those made once: predecessors, and two vertices before the first run."""
+    """Counts launches by (blocks, threads), but those made once: predecessors, and all on the two vertices at first."""
     seen = Counter()
     launch = Run.launch
 

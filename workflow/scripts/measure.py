@@ -70,7 +70,10 @@ def main(args: argparse.Namespace) -> None:
         logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
 
 
-SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES")
+SLURM = (
+    *("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME"),
+    *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"),
+)
 
 
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
