@@ -24,11 +24,12 @@ from kernels.device import Run
 from kernels.errors import InputError
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
-from workflow.scripts import archive, delta_sweep, figures, measurements, stride_sweep, sweeps
+from workflow.scripts import archive, draw_sweep, figures, measure_sweep, measurements
+from workflow.scripts.draw_sweep import SWEEPS, load
+from workflow.scripts.sweeps import Point
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
-SWEEPS = {sweep.name: sweep for sweep in (delta_sweep.SWEEP, stride_sweep.SWEEP)}
 DELTA, STRIDE = SWEEPS.values()
 
 
@@ -39,8 +40,9 @@ def graph_of(vertices):
     return Graph.from_arcs(vertices, steps, steps + 1, np.full(vertices - 1, 8), meta=meta)
 
 
-def load(sweep):
-    return sweeps.load(sweep, [FILES / f"{sweep.name}.csv"])
+def kept(sweep):
+    """The rows of the test's data."""
+    return load(sweep, [FILES / f"{sweep.name}.csv"])
 
 
 def rewrite(path, sweep, change):
@@ -73,7 +75,7 @@ def launched(monkeypatch):
 
 def simulate(sweep, graph, **options):
     protocol = harness.Protocol(warmup_launches=0, block=4)
-    return list(sweeps.measured(sweep, graph, options | {"repeats": 2}, protocol, "abc"))
+    return list(measure_sweep.measured(sweep, graph, options | {"repeats": 2}, protocol, "abc"))
 
 
 @pytest.mark.simulator
@@ -110,8 +112,8 @@ def test_the_papers_own_shape_is_among_them():
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
     graph_of(3).save(tmp_path / "path.npz")
-    command = [sys.executable, "-m", f"workflow.scripts.{sweep.name}", "--log", tmp_path / "log", "measure"]
-    command += ["--graph", tmp_path / "path.npz", "--sweep", "{}", "--out", tmp_path / "results" / "sweep.csv"]
+    command = [sys.executable, "-m", "workflow.scripts.measure_sweep", "--sweep", sweep.name, "--options", "{}"]
+    command += ["--graph", tmp_path / "path.npz", "--out", tmp_path / "results/sweep.csv", "--log", tmp_path / "log"]
     done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == (tmp_path / "log").read_text()
@@ -128,29 +130,28 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
         result.distances[-1] += 1
 
     monkeypatch.setattr(device, "gpu_visible", lambda: True)
-    graph_of(3).save(tmp_path / "path.npz")
     out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
-    args = Namespace(graph=tmp_path / "path.npz", sweep={"repeats": 2}, protocol={}, commit="abc", out=out)
+    args = graph_of(3), {"repeats": 2}, harness.Protocol(), "abc", out
     variants = [right, right]
 
     def points(graph, options):
         return (
-            sweeps.Point(variant, {"source": source}, {"delta": source + 1, "default_delta": 1})
+            Point(variant, {"source": source}, {"delta": source + 1, "default_delta": 1})
             for source, variant in enumerate(variants)
         )
 
     sweep = dataclasses.replace(DELTA, points=points)
-    sweeps.write_csv(sweep, args)
-    rows = sweeps.load(sweep, [out])
+    measure_sweep.write(sweep, *args)
+    rows = load(sweep, [out])
     assert rows[["delta", "source", "repeat"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
     assert set(rows["status"]) == {"ok"} and set(rows["note"]) == {"stand-in: made up"}
 
     before = out.read_bytes()
     variants[1] = dataclasses.replace(right, function=wrong)
     with pytest.raises(InputError, match="delta_sweep: wrong result, nothing is published: "):
-        sweeps.write_csv(sweep, args)
+        measure_sweep.write(sweep, *args)
     assert out.read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"path.npz", "sweep.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"sweep.csv"}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 def test_refused_rows(change, message, tmp_path):
     path = rewrite(tmp_path / "sweep.csv", DELTA, lambda row: row.update(change))
     with pytest.raises(InputError, match=message) as error:
-        sweeps.load(DELTA, [path])
+        load(DELTA, [path])
     assert str(error.value).startswith(f"{path}, line ")
 
 
@@ -177,7 +178,7 @@ def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
 
 def drawn(sweep, rows):
     """The figure with its layout done; to be called under figures.STYLE."""
-    figure = sweeps.picture(sweep, rows, "From the test.")
+    figure = draw_sweep.picture(sweep, rows, "From the test.")
     figure.draw_without_rendering()
     return figure
 
@@ -189,7 +190,7 @@ def looks():
 
 
 def test_delta_figure(looks):
-    (axes,) = drawn(DELTA, load(DELTA)).axes
+    (axes,) = drawn(DELTA, kept(DELTA)).axes
     whole, kernels = (container.lines[0] for container in axes.containers)
     assert whole.get_xdata().tolist() == kernels.get_xdata().tolist() == [1, 28, 100]
     np.testing.assert_allclose(whole.get_ydata().astype(float), [0.7, 0.25, 0.23])
@@ -202,7 +203,7 @@ def test_delta_figure(looks):
 
 
 def test_stride_figure(looks):
-    *panels, _ = drawn(STRIDE, load(STRIDE)).axes
+    *panels, _ = drawn(STRIDE, kept(STRIDE)).axes
     assert [axes.get_title(loc="left") for axes in panels] == ["Stride", "Stride with Flag"]
     texts = [[text.get_text() for text in axes.texts] for axes in panels]
     assert texts == [
@@ -222,21 +223,21 @@ def test_stride_figure(looks):
 def test_what_a_figure_says(sweep, tmp_path):
     stand_in = "stand-in: made_by_hand, 100 % without parallel arcs"
     path = rewrite(tmp_path / "sweep.csv", sweep, lambda row: row.update(note=stand_in))
-    sweeps.write(sweep, sweeps.load(sweep, [path]), "From the test.", tmp_path / "out")
+    draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "out")
     made = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert set(made) == {f"{sweep.name}.{end}" for end in ("svg", "pdf", "png")}
     said = " ".join(words(made[f"{sweep.name}.svg"]))
     dataset, titles = ("gnutella04", "Delta-Stepping") if sweep is DELTA else ("nyc", "Stride, Stride with Flag")
     assert f"From the test. On test card: {titles}. † {dataset}.txt: {stand_in}." in said
     assert f"on {dataset}" in said
-    sweeps.write(sweep, sweeps.load(sweep, [path]), "From the test.", tmp_path / "again")
+    draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "again")
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == made
 
 
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 @pytest.mark.parametrize("measured", [True, False])
 def test_no_text_lies_on_other_text(looks, sweep, measured):
-    figure = drawn(sweep, load(sweep) if measured else measurements.load([], sweep.columns))
+    figure = drawn(sweep, kept(sweep) if measured else measurements.load([], sweep.columns))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert ("no measurement" in {text.get_text() for text in texts}) != measured
     assert min(text.get_fontsize() for text in texts) >= 7
@@ -256,8 +257,8 @@ def test_archive_keeps_and_draws_a_sweep(tmp_path):
     results.mkdir()
     shutil.copy(FILES / "delta_sweep.csv", results)
     archive.main(Namespace(cells=results / "cells", archive=results / "archive", default="h200"))
-    kept = {str(path.relative_to(results / "archive")) for path in (results / "archive").rglob("*") if path.is_file()}
-    assert kept == {f"test-card/delta_sweep.{end}" for end in ("csv", "svg", "pdf", "png")}
+    found = {str(path.relative_to(results / "archive")) for path in (results / "archive").rglob("*") if path.is_file()}
+    assert found == {f"test-card/delta_sweep.{end}" for end in ("csv", "svg", "pdf", "png")}
     assert (results / "archive/test-card/delta_sweep.csv").read_bytes() == (FILES / "delta_sweep.csv").read_bytes()
     svg = (results / "archive/test-card/delta_sweep.svg").read_bytes()
     assert "From the archive test-card." in " ".join(words(svg))

@@ -26,8 +26,8 @@ rule measure_sweep:
     message:
         "Measure {wildcards.sweep} on {params.dataset}"
     shell:
-        "python -m workflow.scripts.{wildcards.sweep} --log {log:q} measure --graph {input:q} "
-        "--sweep {params.options:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q}"
+        "python -m workflow.scripts.measure_sweep --sweep {wildcards.sweep} --options {params.options:q} "
+        "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
 
 
 rule draw_sweep:
@@ -47,8 +47,8 @@ rule draw_sweep:
     message:
         "Figure {wildcards.sweep}"
     shell:
-        "python -m workflow.scripts.{wildcards.sweep} --log {log:q} draw --measurements {input:q} "
-        "--source {params.source:q} --out-dir figures"
+        "python -m workflow.scripts.draw_sweep --sweep {wildcards.sweep} --measurements {input:q} "
+        "--source {params.source:q} --out-dir figures --log {log:q}"
 
 
 for sweep in SWEPT:

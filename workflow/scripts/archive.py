@@ -17,9 +17,8 @@ from pathlib import Path
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import collect, delta_sweep, figures, measurements, step, stride_sweep, sweeps, tables
-
-SWEEPS = (delta_sweep.SWEEP, stride_sweep.SWEEP)
+from workflow.scripts import collect, draw_sweep, figures, measurements, step, tables
+from workflow.scripts.sweeps import Sweep
 
 
 def slug(device: str) -> str:
@@ -64,22 +63,22 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) 
     logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
 
 
-def keep_sweep(sweep: sweeps.Sweep, measured: Path, archive: Path) -> None:
+def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
     """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
-    rows = sweeps.load(sweep, [measured])
+    rows = draw_sweep.load(sweep, [measured])
     folder = archive / slug(rows["device"].iloc[0])
     with open(measured, "rb") as source, atomic(folder / measured.name) as target:
         shutil.copyfileobj(source, target)
-    sweeps.write(sweep, rows, f"From the archive {folder.name}.", folder)
+    draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", folder)
 
 
 def main(args: argparse.Namespace) -> None:
     cells = sorted(args.cells.glob("*/*/*.csv"))
-    swept = {s: path for s in SWEEPS if (path := args.cells.parent / f"{s.name}.csv").exists()}
+    swept = [name for name in draw_sweep.SWEEPS if (args.cells.parent / f"{name}.csv").exists()]
     if not cells and not swept:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
-    for sweep, path in swept.items():
-        keep_sweep(sweep, path, args.archive)
+    for name in swept:
+        keep_sweep(draw_sweep.SWEEPS[name], args.cells.parent / f"{name}.csv", args.archive)
     if cells:
         keep_cells(cells, args)
 

@@ -11,16 +11,17 @@ from matplotlib.figure import Figure
 from kernels.delta_stepping import default_delta
 from kernels.graph import Graph
 from kernels.variants import find
-from workflow.scripts import figures, sweeps
+from workflow.scripts import figures
+from workflow.scripts.sweeps import Point, Sweep
 
 WHOLE, KERNELS = "#0072B2", "#D55E00"
 
 
-def points(graph: Graph, options: dict) -> Iterator[sweeps.Point]:
+def points(graph: Graph, options: dict) -> Iterator[Point]:
     """Each of options["deltas"], and the graph's default, in rising order."""
     variant, default = find("delta_stepping", "block_apsp"), default_delta(graph)
     for delta in sorted({*options["deltas"], default}):
-        yield sweeps.Point(variant, {"delta": delta}, {"delta": delta, "default_delta": default})
+        yield Point(variant, {"delta": delta}, {"delta": delta, "default_delta": default})
 
 
 def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
@@ -45,7 +46,4 @@ def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
     return ["Medians, with whiskers from the least to the greatest repeat."]
 
 
-SWEEP = sweeps.Sweep("delta_sweep", ("delta", "default_delta"), points, draw)
-
-if __name__ == "__main__":
-    sweeps.run(SWEEP, __doc__)
+SWEEP = Sweep("delta_sweep", ("delta", "default_delta"), points, draw)

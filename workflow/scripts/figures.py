@@ -350,7 +350,6 @@ def _tick_labels(datasets: list[str], series: list[Series], cells: pd.DataFrame,
 
 def save(figure: Figure, stem: Path) -> None:
     """Write a figure as SVG, PDF and PNG: stem.svg and so on. To be called under STYLE."""
-    logging.getLogger("fontTools").setLevel(logging.WARNING)  # says each glyph it embeds in a PDF
     for suffix, metadata in METADATA.items():
         path = stem.with_suffix(suffix)
         with atomic(path) as file:

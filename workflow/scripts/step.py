@@ -26,6 +26,8 @@ def run(main: Callable[[argparse.Namespace], None], arguments: argparse.Argument
         args.log.parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(args.log, mode="w"))
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=handlers, force=True)
+    for chatty in ("numba", "fontTools"):  # every allocation on the card, every glyph of a PDF
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         main(args)
     except InputError as error:

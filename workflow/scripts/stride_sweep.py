@@ -9,25 +9,28 @@ from fractions import Fraction
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 
 from kernels.device import blocks_for
 from kernels.graph import Graph
 from kernels.variants import VARIANTS, find
-from workflow.scripts import figures, sweeps, tables
+from workflow.scripts import figures, tables
+from workflow.scripts.sweeps import Point, Sweep
 
 NAMES = ("stride", "stride_flag")
 PAPERS = (1024, 0.5)  # threads a block; blocks, of what a thread a vertex needs
+FRAME = {"fill": False, "linewidth": 1.5, "path_effects": [withStroke(linewidth=4, foreground="white")]}
 COLOURS = "cividis"  # the same to the colour-blind, and in grey
 
 
-def points(graph: Graph, options: dict) -> Iterator[sweeps.Point]:
+def points(graph: Graph, options: dict) -> Iterator[Point]:
     """Both variants, at each of options["threads"], with each of options["shares"] of a thread a vertex's blocks."""
     for name in NAMES:
         for threads in options["threads"]:
             for share in options["shares"]:
                 blocks = max(1, int(share * blocks_for(graph.vertices, threads)))
                 own = {"threads": threads, "blocks": blocks, "share": share}
-                yield sweeps.Point(find("bellman_ford", name), {"block": threads, "grid": blocks}, own)
+                yield Point(find("bellman_ford", name), {"block": threads, "grid": blocks}, own)
 
 
 def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
@@ -47,11 +50,10 @@ def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
                 text = f"{time}\n{cell['blocks']:,.0f} blocks"
                 axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
                 if (threads, share) == PAPERS:
-                    axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, color="#D55E00", lw=2))
+                    axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **FRAME))
         axes.set_title(VARIANTS[f"bellman_ford/{name}"].title, loc="left")
-        axes.set_xticks(
-            range(len(seconds.columns)), [str(Fraction(share).limit_denominator(1000)) for share in seconds.columns]
-        )
+        shares = [str(Fraction(share).limit_denominator(1000)) for share in seconds.columns]
+        axes.set_xticks(range(len(shares)), shares)
         axes.set_yticks(range(len(seconds.index)), [f"{threads:,.0f}" for threads in seconds.index])
         axes.set_xlabel("blocks, of those that give each vertex a thread")
         axes.grid(visible=False)
@@ -65,7 +67,4 @@ def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
     ]
 
 
-SWEEP = sweeps.Sweep("stride_sweep", ("threads", "blocks", "share"), points, draw)
-
-if __name__ == "__main__":
-    sweeps.run(SWEEP, __doc__)
+SWEEP = Sweep("stride_sweep", ("threads", "blocks", "share"), points, draw)

@@ -1,0 +1,66 @@
+"""Measure a sweep on one packed graph: a CSV row a repeat, each checked as any measurement is.
+
+    python -m workflow.scripts.measure_sweep --sweep delta_sweep --options JSON --graph FILE.npz --out FILE.csv
+
+--options is the sweep's entry in config.yaml.
+"""
+
+import argparse
+import csv
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kernels import device, harness
+from kernels.datasets import atomic
+from kernels.errors import InputError, WrongResult
+from kernels.graph import Graph
+from workflow.scripts import measure, step
+from workflow.scripts.draw_sweep import SWEEPS
+from workflow.scripts.measurements import COLUMNS, STAND_IN
+from workflow.scripts.sweeps import Sweep
+
+
+def measured(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str) -> Iterator[dict]:
+    """A row a repeat, with all columns of the CSV. Raises as harness.measure does."""
+    stand_in = graph.meta.get("stand_in")
+    for point in sweep.points(graph, options):
+        changed = replace(protocol, repeats=options["repeats"], **point.protocol)
+        about = measure.about(point.variant, graph, changed, commit)
+        logging.info("%s: %s", point.variant.key, ", ".join(f"{name} {value}" for name, value in point.columns.items()))
+        for repeat, row in enumerate(harness.measure(point.variant, graph, changed), start=1):
+            said = [row["note"], f"{STAND_IN} {stand_in}" if stand_in else ""]
+            yield {**about, **row, **point.columns, "repeat": repeat, "note": "; ".join(filter(None, said))}
+
+
+def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str, out: Path) -> None:
+    """Measure, and write the CSV at the end. Raises InputError where no GPU is there or a result is wrong."""
+    if not device.gpu_visible():
+        raise InputError(f"{sweep.name} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    try:
+        rows = list(measured(sweep, graph, options, protocol, commit))
+    except WrongResult as error:
+        raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
+    with atomic(out, "w") as file:
+        writer = csv.DictWriter(file, (*COLUMNS, *sweep.columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def main(args: argparse.Namespace) -> None:
+    graph, protocol = Graph.load(args.graph), harness.Protocol(**args.protocol)
+    commit, _ = measure.state_of_project(args.commit)
+    write(SWEEPS[args.sweep], graph, args.options, protocol, commit, args.out)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--sweep", choices=list(SWEEPS), required=True)
+    arguments.add_argument("--options", type=json.loads, required=True, metavar="JSON")
+    arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
+    arguments.add_argument("--protocol", type=json.loads, default={}, metavar="JSON", help="config.yaml's protocol")
+    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
+    step.run(main, arguments)
