@@ -66,7 +66,7 @@ class Run:
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
     graph: replay the launches from CUDA graphs instead of waiting for each. delta: the width of
     delta-stepping's buckets. grid, shared: blocks of a kernel whose blocks share out the work, and
-    bytes of shared memory a block may have; None for what the card has room for.
+    bytes of shared memory a block may have; None for the variant's own rule and what the card has.
     Afterwards seconds and phases (by name, in seconds) are what was timed, launches how many
     kernels were launched, started when (ISO 8601, UTC).
     """

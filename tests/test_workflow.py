@@ -209,9 +209,11 @@ def test_without_a_target_all_is_planned(fresh):
     assert fresh.plan() == ALL
 
 
-def test_beyond_plans_nothing_of_the_papers(fresh):
-    said = fresh.snakemake("-n", "beyond")
-    assert not set(re.findall(JOB, said, re.MULTILINE)) & (ALL - data("nyc", "bay", "gnutella04"))
+def test_beyond_plans_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
+    project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
+    planned = set(re.findall(JOB, project.snakemake("-n", "beyond"), re.MULTILINE))
+    assert {"Table 4", "Figure 7", "Figure delta_sweep", "Figure stride_sweep"} <= planned
+    assert not planned & {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
 
 
 def test_a_target_runs_that_and_no_more_and_again_nothing(tmp_path):
