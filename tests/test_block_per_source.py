@@ -1,0 +1,99 @@
+"""The kernels that give each source a block: work in shared and global memory, directed and undirected, any delta."""
+
+import numpy as np
+import pytest
+
+from kernels import block_per_source, delta_stepping, device, dijkstra, edge
+from kernels.check import check
+from kernels.device import Result, Run
+from kernels.graph import INF, Graph
+
+pytestmark = pytest.mark.simulator
+
+DRIVERS = {
+    "edge sssp": ("sssp", edge.sssp),
+    "edge apsp": ("apsp", edge.apsp),
+    "dijkstra": ("apsp", dijkstra.block_apsp),
+    "delta-stepping": ("apsp", delta_stepping.block_apsp),
+}
+
+
+def graph(directed: bool, vertices: int = 7, edges: int = 9) -> Graph:
+    """Random, with parallel arcs, a self-loop, and vertices that nothing leads to."""
+    rng = np.random.default_rng(5)
+    tails, heads = rng.integers(0, vertices - 2, (2, edges))
+    weights = rng.integers(1, 30, edges)
+    tails[-1] = heads[-1] = 3
+    if directed:
+        return Graph.from_arcs(vertices, tails, heads, weights)
+    there_and_back = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
+    return Graph.from_arcs(vertices, *there_and_back, directed=False)
+
+
+def solve(name: str, on: Graph, **settings) -> tuple[Result, list]:
+    """The checked result, and for each launch whether its work was in shared memory."""
+    problem, driver = DRIVERS[name]
+    shared = []
+
+    class Watched(Run):
+        def launch(self, *launches, times=1):
+            shared.extend(launch[4] > 0 for launch in launches if len(launch) > 4)
+            super().launch(*launches, times=times)
+
+    result = Result.poisoned(problem, on.vertices)
+    driver(on, result, Watched(source=1, block=4, **settings))
+    rows = check(on, problem, result, 1, full_check=on.vertices, checked_rows=1)
+    assert rows == (1 if problem == "sssp" else on.vertices)
+    return result, shared
+
+
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+@pytest.mark.parametrize("limit", [0, 1 << 10], ids=["global", "shared"])
+@pytest.mark.parametrize("name", DRIVERS)
+def test_right_wherever_the_work_is_kept(name, limit, directed):
+    _, shared = solve(name, graph(directed), shared=limit)
+    assert shared == [limit > 0]
+
+
+def test_work_that_just_fits_is_kept_in_shared_memory():
+    n = graph(True).vertices
+    assert solve("dijkstra", graph(True), shared=5 * n)[1] == [True]
+    assert solve("dijkstra", graph(True), shared=5 * n - 1)[1] == [False]
+
+
+@pytest.mark.parametrize("delta", [1, 10**6])
+def test_any_delta_gives_the_same_distances(delta):
+    default, _ = solve("delta-stepping", graph(True))
+    other, _ = solve("delta-stepping", graph(True), delta=delta)
+    assert (other.distances == default.distances).all()
+
+
+def test_the_default_delta():
+    on = Graph.from_arcs(3, [0, 0, 1, 2], [1, 2, 2, 0], [5, 10, 3, 7])
+    assert delta_stepping.default_delta(on) == 8  # ceil(10 / (4 / 3))
+    assert delta_stepping.default_delta(Graph.from_arcs(2, *np.empty((3, 0), int))) == 1
+
+
+def test_a_directed_graph_is_relaxed_forward_only():
+    on = Graph.from_arcs(3, [1, 2], [2, 0], [4, 4])
+    result, _ = solve("edge sssp", on)
+    assert result.distances.tolist() == [8, 0, 4]
+    against = Graph.from_arcs(3, [0, 2], [1, 0], [4, 4])
+    assert solve("edge sssp", against)[0].distances.tolist() == [INF, 0, INF]
+
+
+def test_nothing_larger_than_a_row_a_block_is_allocated_besides_the_results():
+    on, sizes = graph(True), []
+
+    class Watched(Run):
+        def allocate(self, *arrays):
+            sizes.extend(arrays)
+            return super().allocate(*arrays)
+
+    run = Watched(block=4, grid=2)
+    dijkstra.block_apsp(on, Result.poisoned("apsp", on.vertices), run)
+    results, work = sizes[:2], sizes[2:]
+    assert [length for length, _ in results] == [on.vertices**2] * 2
+    assert [length for length, _ in work] == [run.blocks * on.vertices] * 2
+    assert run.launches == block_per_source.launches(on.vertices, 32) == 2
+    assert device.SIMULATED
