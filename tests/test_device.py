@@ -1,0 +1,81 @@
+"""The compiled loop that launches kernels, with a driver that only writes down what it is asked for."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from kernels.device import _as_passed, compile_loop
+
+LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
+@pytest.fixture
+def driver():
+    """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, first argument)."""
+    done, refusals = [], []
+
+    def launch(kernel, *rest):
+        *shape, stream, parameters, _ = rest
+        first = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_uint64))[0]
+        done.append((kernel, tuple(shape), stream, ctypes.c_uint32.from_address(first).value))
+        return 700 if len(done) in refusals else 0
+
+    callbacks = LAUNCH(launch), SYNCHRONIZE(lambda: done.append("wait") or 0)
+    callbacks[0].argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+    loop = compile_loop(*callbacks)
+    step, other = np.zeros(1, np.uint64), np.array([42], np.uint64)
+    pointers = [np.array([step.ctypes.data], np.uint64), np.array([other.ctypes.data], np.uint64)]
+
+    def run(times, wait, *fails_at):
+        refusals[:] = fails_at
+        done.clear()
+        error = loop(
+            np.array([7, 8], np.uint64),
+            np.array([[5, 4, 1, 32, 16, 1], [9, 1, 1, 64, 1, 1]], np.uint32),
+            np.array([0, 100], np.uint32),
+            np.array([p.ctypes.data for p in pointers], np.uint64),
+            step,
+            times,
+            0 if wait else 3,
+            wait,
+        )
+        return error, list(done)
+
+    run.alive = callbacks, other, pointers
+    return run
+
+
+def test_every_launch_is_made_in_turn_and_waited_for(driver):
+    first, second = (5, 4, 1, 32, 16, 1, 0), (9, 1, 1, 64, 1, 1, 100)
+    expected = []
+    for step in range(3):
+        expected += [(7, first, None, step), "wait", (8, second, None, 42), "wait"]
+    assert driver(3, True) == (0, expected)
+
+
+def test_a_capture_goes_to_its_stream_and_waits_for_nothing(driver):
+    error, done = driver(2, False)
+    assert error == 0
+    assert [call[0] for call in done] == [7, 8, 7, 8]
+    assert {call[2] for call in done} == {3}
+
+
+def test_a_refused_launch_ends_the_loop_with_the_drivers_code(driver):
+    error, done = driver(3, True, 3)
+    assert error == 700
+    assert len(done) == 3
+
+
+class OnCard:
+    """What a device array shows of itself."""
+
+    size, dtype, shape, strides = 6, np.dtype(np.int32), (6,), (4,)
+    __cuda_array_interface__ = {"data": (4096, False)}  # noqa: RUF012
+
+
+def test_arguments_as_numba_passes_them():
+    assert _as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
+    assert _as_passed(np.uint32(5)) == [5]
+    assert _as_passed(np.int32(-1)) == [2**64 - 1]
