@@ -13,7 +13,7 @@ SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
 
 @pytest.fixture
 def driver():
-    """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, first argument)."""
+    """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, argument)."""
     done, refusals = [], []
 
     def launch(kernel, *rest):
