@@ -1,5 +1,5 @@
 # `make` sets up and runs the main job; `make test` sets up and tests.
-# CUDA=12 makes the environment for CUDA 12 drivers, CORES=n runs n jobs at a time.
+# ARGS=… goes to pytest. CUDA=12 makes the environment for CUDA 12 drivers, CORES=n runs n jobs at a time.
 PYTHON ?= $(firstword $(foreach p,python3.12 python3.11 python3,$(shell $(p) -c 'import sys; (3, 11) <= sys.version_info[:2] <= (3, 12) and print("$(p)")' 2>/dev/null)))
 CUDA ?= 13
 CORES ?= 1
@@ -15,7 +15,7 @@ all: setup
 	snakemake --cores $(CORES)
 
 test: setup
-	pytest -n 2 --dist loadfile
+	pytest -n 2 --dist loadfile $(ARGS)
 
 setup: $(READY)
 
