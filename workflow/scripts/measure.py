@@ -31,17 +31,13 @@ def main(args: argparse.Namespace) -> None:
     graph = Graph.load(args.graph)
     protocol = harness.Protocol(**args.protocol)
     on_card = variant.on_gpu and not simulated
+    commit, clean = state_of_project(args.commit)
     before = device.card_state() if on_card else None
     try:
-        measured = harness.measure(variant, graph, protocol)
+        rows = measurements(variant, graph, protocol, commit)
     except WrongResult as error:
         raise InputError(f"{variant.key}: wrong result, nothing is published: {error}") from None
     after = device.card_state() if on_card else None
-    if stand_in := graph.meta.get("stand_in"):
-        for row in measured:
-            row["note"] = "; ".join(filter(None, (row["note"], f"{STAND_IN} {stand_in}")))
-    commit, clean = state_of_project(args.commit)
-    common = about(variant, graph, protocol, commit)
     provenance = {
         "algorithm": variant.algorithm,
         "variant": variant.name,
@@ -58,7 +54,6 @@ def main(args: argparse.Namespace) -> None:
         "python": platform.python_version(),
         "packages": packages(),
     }
-    rows = [{**common, **row, "repeat": repeat} for repeat, row in enumerate(measured, start=1)]
     with atomic(args.out, "w") as table, atomic(args.out.with_suffix(".json"), "w") as record:
         writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -74,6 +69,16 @@ SLURM = (
     *("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME"),
     *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"),
 )
+
+
+def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
+    """A row a repeat with all columns; a stand-in is said in its note. Raises as harness.measure does."""
+    common, stand_in = about(variant, graph, protocol, commit), graph.meta.get("stand_in")
+    rows = harness.measure(variant, graph, protocol)
+    for repeat, row in enumerate(rows, start=1):
+        note = "; ".join(filter(None, (row["note"], f"{STAND_IN} {stand_in}" if stand_in else "")))
+        row.update(common, repeat=repeat, note=note)
+    return rows
 
 
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:

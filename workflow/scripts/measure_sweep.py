@@ -19,20 +19,17 @@ from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from workflow.scripts import measure, step
 from workflow.scripts.draw_sweep import SWEEPS
-from workflow.scripts.measurements import COLUMNS, STAND_IN
+from workflow.scripts.measurements import COLUMNS
 from workflow.scripts.sweeps import Sweep
 
 
 def measured(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str) -> Iterator[dict]:
     """A row a repeat, with all columns of the CSV. Raises as harness.measure does."""
-    stand_in = graph.meta.get("stand_in")
     for point in sweep.points(graph, options):
         changed = replace(protocol, repeats=options["repeats"], **point.protocol)
-        about = measure.about(point.variant, graph, changed, commit)
         logging.info("%s: %s", point.variant.key, ", ".join(f"{name} {value}" for name, value in point.columns.items()))
-        for repeat, row in enumerate(harness.measure(point.variant, graph, changed), start=1):
-            said = [row["note"], f"{STAND_IN} {stand_in}" if stand_in else ""]
-            yield {**about, **row, **point.columns, "repeat": repeat, "note": "; ".join(filter(None, said))}
+        for row in measure.measurements(point.variant, graph, changed, commit):
+            yield row | point.columns
 
 
 def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str, out: Path) -> None:
