@@ -41,15 +41,17 @@ def relax_super_naive(n, k, dist, predecessor):
 @cuda.jit
 def relax_super_naive_shared(n, k, dist, predecessor):
     i, j = np.uint32(cuda.blockIdx.y), thread_x()
+    kj = np.uint32(k * n + j)
+    from_k = dist[kj] if j < n else np.int32(INF)
     lead = cuda.shared.array(1, int32)
     if cuda.threadIdx.x == 0:
         lead[0] = dist[np.uint32(i * n + k)]
     cuda.syncthreads()
     to_k = lead[0]
-    if j < n and to_k != INF:
-        ij, kj = np.uint32(i * n + j), np.uint32(k * n + j)
-        if dist[kj] != INF and to_k < np.int32(dist[ij] - dist[kj]):
-            dist[ij] = np.int32(to_k + dist[kj])
+    if to_k != INF and from_k != INF:
+        ij = np.uint32(i * n + j)
+        if to_k < np.int32(dist[ij] - from_k):
+            dist[ij] = np.int32(to_k + from_k)
             predecessor[ij] = predecessor[kj]
 
 
