@@ -14,7 +14,7 @@ pytestmark = pytest.mark.simulator
 def graph(weights, vertices: int = 19, arcs: int = 34) -> Graph:
     """Random: parallel arcs, a self-loop, sinks, two vertices without any arc, more sources than a block takes."""
     rng = np.random.default_rng(6)
-    tails, heads = rng.integers(0, 12, arcs), rng.integers(0, vertices - 2, arcs)
+    tails, heads = rng.integers(0, 2 * vertices // 3, arcs), rng.integers(0, vertices - 2, arcs)
     tails[:2], heads[:2] = 3, 5
     tails[2] = heads[2] = 4
     return Graph.from_arcs(vertices, tails, heads, rng.choice(weights, arcs))
@@ -36,6 +36,10 @@ def solve(on: Graph, **settings) -> Result:
 )
 def test_right_in_every_width_wherever_the_work_is_kept(weights, limit):
     solve(graph(list(weights)), shared=limit)
+
+
+def test_more_core_vertices_than_a_slice():
+    solve(graph(range(1, 30), vertices=55, arcs=90))
 
 
 def test_small_distances_need_16_bits_only(monkeypatch):
@@ -99,9 +103,10 @@ def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
 
 
 def test_the_layout_has_every_cheapest_arc_once():
-    on = graph(range(1, 30))
+    on = graph(range(1, 30), vertices=150, arcs=400)
     parts, cheapest = frontier.layout(on), on.cheapest()
     core = parts.core.tolist()
+    assert len(core) > 2 * frontier.SLICE
     assert sorted(core + parts.rest.tolist()) == list(range(on.vertices))
     assert set(core) == set(cheapest.tails.tolist())
     heads = np.repeat(np.arange(on.vertices), np.diff(parts.in_indptr.astype(int)))
