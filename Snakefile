@@ -10,9 +10,10 @@
 #     results/archive/      measurements that are kept, by GPU
 #
 #     results/table4.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      what the paper does not have
+#     results/launch_overhead.*, results/growth.*, figures/growth.*
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, archive, beyond, delta_sweep,
-# stride_sweep.
+# stride_sweep, launch_overhead, growth.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -27,6 +28,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/growth.smk"
 
 
 rule all:
@@ -43,6 +45,8 @@ rule beyond:
         [table_files(number) for number in settings.BEYOND],
         [figure_files(f"figure{number}") for number in FIGURES if number not in PAPER_FIGURES],
         [figure_files(sweep) for sweep in SWEPT],
+        rules.launch_overhead.output,
+        rules.growth.output,
 
 
 for target, wanted in settings.targets(config).items():

@@ -53,13 +53,17 @@ def cell_file(algorithm, variant, dataset):
     return f"results/{PLACE}/{algorithm}/{variant}/{dataset}.csv"
 
 
-def measurements(table):
-    """The files that a table is made from: its cells; without a GPU what was measured before."""
+def measured(cells):
+    """The files that these cells are shown from: their own; without a GPU what was measured before."""
     if not SIMULATING:
-        return [cell_file(*cell) for cell in settings.table_cells(config, table)]
-    if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
-        return measured
+        return [cell_file(*cell) for cell in cells]
+    if found := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
+        return found
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
+
+
+def measurements(table):
+    return measured(settings.table_cells(config, table))
 
 
 def source(measured="cells/*/*/*.csv"):
@@ -104,5 +108,5 @@ def sweep_measurements(wildcards):
 
 def refuse_target(wildcards):
     valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
-    valid += [*SWEPT, *settings.targets(config)]
+    valid += ["launch_overhead", "growth", *SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

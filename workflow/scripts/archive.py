@@ -17,7 +17,7 @@ from pathlib import Path
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import collect, draw_sweep, figures, measurements, step, tables
+from workflow.scripts import collect, draw_sweep, figures, growth, launch_overhead, measurements, step, tables
 from workflow.scripts.sweeps import Sweep
 
 
@@ -60,6 +60,8 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) 
         tables.write(number, loaded, source, folder)
     for number in figures.PLOTS:
         figures.write(number, loaded, source, folder)
+    launch_overhead.write(loaded, source, folder)
+    growth.write(loaded, source, folder, folder)
     logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
 
 

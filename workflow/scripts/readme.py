@@ -13,6 +13,8 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from workflow.scripts import step
 
+SHOWN = ("table*", "launch_overhead", "growth")
+
 
 def rule_graph() -> str:
     """The rules of a run with a GPU, as a Mermaid diagram."""
@@ -32,7 +34,7 @@ def fill(text: str, name: str, content: str) -> str:
 
 def main(args: argparse.Namespace) -> None:
     text = args.readme.read_text()
-    for table in sorted(args.archive.glob("table*.md")):
+    for table in sorted(path for name in SHOWN for path in args.archive.glob(f"{name}.md")):
         text = fill(text, table.stem, table.read_text())
     text = fill(text, "rulegraph", rule_graph())
     with atomic(args.readme, "w") as file:

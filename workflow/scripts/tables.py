@@ -10,6 +10,7 @@ import argparse
 import html
 import logging
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,10 @@ LATEX = str.maketrans(
         ">": "$>$",
         CROSS: r"$\times$",
         "†": r"\dag{}",
+        "±": r"$\pm$",
+        "²": "$^2$",
+        "³": "$^3$",
+        "µ": r"\textmu{}",
     }
 )
 STYLE = """
@@ -60,7 +65,6 @@ th, td { padding: .35em .8em; text-align: left; vertical-align: top }
 th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid #222 }
 tbody tr + tr { border-top: 1px solid #ccc }
 td { white-space: nowrap; font-variant-numeric: tabular-nums }
-td:nth-child(2), td:nth-child(3) { text-align: right }
 ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
 """
 
@@ -226,17 +230,23 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
     if len(repeats):
         few, many = repeats.min(), repeats.max()
         sentences.append(f"Repeats: {few if few == many else f'{few} to {many}'} a cell.")
-    if commits := sorted({commit[:12] for commit in rows["commit"] if commit}):
-        sentences.append(f"Commit: {', '.join(commits)}.")
+    sentences += commits(rows)
     for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
         sentences.append(f"{dataset}.txt, {label}: {'; '.join([status_text(cell), *reasons])}.")
     return sentences
 
 
-def to_markdown(title: str, text: pd.DataFrame, notes: list[str]) -> str:
+def commits(rows: pd.DataFrame) -> list[str]:
+    """A sentence on the commits that were measured, if any is known."""
+    known = sorted({commit[:12] for commit in rows["commit"] if commit})
+    return [f"Commit: {', '.join(known)}."] if known else []
+
+
+def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str] = (NODES, EDGES)) -> str:
+    """numbers: the columns that stand on the right."""
     cells = text.map(lambda cell: cell.replace("|", r"\|").replace("\n", "<br>"))
-    align = ["left", "right", "right", *["left"] * (text.shape[1] - 3)]
+    align = ["right" if head in numbers else "left" for head in text]
     body = cells.to_markdown(index=False, colalign=align, disable_numparse=True)
     return f"**{title}**\n\n{body}\n\n" + "".join(f"- {note}\n" for note in notes)
 
@@ -256,6 +266,11 @@ def to_latex(title: str, text: pd.DataFrame, notes: list[str], table: dict) -> s
             body.append(rf"\par\medskip\noindent {latex(capital(group))}\par\smallskip")
         layout = "l" + right % 0.08 * 2 + left % width * len(heads)
         body.append(part.style.hide(axis="index").to_latex(hrules=True, column_format=layout).rstrip())
+    return latex_page(title, body, notes)
+
+
+def latex_page(title: str, body: list[str], notes: list[str]) -> str:
+    """body: the lines between the caption and the notes."""
     return "\n".join(
         [
             r"% Needs \usepackage{array,booktabs}.",
@@ -279,15 +294,22 @@ def capital(text: str) -> str:
 
 
 def to_html(title: str, text: pd.DataFrame, notes: list[str], table: dict) -> str:
-    cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
     if len(table["groups"]) > 1:
         heads = [(capital(column.group), column.head) for column in columns(table)]
-        cells.columns = pd.MultiIndex.from_tuples([("", head) for head in text.columns[:3]] + heads)
+        heads = pd.MultiIndex.from_tuples([("", head) for head in text.columns[:3]] + heads)
+        text = text.set_axis(heads, axis="columns")
+    return html_page(title, text, notes, numbers=[2, 3])
+
+
+def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[int]) -> str:
+    """numbers: which columns stand on the right, from 1."""
+    cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
+    right = ", ".join(f"td:nth-child({number})" for number in numbers)
     shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
     return "\n".join(
         [
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
-            f"<style>{STYLE}</style>",
+            f"<style>{STYLE}{right} {{ text-align: right }}\n</style>",
             shown.to_html(cell_ids=False).rstrip(),
             "<ul>",
             *(f"<li>{html.escape(note)}</li>" for note in notes),
@@ -312,8 +334,13 @@ def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
 
 def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the table's files into a folder."""
-    for suffix, content in render(number, rows, source).items():
-        path = folder / f"table{number}{suffix}"
+    save(render(number, rows, source), folder / f"table{number}")
+
+
+def save(files: dict[str, str], stem: Path) -> None:
+    """Write the content given for each suffix: stem.csv and so on."""
+    for suffix, content in files.items():
+        path = stem.with_suffix(suffix)
         with atomic(path, "w") as file:
             file.write(content)
         logging.info("wrote %s", path)
