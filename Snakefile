@@ -6,6 +6,7 @@
 #     results/timings.csv   all cells of the paper
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
+#     results/*.html        pages of the report that `snakemake --report report.html` makes of all this
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
@@ -21,12 +22,16 @@ min_version("9.0")
 configfile: "config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -34,7 +39,8 @@ rule all:
     input:
         [table_files(number) for number in settings.TABLES],
         [figure_files(f"figure{number}") for number in PAPER_FIGURES],
-        "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
+        ["results/simulated.md"] if SIMULATING else ["results/timings.csv", "results/provenance.json"],
+        APPENDIX,
 
 
 # What the paper does not have.

@@ -69,6 +69,24 @@ def source(measured="cells/*/*/*.csv"):
     return f"From the archive {config['archive']}; nothing was measured here."
 
 
+# The parts of the report, which sorts them by the alphabet.
+REPORT = {
+    "tables": "1. Tables",
+    "figures": "2. Figures",
+    "claims": "3. Claims",
+    "measurements": "4. Measurements",
+    "provenance": "5. Provenance",
+    "configuration": "6. Configuration",
+    "beyond": "7. Beyond the paper",
+}
+
+
+def in_report(files, part, label, caption, end=".html"):
+    """The files; those with that end are shown in the report, with a caption of workflow/report/."""
+    shown = dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
+    return [report(path, **shown) if path.endswith(end) else path for path in files]
+
+
 def table_files(number):
     return multiext(f"results/table{number}", *(f".{end}" for end in TABLE_FORMATS))
 
