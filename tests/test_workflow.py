@@ -135,7 +135,7 @@ class Project:
         }
 
 
-JOB = r"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|Collect|Keep|List)"
+JOB = r"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|Collect|Keep|List|Appendix)"
 
 
 def data(*datasets):
@@ -153,7 +153,7 @@ OTHERS = ["bellman_ford/cpu/sample1", "bellman_ford/stride_flag/sample1"]
 ALL = (
     data("nyc", "bay", "gnutella04")
     | measured(*TABLE1, *TABLE2, *TABLE3)
-    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect"}
+    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Appendix"}
 )
 CELL = "results/cells/bellman_ford/naive/nyc.csv"
 TARGETS = {
@@ -252,6 +252,7 @@ def test_where_all_was_run_nothing_is_left(finished):
         *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
         *(f"figures/figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
         *("results/timings.csv", "results/provenance.json"),
+        *(f"results/{page}.html" for page in ("times", "provenance", "configuration")),
     }
 
 
@@ -311,8 +312,8 @@ def test_a_forced_cell_is_measured_again(changeable):
     assert path.stat().st_mtime_ns > before
 
 
-AFTER_TABLE1 = {"Table 1", "Figure 5", "Collect"}
-AFTER_TABLE3 = {"Table 3", "Figure 6", "Collect"}
+AFTER_TABLE1 = {"Table 1", "Figure 5", "Collect", "Appendix"}
+AFTER_TABLE3 = {"Table 3", "Figure 6", "Collect", "Appendix"}
 CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 
 
@@ -320,7 +321,7 @@ CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
     ("module", "due"),
     [
         ("kernels/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1),
-        ("kernels/dijkstra.py", measured(*TABLE2) | {"Table 2", "Collect"}),
+        ("kernels/dijkstra.py", measured(*TABLE2) | {"Table 2", "Collect", "Appendix"}),
         ("kernels/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3),
         ("kernels/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
         ("kernels/device.py", ALL - data("nyc", "bay", "gnutella04")),
@@ -372,7 +373,7 @@ def test_a_changed_dataset_makes_its_cells_due(changeable, change):
 
 def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
     changeable.configure(download={"retries": 1}, archives={"snap": ["http://127.0.0.1"]}, commit="abc")
-    assert changeable.plan() == set()
+    assert changeable.plan() == {"Appendix"}
     changeable.configure(protocol={"repeats": 2})
     assert changeable.plan() == ALL - data("nyc", "bay", "gnutella04")
 
@@ -396,10 +397,10 @@ def test_in_the_simulator_a_measurement_ends_before_any_job(fresh, target):
 def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
     drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
-    assert project.plan(environment=SIMULATOR) == data("sample1") | measured(*OTHERS) | drawn | {"List"}
+    assert project.plan(environment=SIMULATOR) == data("sample1") | measured(*OTHERS) | drawn | {"List", "Appendix"}
     project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
     made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}
-    assert made == {"results/simulated.md", *(f"results/table1.{end}" for end in ("md", "tex", "html"))}
+    assert made == {"results/simulated.md", "results/simulated.html", *(f"results/table1.{end}" for end in ("md", "tex", "html"))}
     assert not (tmp_path / "results/cells").exists()
     text = (tmp_path / "results/simulated.md").read_text()
     assert re.search(r"bellman_ford/stride_flag +\| simulated, 1 row checked", text)

@@ -55,11 +55,20 @@ def cell_file(algorithm, variant, dataset):
 
 def measurements(table):
     """The files that a table is made from: its cells; without a GPU what was measured before."""
-    if not SIMULATING:
-        return [cell_file(*cell) for cell in settings.table_cells(config, table)]
+    return measured_before() if SIMULATING else [cell_file(*cell) for cell in settings.table_cells(config, table)]
+
+
+def measured_before():
+    """The cells in results/, whoever put them there; without any, the archive."""
     if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
         return measured
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
+
+
+def provenance_file(measured):
+    """What a file of measurements was measured on: timings.csv's provenance.json, a cell's own."""
+    path = Path(measured)
+    return str(path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json"))
 
 
 def source(measured="cells/*/*/*.csv"):

@@ -79,7 +79,8 @@ rule simulated:
             if config["datasets"][dataset].get("simulate")
         ],
     output:
-        in_report(["results/simulated.md", "results/simulated.html"], "provenance", "Simulator", "simulated"),
+        md="results/simulated.md",
+        html=in_report(["results/simulated.html"], "provenance", "Simulator", "simulated"),
     log:
         "logs/simulated.log",
     conda:
@@ -87,7 +88,7 @@ rule simulated:
     message:
         "List what the simulator checked"
     shell:
-        "python -m workflow.scripts.simulated --cells {input:q} --out {output[0]:q} --page {output[1]:q} --log {log:q}"
+        "python -m workflow.scripts.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
 
 
 # Takes whatever lies in results/cells/ and measures nothing, so it has neither input nor output.

@@ -1,10 +1,4 @@
-def provenance_file(measured):
-    """What a file of measurements was measured on: timings.csv's provenance.json, a cell's own."""
-    path = Path(measured)
-    return str(path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json"))
-
-
-MEASURED = measurements(None) if SIMULATING else ["results/timings.csv"]
+MEASURED = measured_before() if SIMULATING else ["results/timings.csv"]
 APPENDIX = [f"results/{page}.html" for page in ("times", "provenance", "configuration")]
 
 
