@@ -6,13 +6,14 @@
 #     results/timings.csv   all cells of the paper
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
+#     results/claims.*      the paper's claims, held against the measurements; results/summary.*: their statistics
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
 #     results/table4.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      what the paper does not have
 #
-# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, archive, beyond, delta_sweep,
-# stride_sweep.
+# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, archive, beyond,
+# delta_sweep, stride_sweep.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -27,6 +28,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/audit.smk"
 
 
 rule all:
@@ -34,6 +36,8 @@ rule all:
     input:
         [table_files(number) for number in settings.TABLES],
         [figure_files(f"figure{number}") for number in PAPER_FIGURES],
+        page_files("claims"),
+        page_files("summary"),
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
 
 

@@ -54,9 +54,14 @@ def cell_file(algorithm, variant, dataset):
 
 
 def measurements(table):
-    """The files that a table is made from: its cells; without a GPU what was measured before."""
+    """The files that a table is made from."""
+    return measured(settings.table_cells(config, table))
+
+
+def measured(cells):
+    """The files of the cells; without a GPU those of whatever was measured before."""
     if not SIMULATING:
-        return [cell_file(*cell) for cell in settings.table_cells(config, table)]
+        return [cell_file(*cell) for cell in cells]
     if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
         return measured
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
@@ -103,6 +108,14 @@ def sweep_measurements(wildcards):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
+    valid = [
+        "all",
+        "audit",
+        "summary",
+        "beyond",
+        "archive",
+        *(f"table{n}" for n in TABLES),
+        *(f"figure{n}" for n in FIGURES),
+    ]
     valid += [*SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -1,0 +1,45 @@
+PAGE_FORMATS = ("csv", "md", "html")
+
+
+def page_files(name):
+    return multiext(f"results/{name}", *(f".{end}" for end in PAGE_FORMATS))
+
+
+rule audit:
+    input:
+        claims="workflow/paper/claims.csv",
+        measurements=measured(settings.claimed_cells(config)),
+    output:
+        page_files("claims"),
+    log:
+        "logs/audit.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        tolerance=config["audit"]["tolerance"],
+        source=source(),
+    message:
+        "Audit the paper's claims"
+    shell:
+        "python -m workflow.scripts.audit --measurements {input.measurements:q} --tolerance {params.tolerance} "
+        "--source {params.source:q} --out-dir results --log {log:q}"
+
+
+rule summary:
+    input:
+        measured([cell for table in settings.TABLES.values() for cell in settings.table_cells(config, table)]),
+    output:
+        page_files("summary"),
+    log:
+        "logs/summary.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=source(),
+    message:
+        "Summary of the measured cells"
+    shell:
+        "python -m workflow.scripts.summary --measurements {input:q} --source {params.source:q} "
+        "--out-dir results --log {log:q}"
