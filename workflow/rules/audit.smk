@@ -1,10 +1,3 @@
-PAGE_FORMATS = ("csv", "md", "html")
-
-
-def page_files(name):
-    return multiext(f"results/{name}", *(f".{end}" for end in PAGE_FORMATS))
-
-
 rule audit:
     input:
         claims="workflow/paper/claims.csv",
@@ -22,8 +15,8 @@ rule audit:
     message:
         "Audit the paper's claims"
     shell:
-        "python -m workflow.scripts.audit --measurements {input.measurements:q} --tolerance {params.tolerance} "
-        "--source {params.source:q} --out-dir results --log {log:q}"
+        "python -m workflow.scripts.audit --claims {input.claims:q} --measurements {input.measurements:q} "
+        "--tolerance {params.tolerance} --source {params.source:q} --out-dir results --log {log:q}"
 
 
 rule summary:

@@ -82,6 +82,10 @@ def figure_files(name):
     return multiext(f"figures/{name}", *(f".{end}" for end in FIGURE_FORMATS))
 
 
+def page_files(name):
+    return multiext(f"results/{name}", ".csv", ".md", ".html")
+
+
 def sweep_options(wildcards):
     return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
 

@@ -61,7 +61,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     for number in figures.PLOTS:
         figures.write(number, loaded, source, folder)
     summary.write(loaded, source, folder)
-    audit.write(loaded, source, tolerance, folder)
+    audit.write(loaded, audit.claims(), source, tolerance, folder)
     logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
 
 

@@ -192,14 +192,14 @@ class Audited:
     throttled: dict[str, str]
 
 
-def select(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that claims are about. Raises InputError as measurements.select does."""
-    names = {name for claim in claims() for name in (claim.left, *claim.right)}
+def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
+    """The rows of what claims are about. Raises InputError as measurements.select does."""
+    names = {name for claim in listed for name in (claim.left, *claim.right)}
     return measurements.select(rows, sorted(names), measurements.paper_datasets().index)
 
 
-def audit(rows: pd.DataFrame, tolerance: float) -> list[Audited]:
-    """Every claim, judged. rows: as select gives them."""
+def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Audited]:
+    """The claims, judged. rows: as select gives them."""
     papers, times = paper_times(), measured_times(rows)
     first = rows.groupby([rows["algorithm"] + "/" + rows["variant"], "dataset"])[["device", "throttling"]].first()
     cards = {cell: device for cell, device in first["device"].items() if VARIANTS[cell[0]].on_gpu}
@@ -216,7 +216,7 @@ def audit(rows: pd.DataFrame, tolerance: float) -> list[Audited]:
             {dataset: judge(claim, dataset, times, tolerance, cards) for dataset in claim.datasets},
             {dataset: throttled(claim, dataset) for dataset in claim.datasets},
         )
-        for claim in claims()
+        for claim in listed
     ]
 
 
@@ -344,19 +344,20 @@ def value_text(claim: Claim, finding: Finding) -> str:
     return text
 
 
-def write(rows: pd.DataFrame, source: str, tolerance: float, folder: Path) -> None:
+def write(rows: pd.DataFrame, listed: list[Claim], source: str, tolerance: float, folder: Path) -> None:
     """Write claims.csv, .md and .html into a folder. rows: as measurements.load gives them."""
-    rows = select(rows)
-    audited = audit(rows, tolerance)
+    rows = select(rows, listed)
+    audited = audit(rows, listed, tolerance)
     pages.write(folder / "claims", facts(audited, rows, source), page(audited, rows, source, tolerance))
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.source, args.tolerance, args.out_dir)
+    write(measurements.load(args.measurements), claims(args.claims), args.source, args.tolerance, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
+    arguments.add_argument("--claims", type=Path, default=CLAIMS, help="a CSV file of claims")
     arguments.add_argument("--measurements", type=Path, nargs="*", default=[], help="CSV files of measurements")
     arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
     arguments.add_argument("--tolerance", type=float, required=True, help="config.yaml's audit.tolerance")

@@ -98,7 +98,7 @@ def _cards(path: Path) -> dict[str, dict]:
         records = said if record.name == "provenance.json" else {"/".join(said[key] for key in CELL): said}
         return {cell: _card(entry["card"]) for cell, entry in records.items() if entry.get("card")}
     except (ValueError, KeyError) as error:
-        raise InputError(f"{record}: no record of what a cell ran on ({error!r}): measure again") from None
+        raise InputError(f"{record}: no record of what was run ({error!r}): delete {path} and measure again") from None
 
 
 def _card(card: dict) -> dict:
