@@ -269,7 +269,7 @@ def test_archive_keeps_what_was_measured(changeable):
 def test_what_was_measured_so_far_can_be_audited(tmp_path):
     project = Project.make(tmp_path)
     project.snakemake(CELL)
-    assert project.plan("audit", "--config", "mode=simulator") == {"Audit"}
+    assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
     project.snakemake("audit", "--config", "mode=simulator")
     assert "\n- Measured by this copy of the project.\n" in (tmp_path / "results/claims.md").read_text()
 

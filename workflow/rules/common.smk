@@ -62,8 +62,9 @@ def measured(cells):
     """The files of the cells; without a GPU those of whatever was measured before."""
     if not SIMULATING:
         return [cell_file(*cell) for cell in cells]
-    if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
-        return measured
+    # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
+    if before := sorted(str(path.resolve()) for path in Path("results/cells").glob("*/*/*.csv")):
+        return before
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
 
 
