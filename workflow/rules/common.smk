@@ -54,14 +54,17 @@ def cell_file(algorithm, variant, dataset):
 
 
 def measurements(table):
-    """The files that a table is made from: its cells; without a GPU what was measured before."""
-    return measured_before() if SIMULATING else [cell_file(*cell) for cell in settings.table_cells(config, table)]
+    """The files that a table is made from."""
+    return measured(settings.table_cells(config, table))
 
 
-def measured_before():
-    """The cells in results/, whoever put them there; without any, the archive."""
-    if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
-        return measured
+def measured(cells):
+    """The files of the cells; without a GPU those of whatever was measured before."""
+    if not SIMULATING:
+        return [cell_file(*cell) for cell in cells]
+    # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
+    if before := sorted(str(path.resolve()) for path in Path("results/cells").glob("*/*/*.csv")):
+        return before
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
 
 
@@ -104,6 +107,10 @@ def figure_files(name):
     return multiext(f"figures/{name}", *(f".{end}" for end in FIGURE_FORMATS))
 
 
+def page_files(name):
+    return multiext(f"results/{name}", ".csv", ".md", ".html")
+
+
 def sweep_options(wildcards):
     return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
 
@@ -130,6 +137,14 @@ def sweep_measurements(wildcards):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
+    valid = [
+        "all",
+        "audit",
+        "summary",
+        "beyond",
+        "archive",
+        *(f"table{n}" for n in TABLES),
+        *(f"figure{n}" for n in FIGURES),
+    ]
     valid += [*SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -99,8 +99,9 @@ rule archive:
         "../../environment.yml"
     params:
         default=config["archive"],
+        tolerance=config["audit"]["tolerance"],
     message:
         "Keep the measured cells in results/archive/"
     shell:
         "python -m workflow.scripts.archive --cells results/cells --archive results/archive --default {params.default} "
-        "--log {log:q}"
+        "--tolerance {params.tolerance} --log {log:q}"

@@ -1,4 +1,4 @@
-"""Write the report's appendix, a page of HTML each: the cells' times, what they ran on, the configuration."""
+"""Write the report's appendix, a page of HTML each: what the cells were measured on, and the configuration."""
 
 import argparse
 import json
@@ -11,8 +11,7 @@ import yaml
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
-from workflow.scripts import measurements, page, step
-from workflow.scripts.tables import digits
+from workflow.scripts import pages, step
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
 RUNS = {
@@ -28,18 +27,7 @@ GRAPHS = {
     **{"graph.origin.url": "From", "graph.stand_in": "Stand-in"},
 }
 SOFTWARE = {"host": "Host", "system": "System", "card.before.driver": "Driver", "python": "Python"}
-TIMES = {
-    **{"column": "Variant", "dataset": "Dataset", "status": "Status", "repeats": "Repeats", "median": "Median"},
-    **{"min": "Least", "max": "Greatest", "kernels": "Kernels", "predecessors": "Predecessors"},
-    **{"device": "Device", "note": "Note"},
-}
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256
-SECONDS = ["median", "min", "max", "kernels", "predecessors"]
-ABOUT_TIMES = (
-    "Times in seconds: median, least and greatest of the paper's timed region over the repeats; medians of its parts "
-    "that find distances (kernels) and only predecessors (none where the kernels record them). Every single repeat "
-    "stands in timings.csv."
-)
 
 
 def read(paths: list[Path]) -> pd.DataFrame:
@@ -70,44 +58,29 @@ def as_text(value: object) -> str:
     return "-" if pd.isna(value) else f"{value:,.0f}"
 
 
-def times(rows: pd.DataFrame) -> pd.DataFrame:
-    cells = measurements.summarise(rows).reset_index()
-    cells[SECONDS] = cells[SECONDS].map(lambda seconds: digits(seconds) if seconds > 0 else "-")
-    return choose(cells, TIMES)
-
-
 def main(args: argparse.Namespace) -> None:
-    source, facts = page.paragraph(args.source), read(args.provenance)
+    facts = read(args.provenance)
     packages = {key: key.removeprefix("packages.") for key in sorted(facts) if key.startswith("packages.")}
-    pages = {
-        "times": (
-            "Times",
-            [source, page.paragraph(ABOUT_TIMES), page.table(times(measurements.load(args.measurements)))],
-        ),
-        "provenance": (
-            "Provenance",
-            [
-                source,
-                *(page.heading("Graphs"), page.table(choose(facts, GRAPHS))),
-                *(page.heading("Software"), page.table(choose(facts, SOFTWARE | packages))),
-                *(page.heading("Cells"), page.table(choose(facts, RUNS))),
-            ],
-        ),
-        "configuration": (
-            "Configuration",
-            [page.preformatted(yaml.safe_dump(args.config, sort_keys=False, default_flow_style=None))],
-        ),
+    sections = {"Graphs": GRAPHS, "Software": SOFTWARE | packages, "Cells": RUNS}
+    tables = [
+        block for head, columns in sections.items() for block in (("h2", head), ("table", choose(facts, columns)))
+    ]
+    written = {
+        "provenance": [("h1", "Provenance"), ("p", args.source), *(tables if len(facts) else [])],
+        "configuration": [
+            ("h1", "Configuration"),
+            ("pre", yaml.safe_dump(args.config, sort_keys=False, default_flow_style=None)),
+        ],
     }
-    for name, (title, parts) in pages.items():
+    for name, page in written.items():
         path = args.out_dir / f"{name}.html"
         with atomic(path, "w") as file:
-            file.write(page.page(title, *parts))
+            file.write(pages.to_html(page))
         logging.info("wrote %s", path)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
-    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], metavar="FILE.csv")
     arguments.add_argument("--provenance", type=Path, nargs="*", default=[], metavar="FILE.json")
     arguments.add_argument("--config", type=json.loads, required=True, metavar="JSON", help="the whole configuration")
     arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS
-from workflow.scripts import page, step
+from workflow.scripts import pages, step
 
 TITLE = "What was checked without a GPU"
 TEXT = """\
@@ -32,9 +32,10 @@ def main(args: argparse.Namespace) -> None:
     table = first.pivot(index="variant", columns="graph", values="said").fillna("-")
     table = table.reindex([key for key in VARIANTS if key in table.index])
     text = TEXT.format(rows=first["rows_checked"].sum())
+    page = [("h1", TITLE), ("p", text), ("table", table.reset_index())]
     with atomic(args.out, "w") as markdown, atomic(args.page, "w") as html:
-        markdown.write(f"# {TITLE}\n\n{text}\n\n{table.to_markdown()}\n")
-        html.write(page.page(TITLE, page.paragraph(text), page.table(table.reset_index())))
+        markdown.write(pages.to_markdown(page))
+        html.write(pages.to_html(page))
     logging.info("wrote %s: %d variants, %d graphs", args.out, *table.shape)
 
 

@@ -226,8 +226,7 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
     if len(repeats):
         few, many = repeats.min(), repeats.max()
         sentences.append(f"Repeats: {few if few == many else f'{few} to {many}'} a cell.")
-    if commits := sorted({commit[:12] for commit in rows["commit"] if commit}):
-        sentences.append(f"Commit: {', '.join(commits)}.")
+    sentences += measurements.run(rows)
     for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
         sentences.append(f"{dataset}.txt, {label}: {'; '.join([status_text(cell), *reasons])}.")
