@@ -32,7 +32,7 @@ def main(args: argparse.Namespace) -> None:
     table = first.pivot(index="variant", columns="graph", values="said").fillna("-")
     table = table.reindex([key for key in VARIANTS if key in table.index])
     text = TEXT.format(rows=first["rows_checked"].sum())
-    page = [("h1", TITLE), ("p", text), ("table", table.reset_index())]
+    page = [("h1", TITLE), ("p", text), ("table", table.reset_index().rename_axis(columns=None))]
     with atomic(args.out, "w") as markdown, atomic(args.page, "w") as html:
         markdown.write(pages.to_markdown(page))
         html.write(pages.to_html(page))
