@@ -3,15 +3,20 @@
 Made of the archive, where there is no GPU. With REQUIRE_CHROMIUM=1 a missing browser is a failure.
 """
 
+import json
 import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from matplotlib.image import imread
-from test_workflow import SIMULATOR, Project
+from test_workflow import ROOT, SIMULATOR, Project
 
 from tests import browser
+from workflow.scripts import appendix
 
 # The menu, the lists behind it, and a text on each page; a figure is an image, a CSV or JSON file is saved.
 CONTENTS = {
@@ -124,6 +129,34 @@ def test_the_first_page_leads_to_results_code_and_run_times(report):
     click(report, link("Statistics"))
     report.wait("document.querySelectorAll('.vega-embed canvas, .vega-embed svg.marks').length == 2")
     assert report.errors == [] and report.requests == []
+
+
+def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
+    cell = {"algorithm": "dijkstra", "variant": "cpu", "dataset": "nyc", "commit": "0123456789" * 4, "card": None}
+    on_gpu = cell | {"variant": "naive", "card": {"after": {"throttling": ["power cap"]}}, "tree_clean": True}
+    paths = [tmp_path / "cpu.json", tmp_path / "naive.json"]
+    for path, record in zip(paths, (cell, on_gpu), strict=True):
+        path.write_text(json.dumps(record))
+    archive = tmp_path / "provenance.json"
+    archive.write_text(json.dumps({"dijkstra/cpu/nyc": cell, "dijkstra/naive/nyc": on_gpu}))
+    runs = appendix.choose(appendix.read(paths), appendix.RUNS)
+    assert runs.equals(appendix.choose(appendix.read([archive]), appendix.RUNS))
+    assert runs.to_dict("list") == {
+        **{"Algorithm": ["dijkstra"] * 2, "Variant": ["cpu", "naive"], "Dataset": ["nyc"] * 2},
+        **{"Commit": ["012345678901"] * 2, "Tree clean": ["-", "yes"], "Throttled after": ["-", "power cap"]},
+    }
+
+
+def test_a_broken_provenance_is_refused_in_one_line(tmp_path):
+    broken = tmp_path / "naive.json"
+    broken.write_text("{")
+    command = [sys.executable, "-m", "workflow.scripts.appendix", "--provenance", str(broken), "--config", "{}"]
+    ran = subprocess.run(
+        [*command, "--source", "Here.", "--out-dir", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    assert re.fullmatch(rf"error: {broken}: .*: delete it and measure again\n", ran.stderr)
+    assert list(tmp_path.iterdir()) == [broken]
 
 
 def test_an_error_and_a_request_are_noted(page, tmp_path):
