@@ -342,7 +342,9 @@ def undrawn(monkeypatch):
 
 
 def run_archive(default="h200"):
-    archive.main(Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default))
+    archive.main(
+        Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default, tolerance=0.05)
+    )
 
 
 def kept(folder="h200"):
@@ -425,6 +427,7 @@ def test_an_archive_holds_its_tables_and_figures():
         "provenance.json",
         *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
         *(f"figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
+        *(f"{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
     }
     text = Path("results/archive/h200/table1.md").read_text()
     assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text

@@ -283,7 +283,7 @@ def test_what_stands_under_a_table(made, suffix):
         "264,346 vertices and 730,100 arcs (in the paper 264,346 and 733,846)",
         "[least, greatest] of n repeats",
         "Repeats: 1 to 4 a cell.",
-        "Commit: 0123456789ab.",
+        "Run: commit 0123456789ab; 2026-01-02.",
         "limit 3600 s passed",
     ):
         assert text in road

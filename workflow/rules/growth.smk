@@ -12,7 +12,12 @@ rule launch_overhead:
     input:
         measured(TWINNED_CELLS),
     output:
-        multiext("results/launch_overhead", *(f".{end}" for end in TABLE_FORMATS)),
+        in_report(
+            multiext("results/launch_overhead", *(f".{end}" for end in TABLE_FORMATS)),
+            "beyond",
+            "Launch overhead",
+            "launch_overhead",
+        ),
     log:
         "logs/launch_overhead.log",
     localrule: True
@@ -31,8 +36,8 @@ rule growth:
     input:
         measured(PAPER_CELLS),
     output:
-        multiext("results/growth", *(f".{end}" for end in TABLE_FORMATS)),
-        figure_files("growth"),
+        in_report(multiext("results/growth", *(f".{end}" for end in TABLE_FORMATS)), "beyond", "Growth", "growth"),
+        in_report(figure_files("growth"), "beyond", "Growth, drawn", "growth", ".svg"),
     log:
         "logs/growth.log",
     localrule: True

@@ -49,11 +49,11 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
-    """Sentences on where these cells (of rows) come from: devices with what ran on each, stand-ins, commits."""
+    """Sentences on where these cells (of rows) come from: devices with what ran on each, stand-ins, their run."""
     used = rows.set_index([rows["algorithm"] + "/" + rows["variant"], "dataset"], drop=False)
     used = used[used.index.isin(cells.set_index(["column", "dataset"]).index)].reset_index(drop=True)
     heads = {key: algorithm(key) if variant.on_gpu else label(key) for key, variant in VARIANTS.items()}
-    return [*measurements.origin(used, source, heads), *tables.commits(used)]
+    return [*measurements.origin(used, source, heads), *measurements.run(used)]
 
 
 def write(

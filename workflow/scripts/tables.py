@@ -230,17 +230,11 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
     if len(repeats):
         few, many = repeats.min(), repeats.max()
         sentences.append(f"Repeats: {few if few == many else f'{few} to {many}'} a cell.")
-    sentences += commits(rows)
+    sentences += measurements.run(rows)
     for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
         sentences.append(f"{dataset}.txt, {label}: {'; '.join([status_text(cell), *reasons])}.")
     return sentences
-
-
-def commits(rows: pd.DataFrame) -> list[str]:
-    """A sentence on the commits that were measured, if any is known."""
-    known = sorted({commit[:12] for commit in rows["commit"] if commit})
-    return [f"Commit: {', '.join(known)}."] if known else []
 
 
 def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str] = (NODES, EDGES)) -> str:
