@@ -22,6 +22,7 @@ CELL = ["algorithm", "variant", "dataset"]
 STATUSES = ("ok", "timeout", "no_memory")
 PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
+CORES = "cores:"
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:
