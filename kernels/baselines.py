@@ -53,7 +53,7 @@ def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
             with run.phase("kernels"):
                 solver = networkit.distance.SPSP(prepared, sources)
                 solver.run()
-                distances[:] = np.minimum(solver.getDistances(asarray=True), INF)
+                _narrow(solver.getDistances(asarray=True), distances)
             with run.phase("predecessors"):
                 _find_predecessors(graph.indptr, graph.indices, graph.weights, sources, distances, predecessors)
 
@@ -78,6 +78,14 @@ def _write(found_distances, found_predecessors, distances, predecessors) -> None
     distances[:] = np.minimum(found_distances, INF, out=found_distances)
     np.maximum(found_predecessors, -1, out=predecessors)
     predecessors[distances == INF] = -1
+
+
+@njit(parallel=True, cache=True)
+def _narrow(found, distances):
+    """NetworKit's float64 distances, the largest double where there is none, as ours."""
+    for row in prange(len(found)):
+        for v in range(found.shape[1]):
+            distances[row, v] = min(found[row, v], INF)
 
 
 @njit(parallel=True, cache=True)
