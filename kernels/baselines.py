@@ -24,7 +24,7 @@ ROWS = 256  # sources a block
 
 
 def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """scipy.sparse.csgraph.dijkstra, from one source or all: a Fibonacci heap, predecessors in the same call."""
+    """scipy.sparse.csgraph.dijkstra, from one source or all; predecessors come in the same call."""
     prepared = graph.to_scipy()
     with run.timed(), run.phase("kernels"):
         for sources, distances, predecessors in _blocks(graph, result, run):
