@@ -11,7 +11,7 @@
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
-#     results/table4.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      what the paper does not have
+#     results/table4.*, table5.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      beyond the paper
 #     results/launch_overhead.*, results/growth.*, figures/growth.*
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,

@@ -168,7 +168,7 @@ BASE_MB = 2000  # Python, numba and a CUDA context
 # Seconds of a run, by variant or else problem: of n (n + m) for one source, of n^3 for all pairs.
 SECONDS = {"sssp": 6e-11, "apsp": 4e-11, "dijkstra/naive": 1.5e-10}
 # Bytes on the host, by variant or else problem: of n + m for one source, of n^2 for all pairs.
-BYTES = {"sssp": 64, "apsp": 16, "dijkstra/naive": 21}
+BYTES = {"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24}
 
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:

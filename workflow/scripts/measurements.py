@@ -25,6 +25,7 @@ CARD = (*CLOCKS, "throttling")
 STATUSES = ("ok", "timeout", "no_memory")
 PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
+CORES = "cores:"
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:

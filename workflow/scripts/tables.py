@@ -76,7 +76,7 @@ class Column:
     group: str
     head: str
     variants: dict[str, str]
-    baseline: str  # the label of the column that its speed-ups are over
+    baselines: tuple[str, ...]  # the labels of the columns that its speed-ups are over: the fastest of them in each row
 
     @property
     def label(self) -> str:
@@ -89,10 +89,15 @@ def _label(group: str, head: str) -> str:
 
 def columns(table: dict) -> list[Column]:
     return [
-        Column(name := group.get("head", ""), head, variants, _label(name, group["baseline"]))
+        Column(name := group.get("head", ""), head, variants, tuple(_label(name, base) for base in baselines(group)))
         for group in table["groups"]
         for head, variants in group["columns"].items()
     ]
+
+
+def baselines(group: dict) -> list[str]:
+    """The heads of the group's baselines, which a table names alone or as a list."""
+    return [group["baseline"]] if isinstance(group["baseline"], str) else group["baseline"]
 
 
 def datasets(table: dict) -> list[str]:
@@ -107,18 +112,18 @@ def variants(table: dict) -> list[str]:
 def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
     """Ours beside the paper's: one row a cell, indexed by (label of a column, dataset).
 
-    The columns of measurements.summarise, "paper seconds", "paper text" and, over the column's baseline,
-    "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to be
-    measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
+    The columns of measurements.summarise, "paper seconds", "paper text" and, over the fastest of the column's
+    baselines, "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to
+    be measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
     """
     cells = pd.DataFrame.from_records(
         [
-            (column.label, dataset, column.variants.get(problem), column.baseline)
+            (column.label, dataset, column.variants.get(problem), column.baselines)
             for column in columns(table)
             for problem, names in table["datasets"].items()
             for dataset in names
         ],
-        columns=["label", "dataset", "column", "baseline"],
+        columns=["label", "dataset", "column", "baselines"],
         index=["label", "dataset"],
     )
     paper = measurements.paper_times().add_prefix("paper ")
@@ -126,9 +131,10 @@ def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
     wanted = facts["column"].notna() if table.get("beyond") else facts["paper text"].notna()
     facts["status"] = facts["status"].fillna(wanted.map({True: "no measurement", False: "-"}))
     facts["repeats"] = facts["repeats"].fillna(0).astype(int)
-    baselines = pd.MultiIndex.from_arrays([facts["baseline"], facts.index.get_level_values("dataset")])
-    for seconds, speed_up in (("median", "speed-up"), ("paper seconds", "paper speed-up")):
-        facts[speed_up] = facts[seconds].reindex(baselines).to_numpy() / facts[seconds]
+    for seconds, speed_up in (("paper seconds", "paper speed-up"), ("median", "speed-up")):
+        by_label = facts[seconds].unstack("dataset")
+        fastest = [by_label.loc[list(labels), dataset].min() for (_, dataset), labels in facts["baselines"].items()]
+        facts[speed_up] = fastest / facts[seconds]
     return facts
 
 
@@ -212,7 +218,8 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
     """The sentences under the table."""
     labels = {variant: column.label for column in columns(table) for variant in column.variants.values()}
     sentences = [*table.get("notes", []), *measurements.origin(rows, source, labels)]
-    (baseline,) = {group["baseline"] for group in table["groups"]}
+    ((*others, last),) = {tuple(baselines(group)) for group in table["groups"]}
+    baseline = f"the fastest of {', '.join(others)} and {last}" if others else last
     group = " and column group" if len(table["groups"]) > 1 else ""
     sentences.append(
         "Measured: median of the paper's timed region, "
@@ -226,6 +233,8 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
             "allocating and copying."
         )
     facts = compare(table, rows)
+    if others:
+        sentences += verdicts(table, facts)
     repeats = facts["repeats"][facts["status"] == "ok"]
     if len(repeats):
         few, many = repeats.min(), repeats.max()
@@ -235,6 +244,37 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
         reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
         sentences.append(f"{dataset}.txt, {label}: {'; '.join([status_text(cell), *reasons])}.")
     return sentences
+
+
+def verdicts(table: dict, facts: pd.DataFrame) -> list[str]:
+    """A sentence a dataset: how the fastest of a group's baselines and each other column compare.
+
+    No difference is made of two cells whose ranges overlap.
+    """
+    sentences = []
+    for (group, dataset), measured in facts[facts["status"] == "ok"].groupby(["baselines", "dataset"], sort=False):
+        cells = measured.droplevel("dataset")
+        is_baseline = cells.index.isin(group)
+        if not is_baseline.any() or is_baseline.all():
+            continue
+        fastest = cells.loc[cells["median"][is_baseline].idxmin()]
+        name = f"{fastest.name} on {cores(fastest['note'])}"
+        clauses = []
+        for label, cell in cells[~is_baseline].iterrows():
+            if cell["min"] <= fastest["max"] and fastest["min"] <= cell["max"]:
+                clauses.append(f"no difference between {label} and {name}")
+            elif cell["speed-up"] < 1:
+                clauses.append(f"{name} is {digits(1 / cell['speed-up'])} times faster than {label}")
+            else:
+                clauses.append(f"{label} is {digits(cell['speed-up'])} times faster than {name}")
+        sentences.append(f"{dataset}.txt: {'; '.join(clauses)}.")
+    return sentences
+
+
+def cores(note: str) -> str:
+    """How many cores a CPU cell had; one, where its note does not say."""
+    said = re.search(rf"{measurements.CORES} (\d+)", note)
+    return "one core" if said is None or said[1] == "1" else f"{said[1]} cores"
 
 
 def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str] = (NODES, EDGES)) -> str:
