@@ -268,7 +268,7 @@ def test_a_simulated_run_is_no_measurement():
 
     run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
     assert {row["status"] for row in read(run)} == {"ok"}
-    simulated.main(Namespace(cells=[path, run], out=Path("simulated.md")))
+    simulated.main(Namespace(cells=[path, run], out=Path("simulated.md"), page=Path("simulated.html")))
     text = Path("simulated.md").read_text()
     listed = [
         [word.strip() for word in line.split("|")[1:-1]] for line in text.splitlines() if "/" in line and "|" in line
