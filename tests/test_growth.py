@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import style
-from matplotlib.text import Text
-from test_figures import words
+from test_figures import legible, words
 from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
@@ -161,16 +160,7 @@ def test_no_text_lies_on_other_text(which):
     rows = {"all": rows, "some": rows[rows["dataset"].isin(["nyc", "bay", "col", "gnutella04"])], "none": rows[:0]}
     with style.context(["default", figures.STYLE]):
         figure = drawn(rows[which])
-        ticks = [(axes, tick) for axes in figure.axes for tick in axes.yaxis.get_major_ticks()]
-        beyond = {tick.label1 for axes, tick in ticks if not axes.viewLim.containsy(tick.get_loc())}
-        texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and text not in beyond]
-        assert min(text.get_fontsize() for text in texts) >= 7
-        boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
-    for (one, box), (other, another) in itertools.combinations(boxes, 2):
-        assert not box.overlaps(another), f"{one!r} lies on {other!r}"
-    for text, box in boxes:
-        assert figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1), text
-        assert figure.bbox.containsy(box.y0) and figure.bbox.containsy(box.y1), text
+        legible(figure)
 
 
 def plain(latex):
