@@ -100,9 +100,11 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     """Compile whatever the variant may launch by running it on two vertices and an edge; then warm up.
 
-    Twice, since what fits in shared memory and what does not are kernels of their own.
+    Twice, since what fits in shared memory and what does not are kernels of their own; so may be
+    what a weight of 0 needs.
     """
-    tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.array([1, 1]), directed=graph.directed)
+    weight = min(1, graph.weights.min(initial=1))
+    tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.full(2, weight), directed=graph.directed)
     for shared in (None, 0) if variant.on_gpu else (None,):
         run = replace(_new_run(variant, protocol), source=0, shared=shared)
         variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)

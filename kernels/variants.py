@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernels import baselines, delta_stepping, dijkstra, edge, serial
+from kernels import baselines, delta_stepping, dijkstra, edge, frontier, serial
 from kernels import bellman_ford as bf
 from kernels import block_per_source as bps
 from kernels import floyd_warshall as fw
@@ -46,6 +46,7 @@ _PLAIN = (
     Variant("bellman_ford", "naive", "Naive", "sssp", bf.naive, bf.launches),
     Variant("bellman_ford", "stride", "Stride", "sssp", bf.stride, bf.launches),
     Variant("bellman_ford", "stride_flag", "Stride with Flag", "sssp", bf.stride_flag, bf.launches),
+    Variant("bellman_ford", "frontier_apsp", "Frontier", "apsp", frontier.apsp, frontier.launches),
     Variant("dijkstra", "cpu", "CPU", "apsp", serial.dijkstra, serial.launches),
     Variant("dijkstra", "naive", "Naive", "apsp", dijkstra.naive, dijkstra.launches),
     Variant("floyd_warshall", "cpu", "CPU", "apsp", serial.floyd_warshall, serial.launches),

@@ -1,0 +1,122 @@
+"""All pairs by a frontier: 16, 32 and 64 bits, work in shared and global memory, sinks, loops and parallel arcs."""
+
+import numpy as np
+import pytest
+
+from kernels import frontier
+from kernels.check import check
+from kernels.device import Result, Run
+from kernels.graph import INF, MAX_WEIGHT, Graph
+
+pytestmark = pytest.mark.simulator
+
+
+def graph(weights, vertices: int = 19, arcs: int = 34) -> Graph:
+    """Random: parallel arcs, a self-loop, sinks, two vertices without any arc, more sources than a block takes."""
+    rng = np.random.default_rng(6)
+    tails, heads = rng.integers(0, 2 * vertices // 3, arcs), rng.integers(0, vertices - 2, arcs)
+    tails[:2], heads[:2] = 3, 5
+    tails[2] = heads[2] = 4
+    return Graph.from_arcs(vertices, tails, heads, rng.choice(weights, arcs))
+
+
+def solve(on: Graph, **settings) -> Result:
+    result, run = Result.poisoned("apsp", on.vertices), Run(block=6, **settings)
+    frontier.apsp(on, result, run)
+    assert check(on, "apsp", result, 0, full_check=on.vertices, checked_rows=1) == on.vertices
+    assert run.launches == frontier.launches(on.vertices, 32)
+    return result
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 11], ids=["global", "shared"])
+@pytest.mark.parametrize(
+    "weights",
+    [range(1, 30), [40_000, 9], [0, 1, 2], [0]],
+    ids=["16 bits", "32 bits", "64 bits", "no weight at all"],
+)
+def test_right_in_every_width_wherever_the_work_is_kept(weights, limit):
+    solve(graph(list(weights)), shared=limit)
+
+
+def test_more_core_vertices_than_a_slice():
+    solve(graph(range(1, 30), vertices=55, arcs=90))
+
+
+def test_small_distances_need_16_bits_only(monkeypatch):
+    def not_needed(*_):
+        raise AssertionError("a word a distance")
+
+    monkeypatch.setattr(frontier, "finish_wide", lambda hops: not_needed)
+    monkeypatch.setattr(frontier, "search_from_all", frontier.search_from_all.__wrapped__)  # not one made before
+    solve(graph(range(1, 30)))
+
+
+def test_sources_whose_distances_pass_16_bits_start_anew():
+    length, weight = 10, 0x7000
+    u = np.arange(length - 1)
+    path = Graph.from_arcs(length + 1, u, u + 1, np.full(length - 1, weight))
+    assert frontier.narrow_cap(path) == 0xFFFF - weight
+    assert solve(path, shared=1 << 10).distances[0, length - 1] == (length - 1) * weight
+
+
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_the_largest_distance_of_16_bits_and_those_just_above(last):
+    weight = 0x3FFF  # no path is 0xC000; sums with a weight are safe below 0x8001
+    lengths = [weight, weight, 2 + last, 1, 1]
+    path = Graph.from_arcs(6, np.arange(5), np.arange(1, 6), lengths)
+    assert solve(path).distances[0].tolist() == np.cumsum([0, *lengths]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arcs", "cap"),
+    [
+        ([], 0),
+        ([(0, 1, 0x7FFF)], 0x8000),
+        ([(0, 1, 0x8000)], 0),
+        ([(0, 1, 0), (1, 0, 5)], 0),
+    ],
+)
+def test_when_16_bits_are_tried(arcs, cap):
+    assert frontier.narrow_cap(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == cap
+
+
+def test_without_any_arc_each_vertex_reaches_itself():
+    result = solve(Graph.from_arcs(3, *np.empty((3, 0), int)))
+    assert result.distances.tolist() == [[0, INF, INF], [INF, 0, INF], [INF, INF, 0]]
+
+
+def test_where_every_vertex_has_an_arc():
+    solve(Graph.from_arcs(9, np.arange(9), (np.arange(9) + 1) % 9, np.arange(1, 10)))
+
+
+@pytest.mark.parametrize("free", [0, 1])
+def test_distances_up_to_the_largest(free):
+    on = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT - 1, 1, free])
+    result = Result.poisoned("apsp", 4)
+    frontier.apsp(on, result, Run(block=4))
+    assert result.distances[0].tolist() == [0, MAX_WEIGHT - 1, MAX_WEIGHT, INF if free else MAX_WEIGHT]
+
+
+def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
+    on = Graph.from_arcs(4, [0, 1, 2, 3, 2], [1, 2, 3, 1, 1], [7, 0, 0, 0, 0])
+    assert solve(on).predecessors[0].tolist() == [-1, 0, 1, 2]
+
+
+def test_the_layout_has_every_cheapest_arc_once():
+    on = graph(range(1, 30), vertices=150, arcs=400)
+    parts, cheapest = frontier.layout(on), on.cheapest()
+    core = parts.core.tolist()
+    assert len(core) > 2 * frontier.SLICE
+    assert sorted(core + parts.rest.tolist()) == list(range(on.vertices))
+    assert set(core) == set(cheapest.tails.tolist())
+    heads = np.repeat(np.arange(on.vertices), np.diff(parts.in_indptr.astype(int)))
+    arcs = sorted(zip(parts.core[parts.tails].tolist(), heads.tolist(), parts.weights.tolist(), strict=True))
+    assert arcs == sorted(zip(*(a.tolist() for a in (cheapest.tails, cheapest.indices, cheapest.weights)), strict=True))
+    within = [(u, v, w) for u, v, w in arcs if v in core]
+    sliced = [
+        (core[parts.slice_tails[at]], core[s * frontier.SLICE + (at - start) % frontier.SLICE], parts.slice_weights[at])
+        for s, start in enumerate(parts.slices[:-1].tolist())
+        for at in range(start, int(parts.slices[s + 1]))
+        if parts.slice_tails[at] < len(core)
+    ]
+    assert sorted(sliced) == within
