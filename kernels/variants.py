@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from kernels import bellman_ford as bf
 from kernels import block_per_source as bps
+from kernels import blocked_floyd_warshall as blocked_fw
 from kernels import delta_stepping, dijkstra, edge, serial
 from kernels import floyd_warshall as fw
 from kernels.device import Result, Run
@@ -52,6 +53,8 @@ _PLAIN = (
     Variant("floyd_warshall", "super_naive_shared", "Super Naive Shared", "apsp", fw.super_naive_shared, fw.launches),
     Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
     Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
+    Variant("floyd_warshall", "blocked", "Blocked", "apsp", blocked_fw.blocked, blocked_fw.launches),
+    Variant("floyd_warshall", "blocked16", "Blocked, 16 bits", "apsp", blocked_fw.blocked16, blocked_fw.launches),
     Variant("edge", "sssp", "Edge", "sssp", edge.sssp, bps.launches),
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
