@@ -26,10 +26,11 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
+from cuda.bindings import driver, runtime
 from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
-from kernels.device import SIMULATED, STEP, Result, Run, blocks_for
+from kernels.device import SIMULATED, STEP, Result, Run, _checked, blocks_for
 from kernels.graph import INF, Graph
 
 U = np.uint32
@@ -418,3 +419,154 @@ def _distances(form, n, out_arcs, dist, run):
         times=rounds,
     )
     run.launch((kernel.unpack, n, lines, (*numbers, matrix, dist)))
+
+
+# Larger than the card's memory: the matrix stays on the host, and strips of whole rows come and go.
+SHARE = 4  # the strips on the card are at most this part of the matrix (whole tiles at least)
+STRIPS = 5  # on the card at a time: the panel, the next panel, and those coming, being lowered and going
+
+
+def staged(graph: Graph, result: Result, run: Run) -> None:
+    """As `blocked`, with a quarter of the matrix on the card; fills result, (n, n), which is the matrix.
+
+    A round takes a strip's vertices at a time, the panel's. It is closed within itself by the same
+    launches; then each other strip comes, is lowered through the panel, and goes, while the card
+    lowers the one before: 2 * 4 * n * n bytes are copied for n * n * rows of the panel relaxations.
+    """
+    form, n = Form.of(run, packed=False), graph.vertices
+    height, strips = _strips(form, n)
+    if strips == 1:
+        return blocked(graph, result, run)
+    run.require(STRIPS * height * form.tile * form.words(n) * 4)
+    out_arcs, into = run.resident(graph.indptr, graph.indices, graph.weights), run.resident(*in_arcs(graph))
+    run.graph = True  # the host waits for a strip's launches, and not for the copies beside them
+    distances = result.distances.view(np.uint32)
+    size = height * form.tile
+    dist_of = [distances[top : top + size] for top in range(0, n, size)]
+    last_of = [result.predecessors[top : top + size] for top in range(0, n, size)]
+    pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
+    with run.timed(), Copies() as copies, pinned[0], pinned[1]:
+        with run.phase("copy_in"):
+            buffers = run.allocate(*[(size * form.words(n), np.uint32)] * STRIPS)
+            (missed,) = run.upload(np.zeros(1, np.int32))
+        with run.phase("kernels"):
+            _staged_distances(form, n, out_arcs, dist_of, buffers, copies, run)
+        with run.phase("predecessors"):
+            _staged_predecessors(form, n, into, dist_of, last_of, buffers, missed, copies, run)
+    return None
+
+
+def launches_staged(vertices: int, tile: int) -> int:
+    """A panel is closed by three launches a tile, and so are the strips lowered; two more for each strip."""
+    form = Form.of(Run(tile=tile), packed=False)
+    tiles, (_, strips) = form.rounds(vertices), _strips(form, vertices)
+    return launches(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
+
+
+def _strips(form: Form, vertices: int) -> tuple[int, int]:
+    """Tiles of a strip, and strips."""
+    tiles = form.rounds(vertices)
+    height = max(1, tiles // (SHARE * STRIPS))
+    return height, blocks_for(tiles, height)
+
+
+def _staged_distances(form, n, out_arcs, dist_of, buffers, copies, run):
+    kernel, tiles, strips, words = kernels(form), form.rounds(n), len(dist_of), np.uint32(form.words(n))
+    height, columns, threads, lines = _strips(form, n)[0], form.columns(n), form.side**2, min(run.block, LINES)
+    jobs = [(panel, (panel + i) % strips) for panel in range(strips) for i in range(strips)]
+    free, on_card = buffers[1:], {0: buffers[0]}
+    behind = None
+    for job, (panel, strip) in enumerate(jobs):
+        next_panel, ahead = jobs[job + 1] if job + 1 < len(jobs) else (panel, strip)
+        if ahead not in on_card:
+            on_card[ahead] = free.pop()
+            if panel > 0:
+                copies.to_card(dist_of[ahead], on_card[ahead], form.words(n))
+        if behind not in (None, strip, panel + 1):
+            copies.to_host(on_card[behind], dist_of[behind], form.words(n))
+        rounds, rows = (min(height, tiles - s * height) for s in (panel, strip))
+        arguments = (words, np.uint32(panel * height), STEP, on_card[panel])
+        lower = kernel.rest, (columns, rows), threads, (*arguments, on_card[strip])
+        if panel == 0:
+            first = np.uint32(strip * height * form.tile)
+            numbers = np.uint32(n), words, first
+            run.launch((kernel.initial, rows * form.tile, lines, (*numbers, *out_arcs, on_card[strip])))
+        if strip == panel:
+            close = kernel.close, 1, form.close_side**2, arguments
+            run.launch(close, (kernel.across, columns, threads, arguments), lower, times=rounds)
+        else:
+            run.launch(lower, times=rounds)
+        copies.wait()
+        for done in on_card.keys() - {next_panel, next_panel + 1, strip, ahead}:
+            free.append(on_card.pop(done))
+        behind = strip
+    copies.to_host(on_card[behind], dist_of[behind], form.words(n))
+    copies.wait()
+
+
+def _staged_predecessors(form, n, into, dist_of, last_of, buffers, missed, copies, run):
+    dist, last, words = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], form.words(n)
+    copies.to_card(dist_of[0], dist[0], words)
+    copies.wait()
+    for strip, rows in enumerate(dist_of):
+        here, there = strip % 2, (strip + 1) % 2
+        if strip + 1 < len(dist_of):
+            copies.to_card(dist_of[strip + 1], dist[there], words)
+        if strip > 0:
+            copies.to_host(last[there], last_of[strip - 1], n)
+        numbers = np.uint32(n), np.uint32(words), np.uint32(strip * len(dist_of[0]))
+        arguments = (*numbers, *into, dist[here], last[here], missed)
+        run.launch((find_predecessors, len(rows), min(run.block, LINES), arguments))
+        copies.wait()
+    copies.to_host(last[here], last_of[-1], n)
+    copies.wait()
+
+
+class Copies:
+    """Copies between page-locked rows on the host, (rows, n), and buffers on the card of longer rows.
+
+    Both ways at once, and beside what the card computes; `wait` ends when all are done.
+    """
+
+    def __enter__(self):
+        if not SIMULATED:
+            flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+            self.streams = [_checked(driver.cuStreamCreate(flags)) for _ in range(2)]
+        return self
+
+    def __exit__(self, *error):
+        if not SIMULATED:
+            for stream in self.streams:
+                _checked(driver.cuStreamDestroy(stream))
+
+    def to_card(self, rows: np.ndarray, buffer, words: int) -> None:
+        if SIMULATED:
+            _rows_of(buffer, words, rows.shape)[:] = rows
+        else:
+            self._copy(0, buffer.device_ctypes_pointer.value, 4 * words, rows.ctypes.data, rows.strides[0], rows.shape)
+
+    def to_host(self, buffer, rows: np.ndarray, words: int) -> None:
+        if SIMULATED:
+            rows[:] = _rows_of(buffer, words, rows.shape).copy_to_host()
+        else:
+            self._copy(1, rows.ctypes.data, rows.strides[0], buffer.device_ctypes_pointer.value, 4 * words, rows.shape)
+
+    def wait(self) -> None:
+        if not SIMULATED:
+            for stream in self.streams:
+                _checked(driver.cuStreamSynchronize(stream))
+
+    def _copy(self, stream, to, to_pitch, source, source_pitch, shape):
+        rows, columns = shape
+        kind = runtime.cudaMemcpyKind.cudaMemcpyDefault
+        (error,) = runtime.cudaMemcpy2DAsync(
+            to, to_pitch, source, source_pitch, 4 * columns, rows, kind, int(self.streams[stream])
+        )
+        if error != runtime.cudaError_t.cudaSuccess:
+            raise RuntimeError(f"CUDA refused to copy {rows} rows of {4 * columns} bytes: {error}")
+
+
+def _rows_of(buffer, words, shape):
+    """The rows in a simulated buffer."""
+    rows, columns = shape
+    return buffer[: rows * words].reshape(rows, words)[:, :columns]

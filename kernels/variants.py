@@ -55,6 +55,7 @@ _PLAIN = (
     Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
     Variant("floyd_warshall", "blocked", "Blocked", "apsp", blocked_fw.blocked, blocked_fw.launches),
     Variant("floyd_warshall", "blocked16", "Blocked, 16 bits", "apsp", blocked_fw.blocked16, blocked_fw.launches),
+    Variant("floyd_warshall", "staged", "Blocked, Staged", "apsp", blocked_fw.staged, blocked_fw.launches_staged),
     Variant("edge", "sssp", "Edge", "sssp", edge.sssp, bps.launches),
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
