@@ -35,7 +35,7 @@ from kernels.graph import INF, Graph
 
 U = np.uint32
 DEPTH = 16  # vertices k whose distances lie in shared memory at a time
-PAD = 4  # words after each row of to_k: a warp writes 8 rows at a time, each to its own banks
+PAD = 4  # words after each row of to_k: what a warp writes at a time lies in many of its columns
 PACKED_INF = 2**15 - 1
 LINES = 256  # threads a block, at most, of the kernels that have a block a row
 
@@ -383,6 +383,10 @@ def blocked16(graph: Graph, result: Result, run: Run) -> None:
 def launches(vertices: int, tile: int) -> int:
     """Three launches a round; and the first matrix, its unpacking, the predecessors."""
     return 3 * Form.of(Run(tile=tile), packed=False).rounds(vertices) + 3
+
+
+def launches16(vertices: int, tile: int) -> None:
+    """Whether all is done again with 32 bits depends on the weights."""
 
 
 def _drive(graph, result, run, *forms):

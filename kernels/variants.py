@@ -19,7 +19,7 @@ class Variant:
 
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
-    launch. graph: a twin, which replays the same launches from CUDA graphs.
+    launch, None where that depends on the weights. graph: a twin, which replays the same launches from CUDA graphs.
     """
 
     algorithm: str
@@ -27,7 +27,7 @@ class Variant:
     title: str
     problem: str
     function: Callable[[Graph, Result, Run], None]
-    launches: Callable[[int, int], int]
+    launches: Callable[[int, int], int | None]
     graph: bool = False
 
     @property
@@ -54,7 +54,7 @@ _PLAIN = (
     Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
     Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
     Variant("floyd_warshall", "blocked", "Blocked", "apsp", blocked_fw.blocked, blocked_fw.launches),
-    Variant("floyd_warshall", "blocked16", "Blocked, 16 bits", "apsp", blocked_fw.blocked16, blocked_fw.launches),
+    Variant("floyd_warshall", "blocked16", "Blocked, 16 bits", "apsp", blocked_fw.blocked16, blocked_fw.launches16),
     Variant("floyd_warshall", "staged", "Blocked, Staged", "apsp", blocked_fw.staged, blocked_fw.launches_staged),
     Variant("edge", "sssp", "Edge", "sssp", edge.sssp, bps.launches),
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
