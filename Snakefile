@@ -12,7 +12,7 @@
 #     results/table4.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      what the paper does not have
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, archive, beyond, delta_sweep,
-# stride_sweep.
+# stride_sweep, peak.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -27,6 +27,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/peak.smk"
 
 
 rule all:

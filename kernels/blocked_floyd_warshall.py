@@ -412,17 +412,25 @@ def _drive(graph, result, run, *forms):
 
 
 def _distances(form, n, out_arcs, dist, run):
-    lines, kernel, words, rounds = min(run.block, LINES), kernels(form), np.uint32(form.words(n)), form.rounds(n)
-    (matrix,) = run.allocate((form.tile * rounds * form.words(n), np.uint32))
-    numbers, panel = (np.uint32(n), words), (words, np.uint32(0), STEP, matrix)
-    run.launch((kernel.initial, form.tile * rounds, lines, (*numbers, np.uint32(0), *out_arcs, matrix)))
+    lines, kernel, words = min(run.block, LINES), kernels(form), form.words(n)
+    rows = form.tile * form.rounds(n)
+    (matrix,) = run.allocate((rows * words, np.uint32))
+    numbers = np.uint32(n), np.uint32(words)
+    run.launch((kernel.initial, rows, lines, (*numbers, np.uint32(0), *out_arcs, matrix)))
+    close_rounds(form, n, matrix, run)
+    run.launch((kernel.unpack, n, lines, (*numbers, matrix, dist)))
+
+
+def close_rounds(form: Form, vertices: int, matrix, run: Run) -> None:
+    """All rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `form.words`."""
+    kernel, rounds, columns, threads = kernels(form), form.rounds(vertices), form.columns(vertices), form.side**2
+    panel = np.uint32(form.words(vertices)), np.uint32(0), STEP, matrix
     run.launch(
         (kernel.close, 1, form.close_side**2, panel),
-        (kernel.across, form.columns(n), form.side**2, panel),
-        (kernel.rest, (form.columns(n), rounds), form.side**2, (*panel, matrix)),
+        (kernel.across, columns, threads, panel),
+        (kernel.rest, (columns, rounds), threads, (*panel, matrix)),
         times=rounds,
     )
-    run.launch((kernel.unpack, n, lines, (*numbers, matrix, dist)))
 
 
 # Larger than the card's memory: the matrix stays on the host, and strips of whole rows come and go.

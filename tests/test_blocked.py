@@ -1,15 +1,22 @@
 """Blocked Floyd-Warshall: what the test of every variant, on small random graphs, does not reach."""
 
+from argparse import Namespace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from numba import cuda, types
+from numba.cuda import dispatcher
 
 from kernels import blocked_floyd_warshall as blocked
-from kernels import harness
+from kernels import device, harness, peak
 from kernels.blocked_floyd_warshall import Form
 from kernels.check import check
 from kernels.device import Run
+from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
+from workflow.scripts import peak as peak_script
 
 NAMES = ["blocked", "blocked16", "staged"]
 CARD = Run(tile=32)
@@ -95,3 +102,35 @@ def test_arcs_by_head_have_the_cheapest_first():
     assert tails.tolist() == [3, 0, 2, 0, 1]
     assert weights.tolist() == [1, 2, 4, 9, 5]
     assert all(a.dtype == np.int32 for a in (indptr, tails, weights))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_peak_counts_what_was_made(packed):
+    per_word = 2 if packed else 1
+    assert peak.chains(Run(block=2), packed, 5)[0] == 2 * 2 * peak.CHAINS * 5 * per_word  # 2 blocks of 2 threads
+    assert peak.dense(Run(tile=4), packed, 9)[0] == 9**3
+
+
+@pytest.mark.simulator
+def test_the_peak_refuses_a_wrong_result(monkeypatch):
+    monkeypatch.setattr(peak, "close_rounds", lambda *_: None)
+    with pytest.raises(WrongResult, match="dense matrix of 9 vertices, packed False: row"):
+        peak.dense(Run(tile=4), False, 9)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch):
+    card = SimpleNamespace(compute_capability=(9, 0))
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
+    arrays = (types.Array(types.uint32, 1, "C"),) * 2
+    ptx, _ = cuda.compile_ptx(peak.chains_kernel(packed).py_func, (types.uint32, types.uint32, *arrays), cc=(9, 0))
+    assert ptx.count("min.u16x2" if packed else "min.u32") == peak.CHAINS
+    assert ".local" not in ptx
+
+
+def test_peak_without_a_gpu_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(device, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match="peak needs a GPU and none is visible"):
+        peak_script.main(Namespace(vertices=[8], repeats=1, commit="", out=tmp_path / "peak.csv"))
+    assert not list(tmp_path.iterdir())

@@ -104,5 +104,5 @@ def sweep_measurements(wildcards):
 
 def refuse_target(wildcards):
     valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
-    valid += [*SWEPT, *settings.targets(config)]
+    valid += [*SWEPT, "peak", *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")
