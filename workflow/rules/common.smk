@@ -102,6 +102,12 @@ def sweep_measurements(wildcards):
     ]
 
 
+def needs_gpu(wildcards):
+    if SIMULATING:
+        raise WorkflowError("peak cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+    return []
+
+
 def refuse_target(wildcards):
     valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
     valid += [*SWEPT, "peak", *settings.targets(config)]

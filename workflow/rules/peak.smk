@@ -1,9 +1,3 @@
-def needs_gpu(wildcards):
-    if SIMULATING:
-        raise WorkflowError("peak cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
-    return []
-
-
 # Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
 rule peak:
     input:
