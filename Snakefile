@@ -6,19 +6,25 @@
 #     results/timings.csv   all cells of the paper
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
+#     results/claims.*      the paper's claims, held against the measurements; results/summary.*: their statistics
+#     results/*.html        pages of the report that `snakemake --report report.html` makes of all this
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
-#     results/table4.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      what the paper does not have
+#     results/table4.*, table5.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      beyond the paper
+#     results/launch_overhead.*, results/growth.*, figures/growth.*
 #
-# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, archive, beyond, delta_sweep,
-# stride_sweep, peak.
+# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
+# beyond, delta_sweep, stride_sweep, launch_overhead, growth, peak.
 from snakemake.utils import min_version
 
 min_version("9.0")
 
 
 configfile: "config.yaml"
+
+
+report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
@@ -28,6 +34,9 @@ include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/peak.smk"
+include: "workflow/rules/growth.smk"
+include: "workflow/rules/audit.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -35,7 +44,10 @@ rule all:
     input:
         [table_files(number) for number in settings.TABLES],
         [figure_files(f"figure{number}") for number in PAPER_FIGURES],
+        page_files("claims"),
+        page_files("summary"),
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
+        APPENDIX,
 
 
 # What the paper does not have.
@@ -44,6 +56,8 @@ rule beyond:
         [table_files(number) for number in settings.BEYOND],
         [figure_files(f"figure{number}") for number in FIGURES if number not in PAPER_FIGURES],
         [figure_files(sweep) for sweep in SWEPT],
+        rules.launch_overhead.output,
+        rules.growth.output,
 
 
 for target, wanted in settings.targets(config).items():

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kernels import baselines, delta_stepping, dijkstra, edge, serial
 from kernels import bellman_ford as bf
 from kernels import block_per_source as bps
 from kernels import blocked_floyd_warshall as blocked_fw
-from kernels import delta_stepping, dijkstra, edge, serial
 from kernels import floyd_warshall as fw
 from kernels.device import Result, Run
 from kernels.errors import InputError
@@ -19,7 +19,8 @@ class Variant:
 
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
-    launch, None where that depends on the weights. graph: a twin, which replays the same launches from CUDA graphs.
+    launch, None where that depends on the weights. graph: a twin, which replays the same launches
+    from CUDA graphs. parallel: a CPU variant that runs on all cores.
     """
 
     algorithm: str
@@ -29,10 +30,11 @@ class Variant:
     function: Callable[[Graph, Result, Run], None]
     launches: Callable[[int, int], int | None]
     graph: bool = False
+    parallel: bool = False
 
     @property
     def on_gpu(self) -> bool:
-        return self.function.__module__ != serial.__name__
+        return self.function.__module__ not in (serial.__name__, baselines.__name__)
 
     @property
     def key(self) -> str:
@@ -60,6 +62,12 @@ _PLAIN = (
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", delta_stepping.block_apsp, bps.launches),
+    Variant("dijkstra", "scipy", "SciPy", "sssp", baselines.scipy_dijkstra, serial.launches),
+    Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", baselines.scipy_dijkstra, serial.launches),
+    Variant("dijkstra", "networkit", "NetworKit", "sssp", baselines.networkit_dijkstra, serial.launches),
+    Variant("dijkstra", "networkit_apsp", "NetworKit", "apsp", baselines.networkit_dijkstra, serial.launches,
+            parallel=True),
+    Variant("floyd_warshall", "scipy", "SciPy", "apsp", baselines.scipy_floyd_warshall, serial.launches),
 )
 _TWINS = (
     "bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag",

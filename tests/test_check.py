@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
+from kernels import check as checker
 from kernels.check import BATCH, check
 from kernels.device import POISON, Result
 from kernels.errors import WrongResult
@@ -97,6 +98,19 @@ def test_predecessors_that_go_in_a_circle():
     assert checked(graph, "sssp", from_0([0, 5, 5, 6], [-1, 0, 1, 2])) == 1
     with pytest.raises(WrongResult, match="predecessor 2 of vertex 1"):
         checked(graph, "sssp", from_0([0, 5, 5, 6], [-1, 2, 1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("distances", "predecessors", "vertex"),
+    [
+        ([0, 4, 1, 9, 10, 12, INF, INF], [-1, 0, 0, 2, 3, 4, -1, -1], 1),  # by 0 -> 1, where 0 -> 2 -> 1 is shorter
+        ([0, 3, 1, 8, 9, INF, INF, INF], [-1, 2, 0, 1, 3, -1, -1, -1], 5),  # 4 -> 5 is left out
+    ],
+)
+def test_a_longer_way_on_which_the_oracle_agrees(monkeypatch, distances, predecessors, vertex):
+    monkeypatch.setattr(checker, "oracle", lambda graph, sources: np.array([distances]))
+    with pytest.raises(WrongResult, match=f"mine, source 0: an arc leads to vertex {vertex} by a shorter way"):
+        checked(graph_of(VERTICES, ARCS), "sssp", from_0(distances, predecessors))
 
 
 @pytest.mark.parametrize("field", ["distances", "predecessors"])

@@ -186,7 +186,7 @@ def test_names_that_would_clash_are_refused(config):
 
 
 def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
-    config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall"]}
+    config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall/cpu"]}
     found = settings.cells(config, ["bay"])
     dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
     assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]

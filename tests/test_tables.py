@@ -161,6 +161,12 @@ def test_every_column_is_a_variant_of_its_problem():
             ROADS + GNUTELLAS,
             "an addition to the paper's own",
         ),
+        (
+            5,
+            ["SciPy", "NetworKit", "SciPy's Floyd-Warshall", "Paper's best", "Edge"],
+            ROADS + GNUTELLAS,
+            "The GPU beside what a CPU library takes",
+        ),
     ],
 )
 @pytest.mark.parametrize("suffix", READERS)
@@ -213,6 +219,61 @@ def test_csv_of_twins_and_of_table_4(made):
     }
     assert {row["Dijkstra status"] for name, row in rows.items() if "gnutella" not in name} == {"-"}
     assert rows["gnutella30.txt"]["Dijkstra status"] == "no measurement"
+
+
+def measured(tmp_path, cells):
+    """Measurements of {(algorithm/variant, dataset): (seconds, note)}, otherwise as in the file of tests."""
+    like = read_csv(TIMINGS.read_text())[1]
+    path = tmp_path / "timings.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, like)
+        writer.writeheader()
+        for (variant, dataset), (times, note) in cells.items():
+            algorithm, name = variant.split("/")
+            for repeat, seconds in enumerate(times):
+                cell = {"algorithm": algorithm, "variant": name, "dataset": dataset, "note": note}
+                writer.writerow(like | cell | {"repeat": repeat, "seconds": seconds})
+    return measurements.load([path])
+
+
+def test_the_gpu_beside_the_fastest_cpu_library(tmp_path):
+    rows = measured(
+        tmp_path,
+        {
+            ("dijkstra/scipy", "nyc"): ([0.03, 0.05, 0.04], ""),
+            ("dijkstra/networkit", "nyc"): ([0.08], ""),
+            ("bellman_ford/stride_flag", "nyc"): ([6], ""),
+            ("edge/sssp", "nyc"): ([0.05, 0.11, 0.12], ""),
+            ("dijkstra/scipy_apsp", "gnutella04"): ([9], ""),
+            ("dijkstra/networkit_apsp", "gnutella04"): ([1.8], "1 of 6 repeats: budget of 1 s; cores: 16"),
+            ("floyd_warshall/scipy", "gnutella04"): ([400], ""),
+            ("floyd_warshall/tiled_shared", "gnutella04"): ([0.6], ""),
+            ("dijkstra/networkit_apsp", "gnutella25"): ([5], "cores: 1"),
+            ("floyd_warshall/tiled_shared", "gnutella25"): ([20], ""),
+            ("floyd_warshall/tiled_shared", "gnutella30"): ([80], ""),
+            ("dijkstra/scipy", "bay"): ([0.04], ""),
+        },
+    )
+    made = tables.render(5, rows, "From the test.")
+    table = {row["Dataset"]: row for row in read_csv(made[".csv"])}
+    for dataset, expected in {
+        "nyc": {"SciPy": 1, "NetworKit": 0.5, "Paper's best": 0.04 / 6, "Edge": 0.04 / 0.11},
+        "gnutella04": {"SciPy": 0.2, "NetworKit": 1, "SciPy's Floyd-Warshall": 1.8 / 400, "Paper's best": 3},
+        "gnutella25": {"NetworKit": 1, "Paper's best": 0.25},
+    }.items():
+        row = table[f"{dataset}.txt"]
+        assert {head: float(row[f"{head} speed-up"]) for head in expected} == pytest.approx(expected)
+    assert table["gnutella30.txt"]["Paper's best speed-up"] == ""
+    said = made[".md"]
+    for sentence in (
+        "over the fastest of SciPy, NetworKit and SciPy's Floyd-Warshall in the same row,",
+        "- nyc.txt: SciPy on one core is 150 times faster than Paper's best; "
+        "no difference between Edge and SciPy on one core.\n",
+        "- gnutella04.txt: Paper's best is 3.00 times faster than NetworKit on 16 cores.\n",
+        "- gnutella25.txt: NetworKit on one core is 4.00 times faster than Paper's best.\n",
+    ):
+        assert sentence in said
+    assert not re.search(r"- (gnutella30|bay)\.txt:", said)  # one side only
 
 
 def test_a_bound_is_not_computed_with(made):
@@ -283,7 +344,7 @@ def test_what_stands_under_a_table(made, suffix):
         "264,346 vertices and 730,100 arcs (in the paper 264,346 and 733,846)",
         "[least, greatest] of n repeats",
         "Repeats: 1 to 4 a cell.",
-        "Commit: 0123456789ab.",
+        "Run: commit 0123456789ab; 2026-01-02.",
         "limit 3600 s passed",
     ):
         assert text in road

@@ -37,7 +37,7 @@ DATASETS = {
         **{"gpu": ["bellman_ford/naive", "bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
     },
     "bay": {**COMPLETE, "gpu": ["bellman_ford/naive"]},
-    "gnutella04": {**COMPLETE, "gpu": ["dijkstra/naive", "floyd_warshall/tiled"], "cpu": ["floyd_warshall"]},
+    "gnutella04": {**COMPLETE, "gpu": ["dijkstra/naive", "floyd_warshall/tiled"], "cpu": ["floyd_warshall/cpu"]},
     "sample1": {**COMPLETE, "simulate": True, "gpu": ["bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
 }
 STUB = '''
@@ -135,7 +135,7 @@ class Project:
         }
 
 
-JOB = r"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|Collect|Keep|List)"
+JOB = r"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|Collect|Keep|List|Audit|Summary|Appendix)"
 
 
 def data(*datasets):
@@ -150,10 +150,11 @@ TABLE1 = ["bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/stride
 TABLE2 = ["dijkstra/naive/gnutella04"]
 TABLE3 = ["floyd_warshall/cpu/gnutella04", "floyd_warshall/tiled/gnutella04"]
 OTHERS = ["bellman_ford/cpu/sample1", "bellman_ford/stride_flag/sample1"]
+CLAIMED = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" not in cell]
 ALL = (
     data("nyc", "bay", "gnutella04")
     | measured(*TABLE1, *TABLE2, *TABLE3)
-    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect"}
+    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Audit", "Summary", "Appendix"}
 )
 CELL = "results/cells/bellman_ford/naive/nyc.csv"
 TARGETS = {
@@ -164,6 +165,7 @@ TARGETS = {
     "bellman_ford": data("nyc", "bay", "sample1") | measured(*TABLE1, *OTHERS),
     "naive": data("nyc", "bay", "gnutella04") | measured(TABLE1[1], TABLE1[3], *TABLE2),
     CELL: data("nyc") | measured("bellman_ford/naive/nyc"),
+    "audit": data("nyc", "bay", "gnutella04") | measured(*CLAIMED) | {"Audit"},
     "archive": {"Keep"},
 }
 
@@ -212,7 +214,7 @@ def test_without_a_target_all_is_planned(fresh):
 def test_beyond_plans_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
     project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
     planned = set(re.findall(JOB, project.snakemake("-n", "beyond"), re.MULTILINE))
-    assert {"Table 4", "Figure 7", "Figure delta_sweep", "Figure stride_sweep"} <= planned
+    assert {"Table 4", "Table 5", "Figure 7", "Figure delta_sweep", "Figure stride_sweep"} <= planned
     assert not planned & {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
 
 
@@ -252,6 +254,8 @@ def test_where_all_was_run_nothing_is_left(finished):
         *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
         *(f"figures/figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
         *("results/timings.csv", "results/provenance.json"),
+        *(f"results/{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
+        *(f"results/{page}.html" for page in ("provenance", "configuration")),
     }
 
 
@@ -261,6 +265,14 @@ def test_archive_keeps_what_was_measured(changeable):
     assert kept["results/archive/stub-1/timings.csv"].count(b"\n") == 1 + len(TABLE1 + TABLE2 + TABLE3)
     assert {f"results/archive/stub-1/{name}" for name in ("provenance.json", "table1.md", "figure6.svg")} <= set(kept)
     assert changeable.plan("all") == set()
+
+
+def test_what_was_measured_so_far_can_be_audited(tmp_path):
+    project = Project.make(tmp_path)
+    project.snakemake(CELL)
+    assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
+    project.snakemake("audit", "--config", "mode=simulator")
+    assert "\n- Measured by this copy of the project.\n" in (tmp_path / "results/claims.md").read_text()
 
 
 def test_an_unknown_target_lists_the_valid_ones(fresh):
@@ -311,17 +323,18 @@ def test_a_forced_cell_is_measured_again(changeable):
     assert path.stat().st_mtime_ns > before
 
 
-AFTER_TABLE1 = {"Table 1", "Figure 5", "Collect"}
-AFTER_TABLE3 = {"Table 3", "Figure 6", "Collect"}
+AFTER_ANY = {"Collect", "Summary", "Appendix"}
+AFTER_TABLE1 = {"Table 1", "Figure 5"} | AFTER_ANY
+AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
 CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 
 
 @pytest.mark.parametrize(
     ("module", "due"),
     [
-        ("kernels/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1),
-        ("kernels/dijkstra.py", measured(*TABLE2) | {"Table 2", "Collect"}),
-        ("kernels/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3),
+        ("kernels/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit"}),
+        ("kernels/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit"}),
+        ("kernels/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit"}),
         ("kernels/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
         ("kernels/device.py", ALL - data("nyc", "bay", "gnutella04")),
         ("kernels/check.py", set()),
@@ -334,7 +347,7 @@ def test_a_changed_kernel_makes_its_cells_due(changeable, module, due):
 
 
 def test_a_changed_script_makes_no_cell_due(changeable):
-    for script in ("tables", "figures", "measurements", "collect"):
+    for script in ("tables", "figures", "measurements", "collect", "audit", "summary"):
         with open(changeable.folder / f"workflow/scripts/{script}.py", "a") as file:
             file.write("\n")
     assert not [job for job in changeable.plan() if job.startswith(("Measure", "Pack", "Convert"))]
@@ -367,12 +380,12 @@ def test_a_rebuilt_graph_makes_no_cell_due(changeable):
 )
 def test_a_changed_dataset_makes_its_cells_due(changeable, change):
     changeable.configure(datasets={"bay": change})
-    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1
+    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit"}
 
 
 def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
     changeable.configure(download={"retries": 1}, archives={"snap": ["http://127.0.0.1"]}, commit="abc")
-    assert changeable.plan() == set()
+    assert changeable.plan() == {"Appendix"}
     changeable.configure(protocol={"repeats": 2})
     assert changeable.plan() == ALL - data("nyc", "bay", "gnutella04")
 
@@ -381,7 +394,7 @@ def test_a_second_configfile_replaces_single_keys(finished, tmp_path):
     second = tmp_path / "second.yaml"
     second.write_text("datasets: {bay: {weights: {min: 1, max: 9, seed: 2}}}")
     due = finished.plan("--configfile", "config.yaml", str(second), "--")
-    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1
+    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit"}
 
 
 @pytest.mark.parametrize("target", ["nyc", "results/simulated/bellman_ford/naive/nyc.csv"])
@@ -395,11 +408,15 @@ def test_in_the_simulator_a_measurement_ends_before_any_job(fresh, target):
 
 def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
-    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
-    assert project.plan(environment=SIMULATOR) == data("sample1") | measured(*OTHERS) | drawn | {"List"}
+    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Audit", "Summary"}
+    assert project.plan(environment=SIMULATOR) == data("sample1") | measured(*OTHERS) | drawn | {"List", "Appendix"}
     project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
     made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}
-    assert made == {"results/simulated.md", *(f"results/table1.{end}" for end in ("md", "tex", "html"))}
+    assert made == {
+        "results/simulated.md",
+        "results/simulated.html",
+        *(f"results/table1.{end}" for end in ("md", "tex", "html")),
+    }
     assert not (tmp_path / "results/cells").exists()
     text = (tmp_path / "results/simulated.md").read_text()
     assert re.search(r"bellman_ford/stride_flag +\| simulated, 1 row checked", text)

@@ -3,6 +3,7 @@
 A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset).
 """
 
+import csv
 import hashlib
 import json
 import math
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
 _TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
 TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
+CLAIMS = Path(__file__).parent / "paper" / "claims.csv"
 BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
@@ -85,6 +87,18 @@ def table_cells(config: dict, table: dict) -> list[Cell]:
         for dataset in table["datasets"].get(problem, [])
     }
     return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in shown]
+
+
+def claimed_cells(config: dict) -> list[Cell]:
+    """The cells that a claim of workflow/paper/claims.csv is about and config names."""
+    with open(CLAIMS, newline="", encoding="utf-8") as file:
+        claimed = {
+            (variant, dataset)
+            for claim in csv.DictReader(file)
+            for variant in (claim["left"], *claim["right"].split())
+            for dataset in claim["datasets"].split()
+        }
+    return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in claimed]
 
 
 def targets(config: dict) -> dict[str, list[Cell]]:
@@ -154,7 +168,7 @@ BASE_MB = 2000  # Python, numba and a CUDA context
 # Seconds of a run, by variant or else problem: of n (n + m) for one source, of n^3 for all pairs.
 SECONDS = {"sssp": 6e-11, "apsp": 4e-11, "dijkstra/naive": 1.5e-10}
 # Bytes on the host, by variant or else problem: of n + m for one source, of n^2 for all pairs.
-BYTES = {"sssp": 64, "apsp": 16, "dijkstra/naive": 21}
+BYTES = {"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24}
 
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:

@@ -54,12 +54,24 @@ def cell_file(algorithm, variant, dataset):
 
 
 def measurements(table):
-    """The files that a table is made from: its cells; without a GPU what was measured before."""
+    """The files that a table is made from."""
+    return measured(settings.table_cells(config, table))
+
+
+def measured(cells):
+    """The files of the cells; without a GPU those of whatever was measured before."""
     if not SIMULATING:
-        return [cell_file(*cell) for cell in settings.table_cells(config, table)]
-    if measured := sorted(map(str, Path("results/cells").glob("*/*/*.csv"))):
-        return measured
+        return [cell_file(*cell) for cell in cells]
+    # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
+    if before := sorted(str(path.resolve()) for path in Path("results/cells").glob("*/*/*.csv")):
+        return before
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
+
+
+def provenance_file(measured):
+    """What a file of measurements was measured on: timings.csv's provenance.json, a cell's own."""
+    path = Path(measured)
+    return str(path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json"))
 
 
 def source(measured="cells/*/*/*.csv"):
@@ -69,12 +81,34 @@ def source(measured="cells/*/*/*.csv"):
     return f"From the archive {config['archive']}; nothing was measured here."
 
 
+# The parts of the report, which sorts them by the alphabet.
+REPORT = {
+    "tables": "1. Tables",
+    "figures": "2. Figures",
+    "claims": "3. Claims",
+    "measurements": "4. Measurements",
+    "provenance": "5. Provenance",
+    "configuration": "6. Configuration",
+    "beyond": "7. Beyond the paper",
+}
+
+
+def in_report(files, part, label, caption, end=".html"):
+    """The files; those with that end are shown in the report, with a caption of workflow/report/."""
+    shown = dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
+    return [report(path, **shown) if path.endswith(end) else path for path in files]
+
+
 def table_files(number):
     return multiext(f"results/table{number}", *(f".{end}" for end in TABLE_FORMATS))
 
 
 def figure_files(name):
     return multiext(f"figures/{name}", *(f".{end}" for end in FIGURE_FORMATS))
+
+
+def page_files(name):
+    return multiext(f"results/{name}", ".csv", ".md", ".html")
 
 
 def sweep_options(wildcards):
@@ -109,6 +143,7 @@ def needs_gpu(wildcards):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "beyond", "archive", *(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
-    valid += [*SWEPT, "peak", *settings.targets(config)]
+    valid = ["all", "audit", "summary", "beyond", "archive"]
+    valid += [*(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
+    valid += ["launch_overhead", "growth", "peak", *SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -10,7 +10,13 @@ for figure, number in FIGURES.items():
         input:
             measurements(TABLES[number] | {"groups": TABLES[number]["groups"][:1]}),
         output:
-            figure_files(f"figure{figure}"),
+            in_report(
+                figure_files(f"figure{figure}"),
+                "figures" if figure in PAPER_FIGURES else "beyond",
+                f"Figure {figure}",
+                "figure",
+                ".svg",
+            ),
         log:
             f"logs/figure{figure}.log",
         localrule: True

@@ -79,7 +79,8 @@ rule simulated:
             if config["datasets"][dataset].get("simulate")
         ],
     output:
-        "results/simulated.md",
+        md="results/simulated.md",
+        html=in_report(["results/simulated.html"], "provenance", "Simulator", "simulated"),
     log:
         "logs/simulated.log",
     conda:
@@ -87,7 +88,7 @@ rule simulated:
     message:
         "List what the simulator checked"
     shell:
-        "python -m workflow.scripts.simulated --cells {input:q} --out {output:q} --log {log:q}"
+        "python -m workflow.scripts.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
 
 
 # Takes whatever lies in results/cells/ and measures nothing, so it has neither input nor output.
@@ -98,8 +99,9 @@ rule archive:
         "../../environment.yml"
     params:
         default=config["archive"],
+        tolerance=config["audit"]["tolerance"],
     message:
         "Keep the measured cells in results/archive/"
     shell:
         "python -m workflow.scripts.archive --cells results/cells --archive results/archive --default {params.default} "
-        "--log {log:q}"
+        "--tolerance {params.tolerance} --log {log:q}"

@@ -34,7 +34,7 @@ rule draw_sweep:
     input:
         sweep_measurements,
     output:
-        figure_files("{sweep}"),
+        in_report(figure_files("{sweep}"), "beyond", "{sweep}", "sweep", ".svg"),
     log:
         "logs/draw_{sweep}.log",
     wildcard_constraints:

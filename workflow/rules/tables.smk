@@ -9,7 +9,9 @@ for number, table in TABLES.items():
         input:
             measurements(table),
         output:
-            table_files(number),
+            in_report(
+                table_files(number), "beyond" if number in settings.BEYOND else "tables", f"Table {number}", "table"
+            ),
         log:
             f"logs/table{number}.log",
         localrule: True

@@ -1,4 +1,4 @@
-"""Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables and figures.
+"""Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
 The sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure.
 
@@ -17,7 +17,18 @@ from pathlib import Path
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import collect, draw_sweep, figures, measurements, step, tables
+from workflow.scripts import (
+    audit,
+    collect,
+    draw_sweep,
+    figures,
+    growth,
+    launch_overhead,
+    measurements,
+    step,
+    summary,
+    tables,
+)
 from workflow.scripts.sweeps import Sweep
 
 
@@ -36,8 +47,8 @@ def place(name: str, order: list[str]) -> tuple[int, str]:
     return (order.index(name), "") if name in order else (len(order), name)
 
 
-def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) -> None:
-    """Merge rows into the folder's archive, and draw its tables and figures anew."""
+def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, tolerance: float) -> None:
+    """Merge rows into the folder's archive, and make its tables, figures and audit (with that tolerance) anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
     if table.exists():
         replaced = {cell(row) for row in rows}
@@ -60,6 +71,10 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path) 
         tables.write(number, loaded, source, folder)
     for number in figures.PLOTS:
         figures.write(number, loaded, source, folder)
+    launch_overhead.write(loaded, source, folder)
+    growth.write(loaded, source, folder, folder)
+    summary.write(loaded, source, folder)
+    audit.write(loaded, audit.claims(), source, tolerance, folder)
     logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
 
 
@@ -90,7 +105,7 @@ def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:
     for device in sorted(of_gpu) or [None]:
         mine = [row for row in rows if row["device"] == device or row["device"] not in of_gpu]
         records = {name: provenance[name] for name in {cell(row) for row in mine}}
-        keep(mine, records, args.archive / (slug(device) if device else args.default))
+        keep(mine, records, args.archive / (slug(device) if device else args.default), args.tolerance)
 
 
 if __name__ == "__main__":
@@ -98,4 +113,5 @@ if __name__ == "__main__":
     arguments.add_argument("--cells", type=Path, default=Path("results/cells"))
     arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
     arguments.add_argument("--default", required=True, help="the archive for CPU cells measured without a GPU")
+    arguments.add_argument("--tolerance", type=float, required=True, help="config.yaml's audit.tolerance")
     step.run(main, arguments)

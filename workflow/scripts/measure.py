@@ -10,15 +10,18 @@ import platform
 import subprocess
 from pathlib import Path
 
-from kernels import device, harness
+from kernels import baselines, device, harness
 from kernels.datasets import atomic
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import Variant, find
 from workflow.scripts import step
-from workflow.scripts.measurements import COLUMNS, STAND_IN
+from workflow.scripts.measurements import COLUMNS, CORES, STAND_IN
 
-PACKAGES = ("numba-cuda", "numba", "numpy", "scipy", "cuda-bindings", "cuda-core", "nvidia-ml-py", "snakemake")
+PACKAGES = (
+    *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
+    *("cuda-bindings", "cuda-core", "nvidia-ml-py", "snakemake"),
+)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -72,12 +75,15 @@ SLURM = (
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a repeat with all columns; a stand-in is said in its note. Raises as harness.measure does."""
+    """A row a repeat with all columns; its note says how many cores a parallel variant had, and a stand-in.
+
+    Raises as harness.measure does.
+    """
     common, stand_in = about(variant, graph, protocol, commit), graph.meta.get("stand_in")
+    said = [f"{CORES} {baselines.cores()}"] * variant.parallel + [f"{STAND_IN} {stand_in}"] * bool(stand_in)
     rows = harness.measure(variant, graph, protocol)
     for repeat, row in enumerate(rows, start=1):
-        note = "; ".join(filter(None, (row["note"], f"{STAND_IN} {stand_in}" if stand_in else "")))
-        row.update(common, repeat=repeat, note=note)
+        row.update(common, repeat=repeat, note="; ".join(filter(None, (row["note"], *said))))
     return rows
 
 

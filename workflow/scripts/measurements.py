@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,20 +20,27 @@ COLUMNS = (
 )
 NUMBERS = (*TIMES, "repeat", "launches", "vertices", "arcs", "source", "rows_checked")
 CELL = ["algorithm", "variant", "dataset"]
+CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
+CARD = (*CLOCKS, "throttling")
 STATUSES = ("ok", "timeout", "no_memory")
 PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
+CORES = "cores:"
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:
     """The rows of measurement CSVs, one a repeat: NUMBERS and settings as float64 (NaN where empty), the rest str.
 
     settings: a sweep's own columns, which follow the others; a cell is then measured once for each of their values.
+    To them come the columns CARD: clocks (float64, NaN where not recorded) and reasons for throttling (str, empty
+    where there is none), from the record beside each file.
     Raises InputError where a file is none, a row is simulated or does not hold together, a repeat is there twice, or
     the repeats of a cell differ in status, device or graph.
     """
     cell = [*CELL, *settings]
-    empty = pd.DataFrame(columns=[*COLUMNS, *settings], dtype=str).astype(dict.fromkeys([*NUMBERS, *settings], float))
+    empty = pd.DataFrame(columns=[*COLUMNS, *settings, *CARD], dtype=str).astype(
+        dict.fromkeys([*NUMBERS, *settings, *CLOCKS], float)
+    )
     frames = [_read(path, tuple(settings)) for path in paths]
     rows = pd.concat([frame for frame in frames if len(frame)] or [empty])
     twice = rows.duplicated([*cell, "repeat"])
@@ -74,7 +82,34 @@ def _read(path: Path | str, settings: tuple[str, ...]) -> pd.DataFrame:
     ok = rows["status"] == "ok"
     _refuse(rows, ok & ~(rows["seconds"] > 0), "seconds of a row that is ok must be above 0")
     _refuse(rows, ~ok & rows[list(TIMES)].notna().any(axis=1), "only a row that is ok has times")
+    cards = _cards(Path(path))
+    cell = rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]
+    for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
+        rows[column] = [cards.get(name, {}).get(column, unknown) for name in cell]
     return rows
+
+
+def _cards(path: Path) -> dict[str, dict]:
+    """What the record beside a file says of the card, by "algorithm/variant/dataset"; nothing where there is none."""
+    record = path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json")
+    if not record.exists():
+        return {}
+    try:
+        said = json.loads(record.read_text(encoding="utf-8"))
+        records = said if record.name == "provenance.json" else {"/".join(said[key] for key in CELL): said}
+        return {cell: _card(entry["card"]) for cell, entry in records.items() if entry.get("card")}
+    except (ValueError, KeyError) as error:
+        raise InputError(f"{record}: no record of what was run ({error!r}): delete {path} and measure again") from None
+
+
+def _card(card: dict) -> dict:
+    before, after = card["before"], card["after"]
+    return {
+        "clock_before_mhz": float(before["sm_clock_mhz"]),
+        "clock_after_mhz": float(after["sm_clock_mhz"]),
+        "clock_max_mhz": float(after["max_sm_clock_mhz"]),
+        "throttling": ", ".join(dict.fromkeys(before["throttling"] + after["throttling"])),
+    }
 
 
 def _refuse(rows: pd.DataFrame, wrong: pd.Series, message: str) -> None:
@@ -172,4 +207,23 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
         for text in texts:
             by_text.setdefault(text, []).append(f"{dataset}.txt")
     sentences += [f"† {', '.join(datasets)}: {text}." for text, datasets in by_text.items()]
+    throttled = rows[(rows["throttling"] != "") & columns.isin(list(heads))]
+    for (*variant, dataset), reasons in throttled.groupby(CELL, sort=False)["throttling"].first().items():
+        sentences.append(f"{dataset}.txt, {heads['/'.join(variant)]}: the card was throttled ({reasons}).")
     return sentences
+
+
+def run(rows: pd.DataFrame) -> list[str]:
+    """A sentence on the commits and the days of the measurements, if there are any."""
+    said = []
+    if commits := sorted({commit[:12] for commit in rows["commit"] if commit}):
+        said.append(f"commit {', '.join(commits)}")
+    if days := sorted({started[:10] for started in rows["started"] if started}):
+        said.append(" to ".join(dict.fromkeys([days[0], days[-1]])))
+    return [f"Run: {'; '.join(said)}."] if said else []
+
+
+def about(rows: pd.DataFrame, source: str) -> list[str]:
+    """The sentences of origin, with each variant under its own name, and of run."""
+    names = dict.fromkeys(rows["algorithm"] + "/" + rows["variant"])
+    return [*origin(rows, source, {name: name for name in names}), *run(rows)]

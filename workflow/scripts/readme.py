@@ -1,4 +1,4 @@
-"""Put the rule graph and the archive's tables into README.md, between their markers.
+"""Put the rule graph and the archive's tables and verdicts into README.md, between their markers.
 
 python -m workflow.scripts.readme --archive results/archive/h200
 """
@@ -9,9 +9,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import yaml
+
 from kernels.datasets import atomic
 from kernels.errors import InputError
-from workflow.scripts import step
+from workflow.scripts import audit, measurements, pages, reviewers, step
+
+SHOWN = ("table*", "launch_overhead", "growth")
 
 
 def rule_graph() -> str:
@@ -32,8 +36,15 @@ def fill(text: str, name: str, content: str) -> str:
 
 def main(args: argparse.Namespace) -> None:
     text = args.readme.read_text()
-    for table in sorted(args.archive.glob("table*.md")):
+    for table in sorted(path for name in SHOWN for path in args.archive.glob(f"{name}.md")):
         text = fill(text, table.stem, table.read_text())
+    config = yaml.safe_load(args.config.read_text())
+    rows, claims = measurements.load([args.archive / "timings.csv"]), audit.claims()
+    chosen = audit.select(rows, claims)
+    audited = audit.audit(chosen, claims, config["audit"]["tolerance"])
+    said = measurements.about(chosen, f"From the archive {args.archive.name}.")
+    text = fill(text, "claims", pages.to_markdown([("table", audit.overview(audited)), ("ul", said)]))
+    text = fill(text, "reviewers", reviewers.table(rows, audited, config))
     text = fill(text, "rulegraph", rule_graph())
     with atomic(args.readme, "w") as file:
         file.write(text)
@@ -43,4 +54,5 @@ if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--archive", type=Path, required=True)
     arguments.add_argument("--readme", type=Path, default=Path("README.md"))
+    arguments.add_argument("--config", type=Path, default=Path("config.yaml"))
     step.run(main, arguments)

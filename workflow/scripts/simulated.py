@@ -8,16 +8,13 @@ import pandas as pd
 
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS
-from workflow.scripts import step
+from workflow.scripts import pages, step
 
-TEXT = """# What was checked without a GPU
-
+TITLE = "What was checked without a GPU"
+TEXT = """\
 Every GPU variant ran in numba's CUDA simulator and every CPU variant for real, on small graphs; {rows:,} rows of
 distances were held against scipy.sparse.csgraph and every predecessor was followed to its source. All were right.
-None of this is a measurement: a simulated run has no times.
-
-{table}
-"""
+None of this is a measurement: a simulated run has no times."""
 
 
 def main(args: argparse.Namespace) -> None:
@@ -34,8 +31,11 @@ def main(args: argparse.Namespace) -> None:
     first = cells[cells["repeat"] == 1]
     table = first.pivot(index="variant", columns="graph", values="said").fillna("-")
     table = table.reindex([key for key in VARIANTS if key in table.index])
-    with atomic(args.out, "w") as file:
-        file.write(TEXT.format(rows=first["rows_checked"].sum(), table=table.to_markdown()))
+    text = TEXT.format(rows=first["rows_checked"].sum())
+    page = [("h1", TITLE), ("p", text), ("table", table.reset_index().rename_axis(columns=None))]
+    with atomic(args.out, "w") as markdown, atomic(args.page, "w") as html:
+        markdown.write(pages.to_markdown(page))
+        html.write(pages.to_html(page))
     logging.info("wrote %s: %d variants, %d graphs", args.out, *table.shape)
 
 
@@ -43,4 +43,5 @@ if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--cells", type=Path, nargs="+", required=True, metavar="FILE.csv")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.md")
+    arguments.add_argument("--page", type=Path, required=True, metavar="FILE.html")
     step.run(main, arguments)

@@ -10,6 +10,7 @@ import argparse
 import html
 import logging
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,10 @@ LATEX = str.maketrans(
         ">": "$>$",
         CROSS: r"$\times$",
         "†": r"\dag{}",
+        "±": r"$\pm$",
+        "²": "$^2$",
+        "³": "$^3$",
+        "µ": r"\textmu{}",
     }
 )
 STYLE = """
@@ -60,7 +65,6 @@ th, td { padding: .35em .8em; text-align: left; vertical-align: top }
 th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid #222 }
 tbody tr + tr { border-top: 1px solid #ccc }
 td { white-space: nowrap; font-variant-numeric: tabular-nums }
-td:nth-child(2), td:nth-child(3) { text-align: right }
 ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
 """
 
@@ -72,7 +76,7 @@ class Column:
     group: str
     head: str
     variants: dict[str, str]
-    baseline: str  # the label of the column that its speed-ups are over
+    baselines: tuple[str, ...]  # the labels of the columns that its speed-ups are over: the fastest of them in each row
 
     @property
     def label(self) -> str:
@@ -85,10 +89,15 @@ def _label(group: str, head: str) -> str:
 
 def columns(table: dict) -> list[Column]:
     return [
-        Column(name := group.get("head", ""), head, variants, _label(name, group["baseline"]))
+        Column(name := group.get("head", ""), head, variants, tuple(_label(name, base) for base in baselines(group)))
         for group in table["groups"]
         for head, variants in group["columns"].items()
     ]
+
+
+def baselines(group: dict) -> list[str]:
+    """The heads of the group's baselines, which a table names alone or as a list."""
+    return [group["baseline"]] if isinstance(group["baseline"], str) else group["baseline"]
 
 
 def datasets(table: dict) -> list[str]:
@@ -103,18 +112,18 @@ def variants(table: dict) -> list[str]:
 def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
     """Ours beside the paper's: one row a cell, indexed by (label of a column, dataset).
 
-    The columns of measurements.summarise, "paper seconds", "paper text" and, over the column's baseline,
-    "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to be
-    measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
+    The columns of measurements.summarise, "paper seconds", "paper text" and, over the fastest of the column's
+    baselines, "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to
+    be measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
     """
     cells = pd.DataFrame.from_records(
         [
-            (column.label, dataset, column.variants.get(problem), column.baseline)
+            (column.label, dataset, column.variants.get(problem), column.baselines)
             for column in columns(table)
             for problem, names in table["datasets"].items()
             for dataset in names
         ],
-        columns=["label", "dataset", "column", "baseline"],
+        columns=["label", "dataset", "column", "baselines"],
         index=["label", "dataset"],
     )
     paper = measurements.paper_times().add_prefix("paper ")
@@ -122,9 +131,10 @@ def compare(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
     wanted = facts["column"].notna() if table.get("beyond") else facts["paper text"].notna()
     facts["status"] = facts["status"].fillna(wanted.map({True: "no measurement", False: "-"}))
     facts["repeats"] = facts["repeats"].fillna(0).astype(int)
-    baselines = pd.MultiIndex.from_arrays([facts["baseline"], facts.index.get_level_values("dataset")])
-    for seconds, speed_up in (("median", "speed-up"), ("paper seconds", "paper speed-up")):
-        facts[speed_up] = facts[seconds].reindex(baselines).to_numpy() / facts[seconds]
+    for seconds, speed_up in (("paper seconds", "paper speed-up"), ("median", "speed-up")):
+        by_label = facts[seconds].unstack("dataset")
+        fastest = [by_label.loc[list(labels), dataset].min() for (_, dataset), labels in facts["baselines"].items()]
+        facts[speed_up] = fastest / facts[seconds]
     return facts
 
 
@@ -208,7 +218,8 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
     """The sentences under the table."""
     labels = {variant: column.label for column in columns(table) for variant in column.variants.values()}
     sentences = [*table.get("notes", []), *measurements.origin(rows, source, labels)]
-    (baseline,) = {group["baseline"] for group in table["groups"]}
+    ((*others, last),) = {tuple(baselines(group)) for group in table["groups"]}
+    baseline = f"the fastest of {', '.join(others)} and {last}" if others else last
     group = " and column group" if len(table["groups"]) > 1 else ""
     sentences.append(
         "Measured: median of the paper's timed region, "
@@ -222,21 +233,54 @@ def notes(table: dict, rows: pd.DataFrame, source: str) -> list[str]:
             "allocating and copying."
         )
     facts = compare(table, rows)
+    if others:
+        sentences += verdicts(table, facts)
     repeats = facts["repeats"][facts["status"] == "ok"]
     if len(repeats):
         few, many = repeats.min(), repeats.max()
         sentences.append(f"Repeats: {few if few == many else f'{few} to {many}'} a cell.")
-    if commits := sorted({commit[:12] for commit in rows["commit"] if commit}):
-        sentences.append(f"Commit: {', '.join(commits)}.")
+    sentences += measurements.run(rows)
     for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = [i for i in measurements.items([cell["note"]]) if not i.startswith(measurements.STAND_IN)]
         sentences.append(f"{dataset}.txt, {label}: {'; '.join([status_text(cell), *reasons])}.")
     return sentences
 
 
-def to_markdown(title: str, text: pd.DataFrame, notes: list[str]) -> str:
+def verdicts(table: dict, facts: pd.DataFrame) -> list[str]:
+    """A sentence a dataset: how the fastest of a group's baselines and each other column compare.
+
+    No difference is made of two cells whose ranges overlap.
+    """
+    sentences = []
+    for (group, dataset), measured in facts[facts["status"] == "ok"].groupby(["baselines", "dataset"], sort=False):
+        cells = measured.droplevel("dataset")
+        is_baseline = cells.index.isin(group)
+        if not is_baseline.any() or is_baseline.all():
+            continue
+        fastest = cells.loc[cells["median"][is_baseline].idxmin()]
+        name = f"{fastest.name} on {cores(fastest['note'])}"
+        clauses = []
+        for label, cell in cells[~is_baseline].iterrows():
+            if cell["min"] <= fastest["max"] and fastest["min"] <= cell["max"]:
+                clauses.append(f"no difference between {label} and {name}")
+            elif cell["speed-up"] < 1:
+                clauses.append(f"{name} is {digits(1 / cell['speed-up'])} times faster than {label}")
+            else:
+                clauses.append(f"{label} is {digits(cell['speed-up'])} times faster than {name}")
+        sentences.append(f"{dataset}.txt: {'; '.join(clauses)}.")
+    return sentences
+
+
+def cores(note: str) -> str:
+    """How many cores a CPU cell had; one, where its note does not say."""
+    said = re.search(rf"{measurements.CORES} (\d+)", note)
+    return "one core" if said is None or said[1] == "1" else f"{said[1]} cores"
+
+
+def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str] = (NODES, EDGES)) -> str:
+    """numbers: the columns that stand on the right."""
     cells = text.map(lambda cell: cell.replace("|", r"\|").replace("\n", "<br>"))
-    align = ["left", "right", "right", *["left"] * (text.shape[1] - 3)]
+    align = ["right" if head in numbers else "left" for head in text]
     body = cells.to_markdown(index=False, colalign=align, disable_numparse=True)
     return f"**{title}**\n\n{body}\n\n" + "".join(f"- {note}\n" for note in notes)
 
@@ -256,6 +300,11 @@ def to_latex(title: str, text: pd.DataFrame, notes: list[str], table: dict) -> s
             body.append(rf"\par\medskip\noindent {latex(capital(group))}\par\smallskip")
         layout = "l" + right % 0.08 * 2 + left % width * len(heads)
         body.append(part.style.hide(axis="index").to_latex(hrules=True, column_format=layout).rstrip())
+    return latex_page(title, body, notes)
+
+
+def latex_page(title: str, body: list[str], notes: list[str]) -> str:
+    """body: the lines between the caption and the notes."""
     return "\n".join(
         [
             r"% Needs \usepackage{array,booktabs}.",
@@ -279,15 +328,22 @@ def capital(text: str) -> str:
 
 
 def to_html(title: str, text: pd.DataFrame, notes: list[str], table: dict) -> str:
-    cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
     if len(table["groups"]) > 1:
         heads = [(capital(column.group), column.head) for column in columns(table)]
-        cells.columns = pd.MultiIndex.from_tuples([("", head) for head in text.columns[:3]] + heads)
+        heads = pd.MultiIndex.from_tuples([("", head) for head in text.columns[:3]] + heads)
+        text = text.set_axis(heads, axis="columns")
+    return html_page(title, text, notes, numbers=[2, 3])
+
+
+def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[int]) -> str:
+    """numbers: which columns stand on the right, from 1."""
+    cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
+    right = ", ".join(f"td:nth-child({number})" for number in numbers)
     shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
     return "\n".join(
         [
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
-            f"<style>{STYLE}</style>",
+            f"<style>{STYLE}{right} {{ text-align: right }}\n</style>",
             shown.to_html(cell_ids=False).rstrip(),
             "<ul>",
             *(f"<li>{html.escape(note)}</li>" for note in notes),
@@ -312,8 +368,13 @@ def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
 
 def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the table's files into a folder."""
-    for suffix, content in render(number, rows, source).items():
-        path = folder / f"table{number}{suffix}"
+    save(render(number, rows, source), folder / f"table{number}")
+
+
+def save(files: dict[str, str], stem: Path) -> None:
+    """Write the content given for each suffix: stem.csv and so on."""
+    for suffix, content in files.items():
+        path = stem.with_suffix(suffix)
         with atomic(path, "w") as file:
             file.write(content)
         logging.info("wrote %s", path)

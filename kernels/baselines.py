@@ -1,0 +1,117 @@
+"""What a user would pick instead: SciPy and NetworKit, on the CPU.
+
+    prepare the graph in the library's own form      not timed, as the CSR arrays of a GPU variant
+    for each block of sources:
+        solve
+        write distances and predecessors as int32
+        stop where the time limit has passed
+
+A block of rows at a time, since the libraries answer in 64 bits: for gnutella30 a matrix of 11 GB.
+SciPy runs on one core. NetworKit takes sources in parallel, on all cores that the process may use.
+"""
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit, prange
+from scipy.sparse import csgraph
+
+from kernels.device import Result, Run
+from kernels.graph import INF, Graph
+
+ROWS = 256  # sources a block
+
+
+def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
+    """scipy.sparse.csgraph.dijkstra, from one source or all; predecessors come in the same call."""
+    prepared = graph.to_scipy()
+    with run.timed(), run.phase("kernels"):
+        for sources, distances, predecessors in _blocks(graph, result, run):
+            found = csgraph.dijkstra(prepared, indices=sources, return_predecessors=True)
+            _write(*found, distances, predecessors)
+
+
+def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
+    """scipy.sparse.csgraph.floyd_warshall: one call, so that the time limit is only looked at after it."""
+    prepared = graph.to_scipy()
+    with run.timed(), run.phase("kernels"):
+        found = csgraph.floyd_warshall(prepared, return_predecessors=True)
+        _write(*found, result.distances, result.predecessors)
+        run.check_limit()
+
+
+def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
+    """networkit.distance.SPSP, from one source or all; it gives distances, and predecessors follow from them."""
+    import networkit  # takes most of a second, and nothing else needs it
+
+    networkit.setNumberOfThreads(cores())
+    arcs = graph.weights.astype(np.float64), (graph.tails.astype(np.uint64), graph.indices.astype(np.uint64))
+    prepared = networkit.GraphFromCoo(arcs, n=graph.vertices, weighted=True, directed=True)
+    with run.timed():
+        for sources, distances, predecessors in _blocks(graph, result, run):
+            with run.phase("kernels"):
+                solver = networkit.distance.SPSP(prepared, sources)
+                solver.run()
+                _narrow(solver.getDistances(asarray=True), distances)
+            with run.phase("predecessors"):
+                _find_predecessors(graph.indptr, graph.indices, graph.weights, sources, distances, predecessors)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Up to ROWS sources and their rows of distances and predecessors; looks at the time limit after each block."""
+    sources = np.array([run.source]) if result.distances.ndim == 1 else np.arange(graph.vertices)
+    distances, predecessors = np.atleast_2d(result.distances, result.predecessors)
+    for start in range(0, len(sources), ROWS):
+        rows = slice(start, start + ROWS)
+        yield sources[rows], distances[rows], predecessors[rows]
+        run.check_limit()
+
+
+def _write(found_distances, found_predecessors, distances, predecessors) -> None:
+    """SciPy's float64 distances and int32 predecessors, inf and -9999 where there is none, as ours."""
+    distances[:] = np.minimum(found_distances, INF, out=found_distances)
+    np.maximum(found_predecessors, -1, out=predecessors)
+    predecessors[distances == INF] = -1
+
+
+@njit(parallel=True, cache=True)
+def _narrow(found, distances):
+    """NetworKit's float64 distances, the largest double where there is none, as ours."""
+    for row in prange(len(found)):
+        for v in range(found.shape[1]):
+            distances[row, v] = min(found[row, v], INF)
+
+
+@njit(parallel=True, cache=True)
+def _find_predecessors(indptr, indices, weights, sources, distances, predecessors):
+    for row in prange(len(sources)):
+        _find_predecessors_from(indptr, indices, weights, sources[row], distances[row], predecessors[row])
+
+
+@njit(cache=True)
+def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor):
+    """The tail of an arc that makes up the difference of two distances.
+
+    Arcs of weight 0 could close a circle: they count once their tail has a predecessor, and are looked at again
+    as long as fewer and fewer wait for that.
+    """
+    predecessor[:] = -1
+    waiting, before = len(indices), len(indices) + 1
+    while 0 < waiting < before:
+        before, waiting = waiting, 0
+        for u in range(len(dist)):
+            if dist[u] == INF:
+                continue
+            for arc in range(indptr[u], indptr[u + 1]):
+                v, w = indices[arc], weights[arc]
+                if predecessor[v] == -1 and v != source and dist[v] - w == dist[u]:
+                    if w > 0 or u == source or predecessor[u] != -1:
+                        predecessor[v] = u
+                    else:
+                        waiting += 1

@@ -1,0 +1,91 @@
+"""The libraries' answers become ours: block by block, with arcs of weight 0, and within the time limit."""
+
+import numpy as np
+import pytest
+
+from kernels import baselines, harness
+from kernels.device import Result, Run
+from kernels.errors import TimeLimit
+from kernels.graph import INF, Graph
+from kernels.variants import VARIANTS
+
+BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == baselines.__name__]
+
+
+def random_graph(seed, vertices=40, arcs=90, heaviest=3):
+    """Weights from 0, so that circles of no length are among its arcs, as are loops, parallel arcs and sinks."""
+    random = np.random.default_rng(seed)
+    tails, heads = random.integers(0, vertices, (2, arcs))
+    return Graph.from_arcs(vertices, tails, heads, random.integers(0, heaviest, arcs))
+
+
+def test_they_run_on_the_cpu():
+    assert [
+        *("dijkstra/scipy", "dijkstra/scipy_apsp", "dijkstra/networkit", "dijkstra/networkit_apsp"),
+        "floyd_warshall/scipy",
+    ] == BASELINES
+    assert not any(VARIANTS[key].on_gpu for key in BASELINES)
+    assert [key for key, variant in VARIANTS.items() if variant.parallel] == ["dijkstra/networkit_apsp"]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40, 256])
+@pytest.mark.parametrize("key", BASELINES)
+def test_results_pass_the_check_whatever_the_blocks(monkeypatch, key, rows):
+    monkeypatch.setattr(baselines, "ROWS", rows)
+    for seed in range(5):
+        (row,) = harness.measure(VARIANTS[key], random_graph(seed), harness.Protocol(repeats=1, source=seed))
+        assert row["status"] == "ok"
+        assert row["rows_checked"] == (1 if VARIANTS[key].problem == "sssp" else 40)
+
+
+@pytest.mark.parametrize("key", BASELINES)
+def test_a_graph_without_arcs(key):
+    vertices = 3
+    result = Result.poisoned(VARIANTS[key].problem, vertices)
+    VARIANTS[key].function(Graph.from_arcs(vertices, *np.empty((3, 0), int)), result, Run(source=1, on_gpu=False))
+    sources = [1] if VARIANTS[key].problem == "sssp" else range(vertices)
+    expected = [[0 if v == source else INF for v in range(vertices)] for source in sources]
+    assert np.atleast_2d(result.distances).tolist() == expected
+    assert (result.predecessors == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("arcs", "predecessors"),
+    [
+        # 1 and 2 are equally far, by a circle that must not be its own way in.
+        ([(0, 1, 5), (1, 2, 0), (2, 1, 0), (2, 3, 1)], [-1, 0, 1, 2]),
+        # All but the source by arcs of weight 0, each of which waits for the one after it.
+        ([(3, 2, 0), (2, 1, 0), (0, 3, 0)], [-1, 2, 3, 0]),
+        ([(0, 0, 0), (1, 0, 0), (0, 2, 4), (2, 2, 0)], [-1, -1, 0, -1]),
+    ],
+)
+def test_predecessors_that_follow_from_distances(arcs, predecessors):
+    graph = Graph.from_arcs(4, *np.array(arcs).T)
+    result = Result.poisoned("sssp", 4)
+    baselines.networkit_dijkstra(graph, result, Run(on_gpu=False))
+    assert result.predecessors.tolist() == predecessors
+
+
+def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
+    graph = Graph.from_arcs(3, [1, 2], [2, 1], [0, 0])
+    predecessors = np.full((1, 3), -7, np.int32)
+    distances = np.array([[0, 5, 5]], np.int32)  # 1 and 2 are out of reach
+    baselines._find_predecessors(*(graph.indptr, graph.indices, graph.weights), np.array([0]), distances, predecessors)
+    assert predecessors.tolist() == [[-1, -1, -1]]
+
+
+@pytest.mark.parametrize("key", [key for key in BASELINES if key.endswith("_apsp")])
+def test_the_time_limit_is_looked_at_after_each_block(monkeypatch, key):
+    monkeypatch.setattr(baselines, "ROWS", 4)
+    result = Result.poisoned("apsp", 10)
+    looks = []
+
+    class Limited(Run):
+        def check_limit(self):
+            looks.append((result.distances != -7).any(axis=1).sum())
+            if len(looks) == 2:
+                raise TimeLimit(1)
+
+    with pytest.raises(TimeLimit):
+        VARIANTS[key].function(random_graph(0, vertices=10, arcs=20), result, Limited(on_gpu=False))
+    assert looks == [4, 8]

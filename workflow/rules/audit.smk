@@ -1,0 +1,38 @@
+rule audit:
+    input:
+        claims="workflow/paper/claims.csv",
+        measurements=measured(settings.claimed_cells(config)),
+    output:
+        in_report(page_files("claims"), "claims", "Claims", "claims"),
+    log:
+        "logs/audit.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        tolerance=config["audit"]["tolerance"],
+        source=source(),
+    message:
+        "Audit the paper's claims"
+    shell:
+        "python -m workflow.scripts.audit --claims {input.claims:q} --measurements {input.measurements:q} "
+        "--tolerance {params.tolerance} --source {params.source:q} --out-dir results --log {log:q}"
+
+
+rule summary:
+    input:
+        measured([cell for table in settings.TABLES.values() for cell in settings.table_cells(config, table)]),
+    output:
+        in_report(page_files("summary"), "measurements", "Summary", "summary"),
+    log:
+        "logs/summary.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=source(),
+    message:
+        "Summary of the measured cells"
+    shell:
+        "python -m workflow.scripts.summary --measurements {input:q} --source {params.source:q} "
+        "--out-dir results --log {log:q}"

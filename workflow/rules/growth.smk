@@ -1,0 +1,52 @@
+PAPERS = {dataset for table in settings.TABLES.values() for names in table["datasets"].values() for dataset in names}
+PAPER_CELLS = [cell for cell in settings.cells(config) if cell[2] in PAPERS]
+KEYS = {"/".join(cell[:2]) for cell in PAPER_CELLS}
+TWINNED_CELLS = [
+    (algorithm, variant, dataset)
+    for algorithm, variant, dataset in PAPER_CELLS
+    if f"{algorithm}/{variant.removesuffix('_graph')}_graph" in KEYS
+]
+
+
+rule launch_overhead:
+    input:
+        measured(TWINNED_CELLS),
+    output:
+        in_report(
+            multiext("results/launch_overhead", *(f".{end}" for end in TABLE_FORMATS)),
+            "beyond",
+            "Launch overhead",
+            "launch_overhead",
+        ),
+    log:
+        "logs/launch_overhead.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=source(),
+    message:
+        "Table launch_overhead"
+    shell:
+        "python -m workflow.scripts.launch_overhead --measurements {input:q} --source {params.source:q} "
+        "--out-dir results --log {log:q}"
+
+
+rule growth:
+    input:
+        measured(PAPER_CELLS),
+    output:
+        in_report(multiext("results/growth", *(f".{end}" for end in TABLE_FORMATS)), "beyond", "Growth", "growth"),
+        in_report(figure_files("growth"), "beyond", "Growth, drawn", "growth", ".svg"),
+    log:
+        "logs/growth.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=source(),
+    message:
+        "Table growth and its figure"
+    shell:
+        "python -m workflow.scripts.growth --measurements {input:q} --source {params.source:q} "
+        "--out-dir results --figures-dir figures --log {log:q}"
