@@ -42,7 +42,7 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        [table_files(number) for number in settings.TABLES],
+        [table_files(f"table{number}") for number in settings.TABLES],
         [figure_files(f"figure{number}") for number in PAPER_FIGURES],
         page_files("claims"),
         page_files("summary"),
@@ -53,7 +53,7 @@ rule all:
 # What the paper does not have.
 rule beyond:
     input:
-        [table_files(number) for number in settings.BEYOND],
+        [table_files(f"table{number}") for number in settings.BEYOND],
         [figure_files(f"figure{number}") for number in FIGURES if number not in PAPER_FIGURES],
         [figure_files(sweep) for sweep in SWEPT],
         rules.launch_overhead.output,

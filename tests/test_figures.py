@@ -156,6 +156,21 @@ def test_marks_are_the_whole_time_and_the_kernels():
     assert {"4.50", "4.00", "0.0900", "0.0840", "0.00400", "0.100", "0.0240"} <= values
 
 
+def legible(figure):
+    """No text is too small, lies on another or leaves the figure."""
+    ticks = [(axes, tick) for axes in figure.axes for tick in axes.yaxis.get_major_ticks()]
+    beyond = [tick for axes, tick in ticks if not axes.viewLim.containsy(tick.get_loc())]
+    hidden = {label for tick in beyond for label in (tick.label1, tick.label2)}  # these are not drawn
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    assert min(text.get_fontsize() for text in texts) >= 7
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text not in hidden]
+    for (one, box), (other, another) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(another), f"{one!r} lies on {other!r}"
+    for text, box in boxes:
+        assert figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1), text
+        assert figure.bbox.containsy(box.y0) and figure.bbox.containsy(box.y1), text
+
+
 @pytest.mark.parametrize("number", [5, 6, 7])
 @pytest.mark.parametrize("data", ["all", "some", "none"])
 def test_no_text_lies_on_other_text(number, data):
@@ -166,17 +181,7 @@ def test_no_text_lies_on_other_text(number, data):
     }[data]()
     with style.context(["default", figures.STYLE]):
         figure = drawn(number, rows)
-        ticks = [(axes, tick) for axes in figure.axes for tick in axes.yaxis.get_major_ticks()]
-        beyond = {tick.label1 for axes, tick in ticks if not axes.viewLim.containsy(tick.get_loc())}
-        texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
-        texts = [text for text in texts if text not in beyond]  # these are not drawn
-        assert min(text.get_fontsize() for text in texts) >= 7
-        boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
-    for (one, box), (other, another) in itertools.combinations(boxes, 2):
-        assert not box.overlaps(another), f"{one!r} lies on {other!r}"
-    for text, box in boxes:
-        assert figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1), text
-        assert figure.bbox.containsy(box.y0) and figure.bbox.containsy(box.y1), text
+        legible(figure)
 
 
 def test_nothing_measured(tmp_path):

@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import functools
-import itertools
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from matplotlib import style
 from matplotlib.text import Text
-from test_figures import words
+from test_figures import legible, words
 from test_workflow import DATASETS, SIMULATOR, Project, data
 
 from kernels import device, harness
@@ -240,16 +239,7 @@ def test_no_text_lies_on_other_text(looks, sweep, measured):
     figure = drawn(sweep, kept(sweep) if measured else measurements.load([], sweep.columns))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert ("no measurement" in {text.get_text() for text in texts}) != measured
-    assert min(text.get_fontsize() for text in texts) >= 7
-    ticks = [(axes, tick) for axes in figure.axes for tick in axes.yaxis.get_major_ticks()]
-    ticks = [tick for axes, tick in ticks if not axes.viewLim.containsy(tick.get_loc())]
-    hidden = {label for tick in ticks for label in (tick.label1, tick.label2)}  # these are not drawn
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text not in hidden]
-    for (one, box), (other, another) in itertools.combinations(boxes, 2):
-        assert not box.overlaps(another), f"{one!r} lies on {other!r}"
-    for text, box in boxes:
-        assert figure.bbox.containsx(box.x0) and figure.bbox.containsx(box.x1), text
-        assert figure.bbox.containsy(box.y0) and figure.bbox.containsy(box.y1), text
+    legible(figure)
 
 
 def test_archive_keeps_and_draws_a_sweep(tmp_path):

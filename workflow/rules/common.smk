@@ -99,8 +99,8 @@ def in_report(files, part, label, caption, end=".html"):
     return [report(path, **shown) if path.endswith(end) else path for path in files]
 
 
-def table_files(number):
-    return multiext(f"results/table{number}", *(f".{end}" for end in TABLE_FORMATS))
+def table_files(name):
+    return multiext(f"results/{name}", *(f".{end}" for end in TABLE_FORMATS))
 
 
 def figure_files(name):

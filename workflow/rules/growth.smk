@@ -13,7 +13,7 @@ rule launch_overhead:
         measured(TWINNED_CELLS),
     output:
         in_report(
-            multiext("results/launch_overhead", *(f".{end}" for end in TABLE_FORMATS)),
+            table_files("launch_overhead"),
             "beyond",
             "Launch overhead",
             "launch_overhead",
@@ -36,7 +36,7 @@ rule growth:
     input:
         measured(PAPER_CELLS),
     output:
-        in_report(multiext("results/growth", *(f".{end}" for end in TABLE_FORMATS)), "beyond", "Growth", "growth"),
+        in_report(table_files("growth"), "beyond", "Growth", "growth"),
         in_report(figure_files("growth"), "beyond", "Growth, drawn", "growth", ".svg"),
     log:
         "logs/growth.log",

@@ -10,7 +10,10 @@ for number, table in TABLES.items():
             measurements(table),
         output:
             in_report(
-                table_files(number), "beyond" if number in settings.BEYOND else "tables", f"Table {number}", "table"
+                table_files(f"table{number}"),
+                "beyond" if number in settings.BEYOND else "tables",
+                f"Table {number}",
+                "table",
             ),
         log:
             f"logs/table{number}.log",

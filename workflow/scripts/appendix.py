@@ -2,16 +2,15 @@
 
 import argparse
 import json
-import logging
 import re
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
-from kernels.datasets import atomic
 from kernels.errors import InputError
 from workflow.scripts import pages, step
+from workflow.scripts.tables import save
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
 RUNS = {
@@ -73,10 +72,7 @@ def main(args: argparse.Namespace) -> None:
         ],
     }
     for name, page in written.items():
-        path = args.out_dir / f"{name}.html"
-        with atomic(path, "w") as file:
-            file.write(pages.to_html(page))
-        logging.info("wrote %s", path)
+        save({".html": pages.to_html(page)}, args.out_dir / name)
 
 
 if __name__ == "__main__":

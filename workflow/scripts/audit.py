@@ -361,10 +361,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    arguments = step.parser(__doc__)
+    arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--claims", type=Path, default=CLAIMS, help="a CSV file of claims")
-    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], help="CSV files of measurements")
-    arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
     arguments.add_argument("--tolerance", type=float, required=True, help="config.yaml's audit.tolerance")
-    arguments.add_argument("--out-dir", type=Path, default=Path("results"))
     step.run(main, arguments)

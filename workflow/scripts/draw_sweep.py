@@ -46,9 +46,6 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    arguments = step.parser(__doc__)
+    arguments = step.showing_parser(__doc__, out_dir="figures")
     arguments.add_argument("--sweep", choices=list(SWEEPS), required=True)
-    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], metavar="FILE.csv")
-    arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
-    arguments.add_argument("--out-dir", type=Path, default=Path("figures"))
     step.run(main, arguments)

@@ -85,8 +85,5 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], help="CSV files of measurements")
-    arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
-    arguments.add_argument("--out-dir", type=Path, default=Path("results"))
+    arguments = step.showing_parser(__doc__, out_dir="results")
     step.run(main, arguments)

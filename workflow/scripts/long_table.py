@@ -67,9 +67,7 @@ def write(
     layout = "".join("r" if head in numbers else "l" for head in text)
     body = text.map(tables.latex).rename(columns=tables.latex).style.hide(axis="index")
     files = {
-        ".csv": facts.rename(columns={"column": "variant"}).to_csv(
-            index=False, lineterminator="\n", float_format="%.9g"
-        ),
+        ".csv": tables.csv_text(facts.rename(columns={"column": "variant"})),
         ".md": tables.to_markdown(title, text, notes, numbers),
         ".tex": tables.latex_page(title, [body.to_latex(hrules=True, column_format=layout).rstrip()], notes),
         ".html": tables.html_page(title, text, notes, positions),

@@ -1,18 +1,17 @@
 """Pages of headings, paragraphs, lists and tables, as Markdown and as HTML.
 
-A page is a list of blocks: (kind, content), kind one of h1, h2, p (str), ul (list[str]), table (DataFrame of str).
+A page is a list of blocks: (kind, content), kind one of h1, h2, p (str), ul (list[str]), table (DataFrame of str);
+in HTML also pre (str).
 """
 
 from __future__ import annotations
 
 import html
-import logging
 from pathlib import Path
 
 import pandas as pd
 
-from kernels.datasets import atomic
-from workflow.scripts.tables import STYLE
+from workflow.scripts.tables import csv_text, html_document, html_list, save
 
 Page = list[tuple[str, str | list[str] | pd.DataFrame]]
 PREFIX = {"h1": "# ", "h2": "## ", "p": ""}
@@ -33,33 +32,17 @@ def _markdown(kind: str, content: str | list[str] | pd.DataFrame) -> str:
 
 def to_html(page: Page) -> str:
     """A page that stands alone; its title is the first block's."""
-    return "\n".join(
-        [
-            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(page[0][1])}</title>',
-            f"<style>{STYLE}{TEXT_CELLS}</style>",
-            *(_html(kind, content) for kind, content in page),
-            "</html>\n",
-        ]
-    )
+    return html_document(page[0][1], TEXT_CELLS, [_html(kind, content) for kind, content in page])
 
 
 def _html(kind: str, content: str | list[str] | pd.DataFrame) -> str:
     if kind == "table":
         return content.to_html(index=False, border=0, justify="left")
     if kind == "ul":
-        return "\n".join(["<ul>", *(f"<li>{html.escape(item)}</li>" for item in content), "</ul>"])
+        return html_list(content)
     return f"<{kind}>{html.escape(content)}</{kind}>"
 
 
 def write(stem: Path, facts: pd.DataFrame, page: Page) -> None:
     """Write stem.csv from facts, and stem.md and stem.html from the page."""
-    contents = {
-        ".csv": facts.to_csv(index=False, lineterminator="\n", float_format="%.9g"),
-        ".md": to_markdown(page),
-        ".html": to_html(page),
-    }
-    for suffix, content in contents.items():
-        path = stem.with_suffix(suffix)
-        with atomic(path, "w") as file:
-            file.write(content)
-        logging.info("wrote %s", path)
+    save({".csv": csv_text(facts), ".md": to_markdown(page), ".html": to_html(page)}, stem)

@@ -18,6 +18,15 @@ def parser(doc: str) -> argparse.ArgumentParser:
     return result
 
 
+def showing_parser(doc: str, out_dir: str) -> argparse.ArgumentParser:
+    """The same for a step that shows measurements: what it reads, a sentence on where that is from, where it writes."""
+    result = parser(doc)
+    result.add_argument("--measurements", type=Path, nargs="*", default=[], help="CSV files of measurements")
+    result.add_argument("--source", required=True, help="a sentence: where the measurements come from")
+    result.add_argument("--out-dir", type=Path, default=Path(out_dir))
+    return result
+
+
 def run(main: Callable[[argparse.Namespace], None], arguments: argparse.ArgumentParser) -> None:
     """Parse, log to stderr and to --log, run main; exit 1 with one line where input is bad."""
     args = arguments.parse_args()

@@ -157,7 +157,7 @@ def to_csv(table: dict, rows: pd.DataFrame, source: str) -> str:
         flat |= {f"{column.label} {name}": facts[fact].xs(column.label) for fact, name in FACTS.items()}
     flat["source"] = source
     flat["note"] = ["; ".join(stand_ins.get(dataset, [])) for dataset in datasets(table)]
-    return pd.DataFrame(flat).to_csv(index=False, lineterminator="\n", float_format="%.9g")
+    return csv_text(pd.DataFrame(flat))
 
 
 def to_text(table: dict, rows: pd.DataFrame) -> pd.DataFrame:
@@ -340,16 +340,24 @@ def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[in
     cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
     right = ", ".join(f"td:nth-child({number})" for number in numbers)
     shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
+    table = shown.to_html(cell_ids=False).rstrip()
+    return html_document(title, f"{right} {{ text-align: right }}\n", [table, html_list(notes)])
+
+
+def html_document(title: str, style: str, body: list[str]) -> str:
+    """A page that stands alone. style: rules beyond those of all pages; body: blocks of HTML."""
     return "\n".join(
         [
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
-            f"<style>{STYLE}{right} {{ text-align: right }}\n</style>",
-            shown.to_html(cell_ids=False).rstrip(),
-            "<ul>",
-            *(f"<li>{html.escape(note)}</li>" for note in notes),
-            "</ul>\n</html>\n",
+            f"<style>{STYLE}{style}</style>",
+            *body,
+            "</html>\n",
         ]
     )
+
+
+def html_list(items: list[str]) -> str:
+    return "\n".join(["<ul>", *(f"<li>{html.escape(item)}</li>" for item in items), "</ul>"])
 
 
 def render(number: int, rows: pd.DataFrame, source: str) -> dict[str, str]:
@@ -371,6 +379,10 @@ def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
     save(render(number, rows, source), folder / f"table{number}")
 
 
+def csv_text(facts: pd.DataFrame) -> str:
+    return facts.to_csv(index=False, lineterminator="\n", float_format="%.9g")
+
+
 def save(files: dict[str, str], stem: Path) -> None:
     """Write the content given for each suffix: stem.csv and so on."""
     for suffix, content in files.items():
@@ -385,9 +397,6 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    arguments = step.parser(__doc__)
+    arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--table", type=int, choices=list(TABLES), required=True)
-    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], help="CSV files of measurements")
-    arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
-    arguments.add_argument("--out-dir", type=Path, default=Path("results"))
     step.run(main, arguments)
