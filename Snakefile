@@ -15,7 +15,7 @@
 #     results/launch_overhead.*, results/growth.*, figures/growth.*
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
-# beyond, delta_sweep, stride_sweep, launch_overhead, growth.
+# beyond, delta_sweep, stride_sweep, launch_overhead, growth, peak.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -33,6 +33,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/peak.smk"
 include: "workflow/rules/growth.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"

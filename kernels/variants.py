@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kernels import baselines, delta_stepping, dijkstra, edge, frontier, serial
 from kernels import bellman_ford as bf
 from kernels import block_per_source as bps
+from kernels import blocked_floyd_warshall as blocked_fw
 from kernels import floyd_warshall as fw
 from kernels.device import Result, Run
 from kernels.errors import InputError
@@ -18,8 +19,8 @@ class Variant:
 
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
-    launch. graph: a twin, which replays the same launches from CUDA graphs. parallel: a CPU variant
-    that runs on all cores.
+    launch, None where that depends on the weights. graph: a twin, which replays the same launches
+    from CUDA graphs. parallel: a CPU variant that runs on all cores.
     """
 
     algorithm: str
@@ -27,7 +28,7 @@ class Variant:
     title: str
     problem: str
     function: Callable[[Graph, Result, Run], None]
-    launches: Callable[[int, int], int]
+    launches: Callable[[int, int], int | None]
     graph: bool = False
     parallel: bool = False
 
@@ -55,6 +56,9 @@ _PLAIN = (
     Variant("floyd_warshall", "super_naive_shared", "Super Naive Shared", "apsp", fw.super_naive_shared, fw.launches),
     Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
     Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
+    Variant("floyd_warshall", "blocked", "Blocked", "apsp", blocked_fw.blocked, blocked_fw.launches),
+    Variant("floyd_warshall", "blocked16", "Blocked, 16 bits", "apsp", blocked_fw.blocked16, blocked_fw.launches16),
+    Variant("floyd_warshall", "staged", "Blocked, Staged", "apsp", blocked_fw.staged, blocked_fw.launches_staged),
     Variant("edge", "sssp", "Edge", "sssp", edge.sssp, bps.launches),
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),

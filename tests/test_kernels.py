@@ -96,7 +96,7 @@ def test_every_variant_against_scipy(variant):
         assert distances.tolist() == true_distances(case)[sources].tolist()
         for row, source in enumerate(sources):
             assert_tree(case, source, distances[row], predecessors[row])
-        assert run.launches == variant.launches(case.vertices, case.tile)
+        assert variant.launches(case.vertices, case.tile) in (run.launches, None)
 
     is_right()
 

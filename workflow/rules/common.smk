@@ -136,8 +136,14 @@ def sweep_measurements(wildcards):
     ]
 
 
+def needs_gpu(wildcards):
+    if SIMULATING:
+        raise WorkflowError("peak cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+    return []
+
+
 def refuse_target(wildcards):
     valid = ["all", "audit", "summary", "beyond", "archive"]
     valid += [*(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
-    valid += ["launch_overhead", "growth", *SWEPT, *settings.targets(config)]
+    valid += ["launch_overhead", "growth", "peak", *SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

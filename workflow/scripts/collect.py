@@ -39,7 +39,7 @@ def check_launches(path: Path, row: dict[str, str], tile: int) -> None:
     if variant is None or row["status"] != "ok":
         return
     expected = variant.launches(int(row["vertices"]), tile)
-    if int(row["launches"]) != expected:
+    if expected is not None and int(row["launches"]) != expected:
         raise InputError(f"{path}: {row['launches']} kernels were launched, {variant.key} launches {expected}")
 
 

@@ -1,0 +1,98 @@
+"""The card's peak of relaxations, min(a + b, c) of integers, and what blocked Floyd-Warshall reaches of it.
+
+    chains    every thread has CHAINS relaxations in registers, each waiting only for itself, and
+              touches memory only before and after: the peak
+    dense     the rounds of blocked Floyd-Warshall on a random matrix without a gap
+
+Packed, one instruction makes two relaxations.
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import cuda, uint32
+
+from kernels.blocked_floyd_warshall import Form, add_min, add_min_pairs, close_rounds
+from kernels.device import Run
+from kernels.errors import WrongResult
+
+U = np.uint32
+CHAINS = 32
+THREADS = 256  # a block, at most; each holds 2 * CHAINS registers
+PAIR = 0x10001  # times a number: that number in both halves of a word
+MAX_WEIGHT = 100
+CHECKED = 2  # rows of a dense matrix
+
+
+@cache
+def chains_kernel(packed: bool):
+    relax = add_min_pairs if packed else add_min
+
+    @cuda.jit
+    def chains(times, step, limits, reached):
+        value = cuda.local.array(CHAINS, uint32)
+        limit = cuda.local.array(CHAINS, uint32)
+        first = U((cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) * CHAINS)
+        c = U(0)
+        while c < CHAINS:
+            value[c], limit[c] = U(0), limits[U(first + c)]
+            c = U(c + 1)
+        i = U(0)
+        while i < times:
+            c = U(0)
+            while c < CHAINS:
+                value[c] = relax(value[c], step, limit[c])
+                c = U(c + 1)
+            i = U(i + 1)
+        c = U(0)
+        while c < CHAINS:
+            reached[U(first + c)] = value[c]
+            c = U(c + 1)
+
+    return chains
+
+
+def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
+    """Relaxations, and the seconds they took: `times` in each of CHAINS chains of every thread.
+
+    Raises WrongResult where a chain does not end where it must.
+    """
+    threads = min(run.block, THREADS)
+    limits = np.random.default_rng(0).integers(1, 2**15, run.blocks * threads * CHAINS).astype(np.uint32)
+    both = U(PAIR if packed else 1)
+    on_card, reached = run.upload(limits * both, np.zeros_like(limits))
+    with run.timed(), run.phase("kernels"):
+        run.launch((chains_kernel(packed), run.blocks, threads, (U(times), both, on_card, reached)))
+    ends = np.zeros_like(limits)
+    run.download((reached, ends))
+    if (ends != np.minimum(limits, times) * both).any():
+        raise WrongResult(f"chains of {times} relaxations, packed {packed}: not where they must end")
+    return len(limits) * times * (2 if packed else 1), run.phases["kernels"]
+
+
+def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
+    """n^3 relaxations, and the seconds the rounds took, on random weights from 1 to MAX_WEIGHT; n^2 words of memory.
+
+    Raises WrongResult where one of CHECKED rows is no solution of Bellman's equation, which has only
+    one where all weights are positive; and NotEnoughMemory.
+    """
+    form, n, random = Form.of(run, packed), vertices, np.random.default_rng(0)
+    weights = random.integers(1, MAX_WEIGHT + 1, (n, n), np.uint8)
+    shape = form.rounds(n) * form.tile, form.words(n) * form.per_word
+    matrix = np.full(shape, form.inf & (0xFFFF if packed else 0xFFFFFFFF), np.uint16 if packed else np.uint32)
+    matrix[:n, :n] = weights
+    np.fill_diagonal(matrix, 0)
+    run.require(matrix.nbytes)
+    (on_card,) = run.upload(matrix.ravel().view(np.uint32))
+    run.graph = True  # as the variants do
+    with run.timed(), run.phase("kernels"):
+        close_rounds(form, n, on_card, run)
+    run.download((on_card, matrix.ravel().view(np.uint32)))
+    for source in random.choice(n, min(n, CHECKED), replace=False):
+        dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
+        for u in range(n):  # through itself a vertex is only farther
+            np.minimum(through, dist[u] + weights[u], out=through)
+        through[source] = 0
+        if (dist != through).any():
+            raise WrongResult(f"dense matrix of {n} vertices, packed {packed}: row {source} is wrong")
+    return n**3, run.phases["kernels"]

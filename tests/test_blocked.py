@@ -1,0 +1,136 @@
+"""Blocked Floyd-Warshall: what the test of every variant, on small random graphs, does not reach."""
+
+from argparse import Namespace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import cuda, types
+from numba.cuda import dispatcher
+
+from kernels import blocked_floyd_warshall as blocked
+from kernels import device, harness, peak
+from kernels.blocked_floyd_warshall import Form
+from kernels.check import check
+from kernels.device import Run
+from kernels.errors import InputError, WrongResult
+from kernels.graph import Graph
+from kernels.variants import VARIANTS
+from workflow.scripts import peak as peak_script
+
+NAMES = ["blocked", "blocked16", "staged"]
+CARD = Run(tile=32)
+ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one form
+
+
+def run(name: str, graph: Graph):
+    """The Run, after every row was held against the oracle, and every predecessor against the arcs."""
+    done, result = harness.run_once(
+        VARIANTS[f"floyd_warshall/{name}"], graph, harness.Protocol(warmup_launches=0, block=8, tile=4)
+    )
+    n = graph.vertices
+    assert check(graph, "apsp", result, 0, full_check=n, checked_rows=n) == n
+    return done
+
+
+def chain(weights: list[int]) -> Graph:
+    return Graph.from_arcs(13, np.arange(len(weights)), np.arange(1, len(weights) + 1), np.array(weights))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_of_zero_in_circles(name):
+    """0 - 1 - 2 - 0 costs nothing, nor does 4 - 5; 3 leads from one to the other; 6 and its loop stand apart."""
+    arcs = [(0, 1, 0), (1, 2, 0), (2, 0, 0), (2, 3, 0), (3, 4, 7), (4, 5, 0), (5, 4, 0), (0, 5, 9), (6, 6, 0)]
+    run(name, Graph.from_arcs(7, *np.array(arcs).T))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("weights", "again"),
+    [
+        pytest.param([2**14, 2**14 - 2], False, id="the longest that fits"),
+        pytest.param([2**14, 2**14 - 1], True, id="one longer"),
+        pytest.param([1, 2**15 - 2], True, id="infinity's own number, in two arcs"),
+        pytest.param([2**15 - 1], True, id="infinity's own number"),
+        pytest.param([2**16 + 1], True, id="wider than a half"),
+    ],
+)
+def test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32(weights, again):
+    assert run("blocked16", chain(weights)).launches == ROUND * (1 + again)
+
+
+@pytest.mark.simulator
+def test_a_dear_arc_that_no_shortest_path_takes_calls_for_nothing():
+    graph = Graph.from_arcs(13, [0, 1, 0], [1, 2, 2], [5, 6, 2**20])
+    assert run("blocked16", graph).launches == ROUND
+
+
+@pytest.mark.simulator
+def test_pairs_are_added_and_compared_apart():
+    low, high = (
+        np.array([[3, 7, 32767], [32767, 32767, 32767], [0, 32767, 5]]),
+        np.array([[32767, 1, 9], [2, 2, 32767], [32767, 32767, 0]]),
+    )
+    for (a, b, c), (d, e, f) in zip(low, high, strict=True):
+        words = [np.uint32(y << 16 | x) for x, y in ((a, d), (b, e), (c, f))]
+        assert blocked.add_min_pairs(*words) == min(d + e, f) << 16 | min(a + b, c)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("vertices", [1, 128, 129, 36682])
+def test_a_matrix_is_padded_to_whole_tiles(vertices, packed):
+    form = Form.of(CARD, packed)
+    assert (form.tile, form.side**2, form.close_side**2) == (128, 256, 1024)
+    columns = form.columns(vertices) * form.tile * form.per_word
+    for padded, unit in ((form.rounds(vertices) * form.tile, 128), (columns, 128 * form.per_word)):
+        assert padded % unit == 0 and vertices <= padded < vertices + unit
+
+
+@pytest.mark.parametrize("vertices", [2561, 10876, 36682, 65536])
+def test_strips_take_a_quarter_of_the_matrix(vertices):
+    form = Form.of(CARD, packed=False)
+    height, strips = blocked._strips(form, vertices)
+    assert blocked.STRIPS * height * form.tile * form.words(vertices) * 4 <= 4 * form.words(vertices) ** 2 / 4
+    assert (strips - 1) * height < form.rounds(vertices) <= strips * height
+
+
+def test_arcs_by_head_have_the_cheapest_first():
+    graph = Graph.from_arcs(4, [0, 2, 0, 3, 1], [1, 1, 1, 0, 3], [9, 4, 2, 1, 5])
+    indptr, tails, weights = blocked.in_arcs(graph)
+    assert indptr.tolist() == [0, 1, 4, 4, 5]
+    assert tails.tolist() == [3, 0, 2, 0, 1]
+    assert weights.tolist() == [1, 2, 4, 9, 5]
+    assert all(a.dtype == np.int32 for a in (indptr, tails, weights))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_peak_counts_what_was_made(packed):
+    per_word = 2 if packed else 1
+    assert peak.chains(Run(block=2), packed, 5)[0] == 2 * 2 * peak.CHAINS * 5 * per_word  # 2 blocks of 2 threads
+    assert peak.dense(Run(tile=4), packed, 9)[0] == 9**3
+
+
+@pytest.mark.simulator
+def test_the_peak_refuses_a_wrong_result(monkeypatch):
+    monkeypatch.setattr(peak, "close_rounds", lambda *_: None)
+    with pytest.raises(WrongResult, match="dense matrix of 9 vertices, packed False: row"):
+        peak.dense(Run(tile=4), False, 9)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch):
+    card = SimpleNamespace(compute_capability=(9, 0))
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
+    arrays = (types.Array(types.uint32, 1, "C"),) * 2
+    ptx, _ = cuda.compile_ptx(peak.chains_kernel(packed).py_func, (types.uint32, types.uint32, *arrays), cc=(9, 0))
+    assert ptx.count("min.u16x2" if packed else "min.u32") == peak.CHAINS
+    assert ".local" not in ptx
+
+
+def test_peak_without_a_gpu_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(device, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match="peak needs a GPU and none is visible"):
+        peak_script.main(Namespace(vertices=[8], repeats=1, commit="", out=tmp_path / "peak.csv"))
+    assert not list(tmp_path.iterdir())

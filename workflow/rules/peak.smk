@@ -1,0 +1,24 @@
+# Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
+rule peak:
+    input:
+        needs_gpu,
+    output:
+        update("results/peak.csv"),
+    log:
+        "logs/peak.log",
+    conda:
+        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        mem_mb=16000,
+        runtime=15,
+    params:
+        code=settings.code("floyd_warshall", "blocked"),
+        vertices=[8192, 32768],
+        commit=untracked(config["commit"]),
+    message:
+        "Measure the peak of relaxations"
+    shell:
+        "python -m workflow.scripts.peak --vertices {params.vertices} --commit={params.commit:q} "
+        "--out {output:q} --log {log:q}"
