@@ -20,7 +20,8 @@ class Variant:
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
     launch, None where that depends on the weights. graph: a twin, which replays the same launches
-    from CUDA graphs. parallel: a CPU variant that runs on all cores.
+    from CUDA graphs. parallel: a CPU variant that runs on all cores. beyond: past the paper, and
+    measured with more repeats.
     """
 
     algorithm: str
@@ -35,6 +36,10 @@ class Variant:
     @property
     def on_gpu(self) -> bool:
         return self.function.__module__ not in (serial.__name__, baselines.__name__)
+
+    @property
+    def beyond(self) -> bool:
+        return self.key in _BEYOND
 
     @property
     def key(self) -> str:
@@ -74,6 +79,10 @@ _TWINS = (
     "bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag",
     "floyd_warshall/naive", "floyd_warshall/super_naive", "floyd_warshall/super_naive_shared",
     "floyd_warshall/tiled", "floyd_warshall/tiled_shared",
+)
+_BEYOND = (
+    "bellman_ford/frontier_apsp", "bellman_ford/stride_ell", "delta_stepping/near_far",
+    "floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged",
 )
 # fmt: on
 

@@ -148,9 +148,12 @@ def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def protocol(config: dict) -> str:
-    """JSON of how cells are measured; in the simulator with its own blocks and tiles."""
-    return json.dumps(config["protocol"] | (config["simulator"] if simulating(config) else {}), sort_keys=True)
+def protocol(config: dict, algorithm: str = "", variant: str = "") -> str:
+    """JSON of how cells (of a variant) are measured; in the simulator with its own blocks and tiles."""
+    found = config["protocol"] | (config["simulator"] if simulating(config) else {})
+    if variant and find(algorithm, variant).beyond:
+        found["repeats"] = max(found["repeats"], config["beyond"]["repeats"])
+    return json.dumps(found, sort_keys=True)
 
 
 def prepare_environment(config: dict) -> None:
