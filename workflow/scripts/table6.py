@@ -21,17 +21,19 @@ DATASETS = TABLES[5]["datasets"]
 PROBLEM = {dataset: problem for problem, names in DATASETS.items() for dataset in names}
 DENSE = ("floyd_warshall/blocked16", "floyd_warshall/blocked")  # their rate is in relaxations
 OURS, PAPER, CPU = "Ours", "Paper's best", "CPU library"
-_TABLE_5 = {column.label: list(column.variants.values()) for column in tables.columns(TABLES[5])}
-# Who: the variants (algorithm/variant) of which the fastest on a dataset is shown.
+_TABLE_5 = {column.label: column.variants for column in tables.columns(TABLES[5])}
+_LIBRARIES = [_TABLE_5[label] for label in tables.baselines(TABLES[5]["groups"][0])]
+# Who: by problem the variants (algorithm/variant) of which the fastest on a dataset is shown.
 WHO = {
-    OURS: ["delta_stepping/near_far", "bellman_ford/frontier_apsp", *DENSE],
-    PAPER: _TABLE_5[PAPER],
-    CPU: [key for label in tables.baselines(TABLES[5]["groups"][0]) for key in _TABLE_5[label]],
+    OURS: {"sssp": ["delta_stepping/near_far"], "apsp": ["bellman_ford/frontier_apsp", *DENSE]},
+    PAPER: {problem: [key] for problem, key in _TABLE_5[PAPER].items()},
+    CPU: {problem: [library[problem] for library in _LIBRARIES if problem in library] for problem in DATASETS},
 }
-KEYS = [key for keys in WHO.values() for key in keys]
+KEYS = {key: who for who, by_problem in WHO.items() for keys in by_problem.values() for key in keys}
 PEERS, MANY, RATE = "Other programs (cited)", "Many sources", "Rate"
 # As tables.py wants a table: what its cells are, and what its columns are called.
-CELLS = {"datasets": DATASETS, "groups": [{"columns": {key: dict.fromkeys(DATASETS, key) for key in KEYS}}]}
+_COLUMNS = {key: {problem: key} for by_problem in WHO.values() for problem, keys in by_problem.items() for key in keys}
+CELLS = {"datasets": DATASETS, "groups": [{"columns": _COLUMNS}]}
 SHOWN = {"groups": [{"baseline": [], "columns": {head: {} for head in (*WHO, PEERS, MANY, RATE)}}]}
 SAID = ("column", "status", "median", "min", "max", "repeats", "kernels", "predecessors", "device", "factor")
 NEAR = 1.5  # times a peer's, for the median over many sources
@@ -67,8 +69,7 @@ def facts(rows: pd.DataFrame) -> pd.DataFrame:
     fastest variant, NaN where none is ok; "factor", how many times longer than ours. rows: as select gives them.
     """
     cells = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).reset_index()
-    whose = {key: who for who, keys in WHO.items() for key in keys}
-    cells["who"] = cells["column"].map(whose)
+    cells["who"] = cells["column"].map(KEYS)
     cells["column"] = cells["column"].where(cells["status"] == "ok")
     fastest = cells.sort_values("median").drop_duplicates(["who", "dataset"]).set_index(["who", "dataset"])
     found = fastest.reindex(pd.MultiIndex.from_product([WHO, PROBLEM], names=["who", "dataset"]))
@@ -79,7 +80,8 @@ def facts(rows: pd.DataFrame) -> pd.DataFrame:
 
 def select(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of Table 6's cells, of all rows measured."""
-    return measurements.select(rows, KEYS, list(PROBLEM))
+    chosen = measurements.select(rows, list(KEYS), list(PROBLEM))
+    return chosen[chosen["problem"] == chosen["dataset"].map(PROBLEM)]
 
 
 def many(searches: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +105,7 @@ def rate_text(per_second: float, unit: str) -> str:
 
 def heads() -> dict[str, str]:
     """What each variant is called under the table: Ours (Frontier)."""
-    return {key: f"{who} ({VARIANTS[key].title})" for who, keys in WHO.items() for key in keys if key in VARIANTS}
+    return {key: f"{who} ({VARIANTS[key].title})" for key, who in KEYS.items() if key in VARIANTS}
 
 
 def name(cell: pd.Series) -> str:
