@@ -19,13 +19,15 @@ from workflow.scripts.tables import CROSS, EDGES, NODES, TABLES, digits
 TITLE = "Our fastest beside the paper's, CPU libraries' and other programs' (an addition to the paper's own tables)"
 DATASETS = TABLES[5]["datasets"]
 PROBLEM = {dataset: problem for problem, names in DATASETS.items() for dataset in names}
-DENSE = ("floyd_warshall/blocked16", "floyd_warshall/blocked")  # their rate is in relaxations
 OURS, PAPER, CPU = "Ours", "Paper's best", "CPU library"
 _TABLE_5 = {column.label: column.variants for column in tables.columns(TABLES[5])}
 _LIBRARIES = [_TABLE_5[label] for label in tables.baselines(TABLES[5]["groups"][0])]
 # Who: by problem the variants (algorithm/variant) of which the fastest on a dataset is shown.
 WHO = {
-    OURS: {"sssp": ["delta_stepping/near_far"], "apsp": ["bellman_ford/frontier_apsp", *DENSE]},
+    OURS: {
+        "sssp": ["delta_stepping/near_far"],
+        "apsp": ["bellman_ford/frontier_apsp", "floyd_warshall/blocked16", "floyd_warshall/blocked"],
+    },
     PAPER: {problem: [key] for problem, key in _TABLE_5[PAPER].items()},
     CPU: {problem: [library[problem] for library in _LIBRARIES if problem in library] for problem in DATASETS},
 }
@@ -92,7 +94,7 @@ def many(searches: pd.DataFrame) -> pd.DataFrame:
 
 def rate(column: str, seconds: float, vertices: float, arcs: float) -> tuple[float, str]:
     """Per second, and of what: by the definition in NOTES."""
-    if column in DENSE:
+    if VARIANTS[column].algorithm == "floyd_warshall":
         return vertices**3 / seconds, "relaxations"
     return arcs * (vertices if VARIANTS[column].problem == "apsp" else 1) / seconds, "arcs"
 
