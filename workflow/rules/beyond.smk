@@ -1,6 +1,6 @@
-from workflow.scripts import peak_table, table6
+from workflow.scripts import table6
 
-PEAK_CELLS = [cell for cell in settings.cells(config) if "/".join(cell[:2]) in peak_table.BITS and cell[2] in PAPERS]
+PEAK_CELLS = [cell for cell in PAPER_CELLS if cell[0] == "floyd_warshall" and settings.find(*cell[:2]).beyond]
 
 
 rule table6:

@@ -85,7 +85,7 @@ rule measure_sources:
         protocol=settings.protocol(config),
         commit=untracked(config["commit"]),
     message:
-        "Measure many sources on {wildcards.dataset}"
+        "Measure sources on {wildcards.dataset}"
     shell:
         "python -m workflow.scripts.measure_sweep --sweep sources --options {params.options:q} "
         "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
@@ -102,6 +102,6 @@ rule sources:
     conda:
         "../../environment.yml"
     message:
-        "Join many sources"
+        "Join sources"
     shell:
         "python -m workflow.scripts.sources --measurements {input:q} --out {output:q} --log {log:q}"

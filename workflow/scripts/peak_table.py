@@ -4,18 +4,18 @@ Both rates are in relaxations/s. The peak is that of results/peak.csv (workflow/
 """
 
 import argparse
-import csv
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from workflow.scripts import long_table, measurements, peak, step, tables
+from workflow.scripts import long_table, measurements, step, tables
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
+COLUMNS = ["benchmark", "bits", "vertices", "relaxations", "seconds", "device", "commit", "started"]  # read of it
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
 NOTES = [
     "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
@@ -29,13 +29,13 @@ NOTES = [
 
 def load(paths: list[Path]) -> pd.DataFrame:
     """The rows of peak.csv, of none or one path. Raises InputError where it is another file."""
-    frames = []
-    for path in paths:
-        with open(path, newline="") as file:
-            if tuple(next(csv.reader(file), ())) != peak.COLUMNS:
-                raise InputError(f"{path}: not a file of peaks: delete it and measure again")
-        frames.append(pd.read_csv(path, keep_default_na=False, dtype={"vertices": str, "commit": str}))
-    return pd.concat(frames) if frames else pd.DataFrame(columns=peak.COLUMNS)
+    if not paths:
+        return pd.DataFrame(columns=COLUMNS)
+    (path,) = paths
+    rows = pd.read_csv(path, keep_default_na=False, dtype={"vertices": str, "commit": str})
+    if not set(COLUMNS) <= set(rows):
+        raise InputError(f"{path}: not a file of peaks: delete it and measure again")
+    return rows
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
