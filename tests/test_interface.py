@@ -1,5 +1,7 @@
 """shortest_paths and all_pairs: which variant they choose, and results that scipy.sparse.csgraph can read."""
 
+import dataclasses
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.graph import Graph
 from kernels.interface import Card, choose_apsp, choose_sssp
+from kernels.variants import VARIANTS
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
@@ -156,11 +159,13 @@ def test_no_source_and_no_room():
 
 
 def test_a_full_card_is_said(monkeypatch):
+    """With a CPU variant, as if it were the card's."""
+
+    @functools.wraps(VARIANTS["dijkstra/scipy"].function)
     def full(graph, result, run):
         raise NotEnoughMemory(2000, 1000)
 
-    monkeypatch.setattr(interface, "find", lambda *key: type("Full", (), {"on_gpu": False, "problem": "sssp",
-        "graph": False, "function": staticmethod(full)}))  # fmt: skip
+    monkeypatch.setitem(VARIANTS, "dijkstra/scipy", dataclasses.replace(VARIANTS["dijkstra/scipy"], function=full))
     with pytest.raises(NotEnoughMemory, match="needs 2,000 bytes of memory on the card"):
         kernels.shortest_paths(random_graph(5, 9), 0)
 
