@@ -26,7 +26,7 @@ from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 
 DEGREE = 4  # arcs of a row
-TAKEN = 2  # arcs that a thread takes at once
+LANES = np.uint32(DEGREE // 2)  # threads of a row: each takes two arcs
 DELTA = 16  # in mean weights
 NEAR, LEAST_NEAR = 4096, 64  # places of a near queue: at most, and at least, whatever shared memory there is
 NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
@@ -82,17 +82,15 @@ def initialise(source, dist, predecessor):
 
 
 @cuda.jit(device=True)
-def lower(dist, v, d):
-    """Whether d is less than v's distance, which it then becomes."""
-    return d < INF and np.int32(d) < cuda.atomic.min(dist, v, np.int32(d))
-
-
-@cuda.jit(device=True)
-def put(v, d, threshold, room, queue, near, waiting, turn, far, half, beyond):
+def put(v, d, threshold, room, queue, near, waiting, side, base, far, half, beyond):
     """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
     place = room
     if d < threshold:
-        place = np.uint32(cuda.atomic.add(waiting, turn, 1))
+        # Spelt out: of an address that is the same for all, a warp's additions become one.
+        if side == 0:
+            place = np.uint32(np.uint32(cuda.atomic.add(waiting, 0, 1)) - base)
+        else:
+            place = np.uint32(np.uint32(cuda.atomic.add(waiting, 1, 1)) - base)
     entry = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
     if place < room:
         queue[np.uint32(near + place)] = entry
@@ -108,47 +106,50 @@ def search(source, delta, room, arcs, dist, far):
 
     Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
     it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
-    for each entry of the queue. So far, which has place for both, cannot run over where it is gone
-    through as soon as more than `rows` are in it.
+    for each entry of the queue. So far, each half of which has places for both, cannot run over where it
+    is gone through as soon as more than `rows` are in it.
     """
     queue = cuda.shared.array(0, uint64)  # two near queues: this round's, the next one's
-    waiting = cuda.shared.array(3, int32)  # entries put near for this round, for the next, for the one after
+    waiting = cuda.shared.array(2, int32)  # how many entries were ever put into either; a barrier a round is enough
     beyond = cuda.shared.array(1, int32)  # entries of far
     least = cuda.shared.array(1, int32)
     me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
-    rows, other_half = np.uint32(len(dist)), np.uint64(len(far) // 2)
+    rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
     threshold = min(delta, np.uint32(INF))
-    count, turn, near, half = np.uint32(1), np.uint32(0), np.uint32(0), np.uint64(0)
+    count, side, near, half = np.uint32(1), np.uint32(0), np.uint32(0), np.uint64(0)
+    base = other_base = np.uint32(0)  # what waiting stood at before this round and the one before
     if me == 0:
         queue[0] = source
+        waiting[0] = 0
         waiting[1] = 0
         beyond[0] = 0
     cuda.syncthreads()
     while count != 0:
-        here, near = near, np.uint32(room - near)
-        turn = np.uint32(turn + np.uint32(1)) if turn < np.uint32(2) else np.uint32(0)
-        if me == 0:
-            waiting[np.uint32(turn + np.uint32(1)) if turn < np.uint32(2) else np.uint32(0)] = 0
+        here, near, side = near, np.uint32(room - near), np.uint32(np.uint32(1) - side)
+        base, other_base = other_base, base
         place = np.uint32(0)
         i = me
-        while i < np.uint32(np.uint32(DEGREE // TAKEN) * count):
-            entry = queue[np.uint32(here + i // np.uint32(DEGREE // TAKEN))]
+        while i < np.uint32(LANES * count):
+            entry = queue[np.uint32(here + i // LANES)]
             v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
-            at = np.uint64(
-                np.uint64(DEGREE) * np.uint64(v) + np.uint64(TAKEN) * np.uint64(i % np.uint32(DEGREE // TAKEN))
-            )
+            at = np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(2) * np.uint64(i % LANES))
             a, b = arcs[at], arcs[np.uint64(at + np.uint64(1))]
-            if dist[v] == d:
-                u, to_u = np.uint32(a), np.uint32(d + np.uint32(a >> np.uint64(32)))
-                x, to_x = np.uint32(b), np.uint32(d + np.uint32(b >> np.uint64(32)))
-                lower_u, lower_x = lower(dist, u, to_u), lower(dist, x, to_x)
-                if lower_u:
-                    place = max(place, put(u, to_u, threshold, room, queue, near, waiting, turn, far, half, beyond))
-                if lower_x:
-                    place = max(place, put(x, to_x, threshold, room, queue, near, waiting, turn, far, half, beyond))
+            if dist[v] != d:
+                d = np.uint32(INF)  # and leads nowhere; no branch, so that the three loads are under way at once
+            u, to_u = np.uint32(a), np.uint32(d + np.uint32(a >> np.uint64(32)))
+            x, to_x = np.uint32(b), np.uint32(d + np.uint32(b >> np.uint64(32)))
+            old_u = old_x = np.int32(-1)  # both are asked for before either is looked at
+            if to_u < INF:
+                old_u = cuda.atomic.min(dist, u, np.int32(to_u))
+            if to_x < INF:
+                old_x = cuda.atomic.min(dist, x, np.int32(to_x))
+            if np.int32(to_u) < old_u:
+                place = max(place, put(u, to_u, threshold, room, queue, near, waiting, side, base, far, half, beyond))
+            if np.int32(to_x) < old_x:
+                place = max(place, put(x, to_x, threshold, room, queue, near, waiting, side, base, far, half, beyond))
             i = np.uint32(i + threads)
         full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
-        count = min(np.uint32(waiting[turn]), room)
+        count = min(np.uint32(np.uint32(waiting[side]) - base), room)
         if count == 0:
             threshold = min(np.uint32(threshold + delta), np.uint32(INF))
         while full or (count == 0 and beyond[0] != 0):
@@ -158,22 +159,23 @@ def search(source, delta, room, arcs, dist, far):
                 beyond[0] = 0
                 least[0] = INF
             cuda.syncthreads()
-            half, nearest = np.uint64(other_half - half), np.int32(INF)
+            half, nearest = np.uint64(halves - half), np.int32(INF)
             i = me
             while i < length:
-                entry = far[np.uint64(other_half - half + np.uint64(i))]
+                entry = far[np.uint64(halves - half + np.uint64(i))]
                 v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
                 if dist[v] == d:
-                    put(v, d, threshold, room, queue, near, waiting, turn, far, half, beyond)
+                    put(v, d, threshold, room, queue, near, waiting, side, base, far, half, beyond)
                     nearest = min(nearest, np.int32(d))
                 i = np.uint32(i + threads)
             if nearest != INF:
                 cuda.atomic.min(least, 0, nearest)
             cuda.syncthreads()
             full = False
-            count = min(np.uint32(waiting[turn]), room)
-            if count == 0:
+            count = min(np.uint32(np.uint32(waiting[side]) - base), room)
+            if count == 0:  # the bucket of the least
                 threshold = min(np.uint32(np.uint32(least[0]) // delta * delta + delta), np.uint32(INF))
+        base = np.uint32(waiting[side])
 
 
 @cuda.jit
