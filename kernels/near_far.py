@@ -29,6 +29,7 @@ DEGREE = 4  # arcs of a row
 LANES = np.uint32(DEGREE // 2)  # threads of a row: each takes two arcs
 DELTA = 16  # in mean weights
 NEAR, LEAST_NEAR = 4096, 64  # places of a near queue: at most, and at least, whatever shared memory there is
+FAR = np.uint32(2)  # the counter of far, after those of the two near queues
 NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
 
 
@@ -82,20 +83,17 @@ def initialise(source, dist, predecessor):
 
 
 @cuda.jit(device=True)
-def put(v, d, threshold, room, queue, near, waiting, side, base, far, half, beyond):
+def put(v, d, threshold, room, queue, near, waiting, side, base, far, half):
     """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
-    place = room
-    if d < threshold:
-        # Spelt out: of an address that is the same for all, a warp's additions become one.
-        if side == 0:
-            place = np.uint32(np.uint32(cuda.atomic.add(waiting, 0, 1)) - base)
-        else:
-            place = np.uint32(np.uint32(cuda.atomic.add(waiting, 1, 1)) - base)
+    is_near = d < threshold
+    # One addition for either pile, so that a warp that has both does not make them one after the other.
+    place = np.uint32(cuda.atomic.add(waiting, side if is_near else FAR, 1))
     entry = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
-    if place < room:
-        queue[np.uint32(near + place)] = entry
+    if is_near and np.uint32(place - base) < room:
+        queue[np.uint32(near + np.uint32(place - base))] = entry
         return np.uint32(0)
-    place = np.uint32(cuda.atomic.add(beyond, 0, 1))
+    if is_near:
+        place = np.uint32(cuda.atomic.add(waiting, FAR, 1))
     far[np.uint64(half + np.uint64(place))] = entry
     return place
 
@@ -110,8 +108,8 @@ def search(source, delta, room, arcs, dist, far):
     is gone through as soon as more than `rows` are in it.
     """
     queue = cuda.shared.array(0, uint64)  # two near queues: this round's, the next one's
-    waiting = cuda.shared.array(2, int32)  # how many entries were ever put into either; a barrier a round is enough
-    beyond = cuda.shared.array(1, int32)  # entries of far
+    # Entries ever put into the one and the other queue, so that a barrier a round is enough; entries of far.
+    waiting = cuda.shared.array(3, int32)
     least = cuda.shared.array(1, int32)
     me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
@@ -122,7 +120,7 @@ def search(source, delta, room, arcs, dist, far):
         queue[0] = source
         waiting[0] = 0
         waiting[1] = 0
-        beyond[0] = 0
+        waiting[FAR] = 0
     cuda.syncthreads()
     while count != 0:
         here, near, side = near, np.uint32(room - near), np.uint32(np.uint32(1) - side)
@@ -138,25 +136,25 @@ def search(source, delta, room, arcs, dist, far):
                 d = np.uint32(INF)  # and leads nowhere; no branch, so that the three loads are under way at once
             u, to_u = np.uint32(a), np.uint32(d + np.uint32(a >> np.uint64(32)))
             x, to_x = np.uint32(b), np.uint32(d + np.uint32(b >> np.uint64(32)))
-            old_u = old_x = np.int32(-1)  # both are asked for before either is looked at
+            old_u = old_x = np.int32(0)  # both are asked for before either is looked at
             if to_u < INF:
                 old_u = cuda.atomic.min(dist, u, np.int32(to_u))
             if to_x < INF:
                 old_x = cuda.atomic.min(dist, x, np.int32(to_x))
-            if np.int32(to_u) < old_u:
-                place = max(place, put(u, to_u, threshold, room, queue, near, waiting, side, base, far, half, beyond))
-            if np.int32(to_x) < old_x:
-                place = max(place, put(x, to_x, threshold, room, queue, near, waiting, side, base, far, half, beyond))
+            if to_u < np.uint32(old_u):
+                place = max(place, put(u, to_u, threshold, room, queue, near, waiting, side, base, far, half))
+            if to_x < np.uint32(old_x):
+                place = max(place, put(x, to_x, threshold, room, queue, near, waiting, side, base, far, half))
             i = np.uint32(i + threads)
         full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
         count = min(np.uint32(np.uint32(waiting[side]) - base), room)
         if count == 0:
             threshold = min(np.uint32(threshold + delta), np.uint32(INF))
-        while full or (count == 0 and beyond[0] != 0):
-            length = np.uint32(beyond[0])
+        while full or (count == 0 and waiting[FAR] != 0):
+            length = np.uint32(waiting[FAR])
             cuda.syncthreads()
             if me == 0:
-                beyond[0] = 0
+                waiting[FAR] = 0
                 least[0] = INF
             cuda.syncthreads()
             half, nearest = np.uint64(halves - half), np.int32(INF)
@@ -165,7 +163,7 @@ def search(source, delta, room, arcs, dist, far):
                 entry = far[np.uint64(halves - half + np.uint64(i))]
                 v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
                 if dist[v] == d:
-                    put(v, d, threshold, room, queue, near, waiting, side, base, far, half, beyond)
+                    put(v, d, threshold, room, queue, near, waiting, side, base, far, half)
                     nearest = min(nearest, np.int32(d))
                 i = np.uint32(i + threads)
             if nearest != INF:

@@ -65,6 +65,16 @@ def test_far_is_gone_through_before_it_runs_over(monkeypatch):
     solve(on, delta=100, shared=0)
 
 
+def test_only_what_was_lowered_is_put_far():
+    on, source, poison = graph(range(1, 30)), np.uint32(0), 2**64 - 1
+    arcs, owners = near_far.layout(on)
+    dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 4 * 64), poison, np.uint64)
+    dist[source] = 0
+    near_far.search[1, 5, 0, 16 * 64](source, np.uint32(5), np.uint32(64), arcs, dist, far)
+    put = far[far != poison]
+    assert len(put) and (put >> np.uint64(32)).max() < INF
+
+
 @pytest.mark.parametrize("block", [1, 2, 7])
 def test_any_number_of_threads(block):
     solve(graph(range(1, 30)), block=block)
