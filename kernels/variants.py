@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernels import baselines, delta_stepping, dijkstra, edge, frontier, serial
+from kernels import baselines, delta_stepping, dijkstra, edge, frontier, near_far, serial
 from kernels import bellman_ford as bf
 from kernels import block_per_source as bps
 from kernels import blocked_floyd_warshall as blocked_fw
@@ -68,6 +68,7 @@ _PLAIN = (
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", delta_stepping.block_apsp, bps.launches),
+    Variant("delta_stepping", "near_far", "Near-Far", "sssp", near_far.sssp, near_far.launches),
     Variant("dijkstra", "scipy", "SciPy", "sssp", baselines.scipy_dijkstra, serial.launches),
     Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", baselines.scipy_dijkstra, serial.launches),
     Variant("dijkstra", "networkit", "NetworKit", "sssp", baselines.networkit_dijkstra, serial.launches),
