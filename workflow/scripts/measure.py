@@ -75,7 +75,9 @@ SLURM = (
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a repeat with all columns; its note says how many cores a parallel variant had, and a stand-in.
+    """A row a repeat with all columns; its note says what the variant and the graph have to say.
+
+    How many cores a parallel variant had, the variant's own note, a generated graph, a stand-in.
 
     Raises as harness.measure does.
     """
