@@ -30,7 +30,7 @@ CLAIMS = Path(__file__).parent / "paper" / "claims.csv"
 BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
-IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "stand_in")
+IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "stand_in")
 
 Cell = tuple[str, str, str]
 
@@ -45,8 +45,13 @@ def check(config: dict) -> None:
             valid = ", ".join(error.schema["properties"])
             raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
         raise InputError(f"config: {where}: {error.message}")
-    for dataset in config["datasets"]:
+    for dataset, entry in config["datasets"].items():
         cells(config, [dataset])
+        if unfit := {"sources" if entry["format"] == "random" else "generate"} & set(entry):
+            raise InputError(
+                f"config: datasets.{dataset}.{unfit.pop()}: not for format {entry['format']}: a random graph is generated, "
+                "every other has sources"
+            )
     raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
         raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")

@@ -24,6 +24,7 @@ from workflow.scripts import (
     figures,
     growth,
     launch_overhead,
+    layouts,
     measurements,
     step,
     summary,
@@ -72,6 +73,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     for number in figures.PLOTS:
         figures.write(number, loaded, source, folder)
     launch_overhead.write(loaded, source, folder)
+    layouts.write(loaded, source, folder)
     growth.write(loaded, source, folder, folder)
     summary.write(loaded, source, folder)
     audit.write(loaded, audit.claims(), source, tolerance, folder)

@@ -26,6 +26,7 @@ STATUSES = ("ok", "timeout", "no_memory")
 PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
 CORES = "cores:"
+GENERATED = "generated:"
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:
