@@ -56,8 +56,8 @@ class Variant:
         if self.in_32_bits and graph.vertices > MAX_IN_32_BITS:
             wide = (v.key for v in VARIANTS.values() if v.problem == "apsp" and v.on_gpu and not v.in_32_bits)
             raise InputError(
-                f"{self.key} on {graph.name}: {graph.vertices:,} vertices, and its kernels number all pairs in 32 bits, "
-                f"enough for {MAX_IN_32_BITS:,} vertices: take a smaller graph, or one of {', '.join(wide)}"
+                f"{self.key} on {graph.name}: {graph.vertices:,} vertices, and its kernels number all pairs in 32 "
+                f"bits, enough for {MAX_IN_32_BITS:,} vertices: take a smaller graph, or one of {', '.join(wide)}"
             )
 
 

@@ -49,8 +49,8 @@ def check(config: dict) -> None:
         cells(config, [dataset])
         if unfit := {"sources" if entry["format"] == "random" else "generate"} & set(entry):
             raise InputError(
-                f"config: datasets.{dataset}.{unfit.pop()}: not for format {entry['format']}: a random graph is generated, "
-                "every other has sources"
+                f"config: datasets.{dataset}.{unfit.pop()}: not for format {entry['format']}: a random graph is "
+                "generated, every other has sources"
             )
     raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
@@ -173,7 +173,10 @@ BASE_MB = 2000  # Python, numba and a CUDA context
 # Seconds of a run, by variant or else problem: of n (n + m) for one source, of n^3 for all pairs.
 SECONDS = {"sssp": 6e-11, "apsp": 4e-11, "dijkstra/naive": 1.5e-10}
 # Bytes on the host, by variant or else problem: of n + m for one source, of n^2 for all pairs.
-BYTES = {"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24}
+BYTES = {
+    **{"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24},
+    **dict.fromkeys(("floyd_warshall/blocked", "floyd_warshall/staged"), 8),  # the two results, and no matrix
+}
 
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:

@@ -15,8 +15,8 @@ LAYOUT = (
 )
 REACHED = r"reached: (?P<reached>\d+) vertices"
 NOTES = [
-    "CSR and ELL: median of the paper's timed region, in which the arcs are on the card already. Launches are the same; "
-    "only where the arcs lie differs. CSR / ELL: above 1 ELL is faster.",
+    "CSR and ELL: median of the paper's timed region, in which the arcs are on the card already. Launches are the "
+    "same; only where the arcs lie differs. CSR / ELL: above 1 ELL is faster.",
     "ELL has so many columns that at least a quarter of its slots are filled. Padding: the part of them that is not. "
     "Arcs beyond: those of longer rows, kept as coordinates.",
     "Reached: vertices that the source has a path to, itself among them. The others never relax an arc.",
