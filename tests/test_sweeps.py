@@ -287,7 +287,7 @@ def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
 def test_in_the_simulator_beyond_draws_the_archive(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
     shutil.copy(FILES / "delta_sweep.csv", tmp_path / "results/archive/h200")
-    tables = {"Table 4", "Table 5", "Table launch_overhead", "Table growth"}
+    tables = {"Table 4", "Table 5", "Table launch_overhead", "Table growth", "Table layouts"}
     plan = {*tables, "Figure 7", *(f"Figure {name}" for name in SWEEPS)}
     assert project.plan("beyond", environment=SIMULATOR) == plan
     (tmp_path / "results/archive/h200/stride_sweep.csv").unlink(missing_ok=True)
