@@ -12,10 +12,11 @@
 #     results/archive/      measurements that are kept, by GPU
 #
 #     results/table4.* to table6.*, figures/figure7.*, figure8.*, results/*_sweep.csv, figures/*_sweep.*      beyond
-#     results/launch_overhead.*, results/growth.*, figures/growth.*, results/peak_table.*      the paper
+#     results/launch_overhead.*, results/growth.*, figures/growth.*, results/peak_table.*,     the paper
+#     results/layouts.*
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
-# beyond, table4, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, peak, peak_table.
+# beyond, table4, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -36,6 +37,7 @@ include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/peak.smk"
 include: "workflow/rules/growth.smk"
 include: "workflow/rules/beyond.smk"
+include: "workflow/rules/layouts.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"
 
@@ -62,6 +64,8 @@ rule beyond:
         rules.table6.output,
         rules.figure8.output,
         rules.peak_table.output,
+        rules.layouts.output,
+        measured(GENERATED_CELLS),
 
 
 for target, wanted in settings.targets(config).items():

@@ -30,7 +30,7 @@ from workflow.scripts.sweeps import Point
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
-NAMED = ("launch_overhead", "growth", "peak_table")
+NAMED = ("launch_overhead", "growth", "layouts", "peak_table")
 
 
 def graph_of(vertices):

@@ -25,6 +25,7 @@ from workflow.scripts import (
     figures,
     growth,
     launch_overhead,
+    layouts,
     measurements,
     peak_table,
     sources,
@@ -83,6 +84,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     figure8.write(loaded, source, folder)
     peak_table.write(peaks, loaded, source, folder)
     launch_overhead.write(loaded, source, folder)
+    layouts.write(loaded, source, folder)
     growth.write(loaded, source, folder, folder)
     summary.write(loaded, source, folder)
     audit.write(loaded, audit.claims(), source, tolerance, folder)

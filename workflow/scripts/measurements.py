@@ -26,6 +26,7 @@ STATUSES = ("ok", "timeout", "no_memory")
 PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
 CORES = "cores:"
+GENERATED = "generated:"
 
 
 def columns_with(settings: Iterable[str]) -> tuple[str, ...]:
