@@ -11,11 +11,12 @@
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
-#     results/table4.*, table5.*, figures/figure7.*, results/*_sweep.csv, figures/*_sweep.*      beyond the paper
-#     results/launch_overhead.*, results/growth.*, figures/growth.*
+#     results/table4.* to table6.*, figures/figure7.*, figure8.*, results/*_sweep.csv, figures/*_sweep.*      beyond
+#     results/launch_overhead.*, results/growth.*, figures/growth.*, results/peak_table.*,     the paper
+#     results/layouts.*
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
-# beyond, delta_sweep, stride_sweep, launch_overhead, growth, peak.
+# beyond, table4, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -35,6 +36,8 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/peak.smk"
 include: "workflow/rules/growth.smk"
+include: "workflow/rules/beyond.smk"
+include: "workflow/rules/layouts.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"
 
@@ -58,6 +61,11 @@ rule beyond:
         [figure_files(sweep) for sweep in SWEPT],
         rules.launch_overhead.output,
         rules.growth.output,
+        rules.table6.output,
+        rules.figure8.output,
+        rules.peak_table.output,
+        rules.layouts.output,
+        measured(GENERATED_CELLS),
 
 
 for target, wanted in settings.targets(config).items():

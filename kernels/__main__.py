@@ -1,5 +1,6 @@
-"""Run one variant on one graph file, or make a dataset, without Snakemake.
+"""Find shortest paths by the variant that suits a graph file, run a given one, or make a dataset, without Snakemake.
 
+python -m kernels sssp graph.txt --source 0 --to paths.npz
 python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --output print
 python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
 """
@@ -12,7 +13,7 @@ from typing import TextIO
 
 import numpy as np
 
-from kernels import datasets, device, harness
+from kernels import datasets, device, harness, interface
 from kernels.check import check
 from kernels.device import Result
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
@@ -50,6 +51,17 @@ def run(args: argparse.Namespace) -> None:
         print(f"wrote {to}", file=sys.stderr)
 
 
+def solve(args: argparse.Namespace) -> None:
+    """Distances and predecessors by SciPy's conventions, and what was chosen and why, to an .npz."""
+    interface.log.setLevel(logging.INFO)
+    graph = datasets.read_graph(args.file)
+    found = interface.all_pairs(graph) if args.source is None else interface.shortest_paths(graph, args.source)
+    to = args.to or Path("results/output") / f"{args.problem}_{graph.name}.npz"
+    with datasets.atomic(to) as file:
+        np.savez(file, **vars(found))
+    print(f"wrote {to}", file=sys.stderr)
+
+
 def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
     """A line for every vertex of every source: node, cost, path; "inf" and "-" where there is no path."""
     if variant.problem == "sssp":
@@ -78,7 +90,14 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = top.add_subparsers(required=True, metavar="ALGORITHM or TOOL")
+    commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
+    for problem, text in (("sssp", "from one source"), ("apsp", "of all pairs")):
+        command = commands.add_parser(problem, help=f"shortest paths {text}, by the variant that suits the graph")
+        command.set_defaults(act=solve, problem=problem, source=None)
+        command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
+        if problem == "sssp":
+            command.add_argument("--source", type=int, default=0, help="where the paths start (default 0)")
+        command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
     for algorithm in ALGORITHMS:
         names = [v.name for v in VARIANTS.values() if v.algorithm == algorithm]
         command = commands.add_parser(algorithm, help=f"run {', '.join(names)}")

@@ -300,6 +300,32 @@ def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> N
     write_text(to, vertices, tails, heads, draw(len(tails), low, high, seed))
 
 
+def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Tails and heads of random arcs: int64, shape (arcs,). The same for the same seed.
+
+    Heads, and without skew tails too, are uniform; no arc is a self-loop, and some are parallel. With skew, above 2,
+    out-degrees follow a power law of that exponent: the k-th of the vertices, in random order, is a tail with a
+    probability that falls as k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
+    Raises InputError where there can be no such graph.
+    """
+    if vertices > MAX_COUNT or arcs > MAX_COUNT or vertices < min(2, arcs + 1) or (skew is not None and not skew > 2):
+        raise InputError(
+            f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected at least 2 vertices, at most "
+            f"{MAX_COUNT} of both, and a skew above 2 or none"
+        )
+    rng = np.random.default_rng((seed, 1))  # not the numbers that weights of this seed are made of
+    if skew is None:
+        tails = rng.integers(vertices, size=arcs)
+    else:
+        # The place x at which the vertices before it have a share r of the arcs is r^p n, with p 2 for a skew of 3.
+        share = (skew - 2) / (skew - 1)
+        places = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
+        tails = rng.permutation(vertices)[places]
+    heads = rng.integers(max(1, vertices - 1), size=arcs)
+    heads += heads >= tails
+    return tails, heads
+
+
 def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
     """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
     if not 1 <= low <= high <= MAX_WEIGHT:

@@ -39,10 +39,11 @@ def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
     """Rows of measurements, one a repeat, with status, times (s), launches, rows_checked, started and note.
 
     One row without times where the graph does not fit the card (`no_memory`) or a CPU run passes
-    its limit (`timeout`). Raises InputError for a source that is no vertex and WrongResult where a
-    check fails.
+    its limit (`timeout`). Raises InputError for a source that is no vertex or a graph too large for
+    the variant's indices, and WrongResult where a check fails.
     """
     graph.check_source(protocol.source)
+    variant.check_size(graph)
     simulated = variant.on_gpu and device.SIMULATED
     repeats = 1 if simulated else protocol.repeats
     rows: list[dict] = []
@@ -78,6 +79,7 @@ def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
     """One run, unchecked, and its result. Raises as measure does, and NotEnoughMemory."""
     graph.check_source(protocol.source)
+    variant.check_size(graph)
     _prepare(variant, graph, protocol)
     run, result = _new_run(variant, protocol), Result.poisoned(variant.problem, graph.vertices)
     variant.function(graph, result, run)

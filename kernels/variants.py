@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernels import baselines, delta_stepping, dijkstra, edge, frontier, serial
+from kernels import baselines, delta_stepping, dijkstra, edge, ell, frontier, near_far, serial
 from kernels import bellman_ford as bf
 from kernels import block_per_source as bps
 from kernels import blocked_floyd_warshall as blocked_fw
@@ -11,6 +11,10 @@ from kernels import floyd_warshall as fw
 from kernels.device import Result, Run
 from kernels.errors import InputError
 from kernels.graph import Graph
+
+# Modules whose kernels number the entries of an (n, n) matrix in 32 bits, and the largest n for which that is enough.
+IN_32_BITS = tuple(module.__name__ for module in (fw, dijkstra, edge, delta_stepping))
+MAX_IN_32_BITS = 2**16 - 1
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,9 @@ class Variant:
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
     launch, None where that depends on the weights. graph: a twin, which replays the same launches
-    from CUDA graphs. parallel: a CPU variant that runs on all cores.
+    from CUDA graphs. parallel: a CPU variant that runs on all cores. beyond: past the paper, and
+    measured with more repeats. note(graph, source): what its measurements say of the graph as it
+    has it.
     """
 
     algorithm: str
@@ -31,14 +37,33 @@ class Variant:
     launches: Callable[[int, int], int | None]
     graph: bool = False
     parallel: bool = False
+    note: Callable[[Graph, int], str] | None = None
 
     @property
     def on_gpu(self) -> bool:
         return self.function.__module__ not in (serial.__name__, baselines.__name__)
 
     @property
+    def beyond(self) -> bool:
+        return self.key in _BEYOND
+
+    @property
     def key(self) -> str:
         return f"{self.algorithm}/{self.name}"
+
+    @property
+    def in_32_bits(self) -> bool:
+        """Whether its kernels number all pairs of vertices in 32 bits."""
+        return self.problem == "apsp" and self.function.__module__ in IN_32_BITS
+
+    def check_size(self, graph: Graph) -> None:
+        """Raise InputError where the graph has more vertices than the kernels can number the pairs of."""
+        if self.in_32_bits and graph.vertices > MAX_IN_32_BITS:
+            wide = (v.key for v in VARIANTS.values() if v.problem == "apsp" and v.on_gpu and not v.in_32_bits)
+            raise InputError(
+                f"{self.key} on {graph.name}: {graph.vertices:,} vertices, and its kernels number all pairs in 32 "
+                f"bits, enough for {MAX_IN_32_BITS:,} vertices: take a smaller graph, or one of {', '.join(wide)}"
+            )
 
 
 # fmt: off
@@ -47,6 +72,7 @@ _PLAIN = (
     Variant("bellman_ford", "naive", "Naive", "sssp", bf.naive, bf.launches),
     Variant("bellman_ford", "stride", "Stride", "sssp", bf.stride, bf.launches),
     Variant("bellman_ford", "stride_flag", "Stride with Flag", "sssp", bf.stride_flag, bf.launches),
+    Variant("bellman_ford", "stride_ell", "Stride, ELL", "sssp", ell.stride, bf.launches, note=ell.note),
     Variant("bellman_ford", "frontier_apsp", "Frontier", "apsp", frontier.apsp, frontier.launches),
     Variant("dijkstra", "cpu", "CPU", "apsp", serial.dijkstra, serial.launches),
     Variant("dijkstra", "naive", "Naive", "apsp", dijkstra.naive, dijkstra.launches),
@@ -63,6 +89,7 @@ _PLAIN = (
     Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", delta_stepping.block_apsp, bps.launches),
+    Variant("delta_stepping", "near_far", "Near-Far", "sssp", near_far.sssp, near_far.launches),
     Variant("dijkstra", "scipy", "SciPy", "sssp", baselines.scipy_dijkstra, serial.launches),
     Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", baselines.scipy_dijkstra, serial.launches),
     Variant("dijkstra", "networkit", "NetworKit", "sssp", baselines.networkit_dijkstra, serial.launches),
@@ -74,6 +101,10 @@ _TWINS = (
     "bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag",
     "floyd_warshall/naive", "floyd_warshall/super_naive", "floyd_warshall/super_naive_shared",
     "floyd_warshall/tiled", "floyd_warshall/tiled_shared",
+)
+_BEYOND = (
+    "bellman_ford/frontier_apsp", "bellman_ford/stride_ell", "delta_stepping/near_far",
+    "floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged",
 )
 # fmt: on
 

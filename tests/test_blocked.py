@@ -11,7 +11,7 @@ from numba.cuda import dispatcher
 from kernels import blocked_floyd_warshall as blocked
 from kernels import device, harness, peak
 from kernels.blocked_floyd_warshall import Form
-from kernels.check import check
+from kernels.check import check, oracle
 from kernels.device import Run
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
@@ -93,6 +93,87 @@ def test_strips_take_a_quarter_of_the_matrix(vertices):
     height, strips = blocked._strips(form, vertices)
     assert blocked.STRIPS * height * form.tile * form.words(vertices) * 4 <= 4 * form.words(vertices) ** 2 / 4
     assert (strips - 1) * height < form.rounds(vertices) <= strips * height
+
+
+class Sparse(dict):
+    """A long array on the card, of which few words are touched; the others hold 0."""
+
+    def __missing__(self, index):
+        return np.uint32(0)
+
+    def __setitem__(self, index, word):
+        assert 0 <= int(index) < self.length
+        super().__setitem__(int(index), np.uint32(word))
+
+    def __getitem__(self, index):
+        return super().__getitem__(int(index))
+
+
+class FarApart(Form):
+    """Rows so long that those of a few vertices pass 2^32 words."""
+
+    def words(self, vertices):
+        return 2**30 - self.tile
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_beyond_32_bits_do_not_fold_onto_each_other(packed):
+    form, n, run = FarApart(2, 2, packed), 11, Run(block=8, tile=4)
+    words, weights = form.words(n), np.random.default_rng(1).integers(1, 9, (n, n))
+    np.fill_diagonal(weights, 0)
+    matrix, dist = Sparse(), np.zeros(n * n, np.uint32)
+    matrix.length = form.rounds(n) * form.tile * words
+    for u in range(form.rounds(n) * form.tile):
+        for at in range(form.columns(n) * form.tile):
+            ends = [
+                weights[u, v] if max(u, v) < n else blocked.PACKED_INF if packed else blocked.INF
+                for v in range(at * form.per_word, (at + 1) * form.per_word)
+            ]
+            matrix[u * words + at] = sum(int(d) << 16 * half for half, d in enumerate(ends))
+    blocked.close_rounds(form, n, matrix, run)
+    kernel = blocked.kernels(form)
+    kernel.unpack[n, 8](np.uint32(n), np.uint32(words), matrix, dist)
+    graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
+    assert dist.reshape(n, n).tolist() == oracle(graph, tuple(range(n))).tolist()
+
+
+@pytest.mark.simulator
+def test_predecessors_are_found_in_rows_beyond_32_bits():
+    n, words = 6, 2**31
+    graph = Graph.from_arcs(n, np.arange(5), np.arange(1, 6), np.full(5, 3))
+    dist, predecessor = Sparse(), np.full(n * n, -7, np.int32)
+    dist.length = n * words
+    for u in range(n):
+        for v in range(n):
+            dist[u * words + v] = 3 * (v - u) if v >= u else blocked.INF
+    numbers = np.uint32(n), np.uint32(words), np.uint32(0)
+    missed = np.zeros(1, np.int32)
+    blocked.find_predecessors[n, 4](*numbers, *blocked.in_arcs(graph), dist, predecessor, missed)
+    assert predecessor.reshape(n, n).tolist() == [[v - 1 if v > u else -1 for v in range(n)] for u in range(n)]
+    assert not missed[0]
+
+
+@pytest.mark.parametrize("key", [key for key, v in VARIANTS.items() if v.on_gpu])
+def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enough_for(key):
+    variant, more = VARIANTS[key], Graph.from_arcs(2**16, *np.empty((3, 0), int), meta={"name": "large"})
+    wide = ("frontier", "blocked_floyd_warshall")
+    refused = variant.problem == "apsp" and variant.function.__module__.removeprefix("kernels.") not in wide
+    if not refused:
+        variant.check_size(more)
+        return
+    for measured in (harness.measure, harness.run_once):
+        with pytest.raises(InputError, match=rf"^{key} on large: 65,536 vertices, .* floyd_warshall/staged$"):
+            measured(variant, more, harness.Protocol())
+    variant.check_size(Graph.from_arcs(2**16 - 1, *np.empty((3, 0), int)))
+
+
+def test_strips_of_65536_vertices_are_all_rows_once():
+    form, n = Form.of(CARD, packed=False), 65536
+    height, strips = blocked._strips(form, n)
+    assert (strips - 1) * height * form.tile < n <= strips * height * form.tile
+    assert strips * height * form.tile < 2**32
+    assert blocked.launches_staged(n, 32) == form.rounds(n) * (3 + strips - 1) + 2 * strips
 
 
 def test_arcs_by_head_have_the_cheapest_first():

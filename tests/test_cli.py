@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csgraph
 
 from kernels import __main__ as cli
 from kernels import datasets
@@ -215,3 +216,28 @@ def test_a_tool_refuses_a_wrong_line(kernels):
     _, _, end = kernels("replace", "graph.txt")
     assert end.startswith("error: graph.txt, line 2: ")
     assert Path("graph.txt").read_text() == "2 1\n0 2 7\n"
+
+
+@pytest.mark.parametrize("problem", ["sssp", "apsp"])
+def test_paths_by_the_variant_that_suits(folder, problem):
+    """As a reader types it where there is no GPU; SciPy reads what is written."""
+    more = ("--source", 3) if problem == "sssp" else ()
+    ran = command(problem, SAMPLE, *more, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
+    to = folder / f"results/output/{problem}_sample3.npz"
+    chosen = r"dijkstra/\w+ on sample3: no GPU is visible, and .*"
+    assert ran.returncode == 0 and re.fullmatch(rf"{chosen}\nwrote {to.relative_to(folder)}\n", ran.stderr), ran.stderr
+    array = datasets.read_graph(SAMPLE).to_scipy()
+    expected = csgraph.dijkstra(array, indices=3 if problem == "sssp" else None)
+    with np.load(to) as found:
+        assert set(found) == {"distances", "predecessors", "variant", "reason"}
+        np.testing.assert_array_equal(found["distances"], expected)
+        if problem == "apsp":
+            dist = csgraph.construct_dist_matrix(array, found["predecessors"])
+            np.testing.assert_array_equal(dist, expected)
+        assert str(found["variant"]).startswith("dijkstra/")
+
+
+def test_no_paths_are_written_where_the_source_is_wrong(kernels):
+    out, err, end = kernels("sssp", SAMPLE, "--source", 13, "--to", "paths.npz")
+    assert (out, err, end) == ("", "", "error: source 13 is not a vertex of sample3: choose one in [0, 13)")
+    assert not any(Path().iterdir())

@@ -70,6 +70,7 @@ def test_dimacs_to_text_to_packed():
         "sha256": hashlib.sha256(TEXT.read_bytes()).hexdigest(),
         "entry": ENTRY,
         "origin": json.loads(RECORD.read_text()),
+        "generated": None,
         "stand_in": None,
     }
     assert graph.meta["origin"]["url"] == "put by hand"
@@ -104,6 +105,32 @@ def test_a_random_graph_has_no_raw_file():
     graph = Graph.load(PACKED)
     assert (graph.vertices, graph.arcs, set(graph.weights.tolist())) == (4, 12, {5})
     assert (graph.meta["origin"], graph.meta["stand_in"]) == (None, None)
+    assert graph.meta["generated"] == "a complete graph"
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"seed": 7}, "random arcs, seed 7"),
+        ({"seed": 7, "skew": 2.5}, "random arcs, seed 7, out-degrees by a power law of exponent 2.5"),
+    ],
+)
+def test_a_generated_graph_is_no_stand_in_and_no_download(how, said):
+    entry = {
+        **{"format": "random", "vertices": 50, "arcs": 200, "generate": how},
+        "weights": {"min": 3, "max": 5, "seed": 7},
+    }
+    convert.convert("made", entry, None, TEXT)
+    pack.pack("made", entry, TEXT, PACKED)
+    graph = Graph.load(PACKED)
+    tails, heads = datasets.draw_arcs(50, 200, **how)
+    assert sorted(zip(graph.tails, graph.indices, strict=True)) == sorted(zip(tails, heads, strict=True))
+    assert set(graph.weights.tolist()) == {3, 4, 5}
+    assert (graph.meta["origin"], graph.meta["stand_in"], graph.meta["generated"]) == (None, None, said)
+    first = PACKED.read_bytes()
+    convert.convert("made", entry, None, TEXT)
+    pack.pack("made", entry, TEXT, PACKED)
+    assert PACKED.read_bytes() == first
 
 
 def test_packing_again_gives_the_same_bytes():

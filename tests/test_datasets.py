@@ -335,6 +335,48 @@ def test_random_refuses_a_number_of_vertices(tmp_path, vertices):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_random_arcs_are_uniform_and_no_loops():
+    tails, heads = datasets.draw_arcs(50, 100_000, seed=1)
+    assert tails.dtype == heads.dtype == np.int64 and not (tails == heads).any()
+    for ends in (tails, heads):
+        counts = np.bincount(ends, minlength=50)
+        assert len(counts) == 50 and abs(counts - 2000).max() < 6 * np.sqrt(2000)
+    pairs = np.unique(50 * tails + heads, return_counts=True)[1]
+    assert len(pairs) == 50 * 49 and pairs.max() < 90  # 41 expected
+
+
+def test_random_arcs_are_the_same_for_a_seed_and_not_the_weights_numbers():
+    first, again, other = (datasets.draw_arcs(100, 1000, seed, 2.5) for seed in (4, 4, 5))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    tails, _ = datasets.draw_arcs(100, 1000, 4)
+    assert not np.array_equal(tails, datasets.draw(1000, 1, 100, 4) - 1)
+    # Known bytes: another version of NumPy that draws other numbers is to be noticed.
+    assert hashlib.sha256(np.stack(datasets.draw_arcs(1 << 10, 1 << 13, 1, 3.0)).tobytes()).hexdigest() == KNOWN
+
+
+KNOWN = "85f0d108f695a62a07a45de779d262ca1aa77d627731e5628da4f90519a08bce"
+
+
+@pytest.mark.parametrize("skew", [2.5, 3.0, 4.0])
+def test_skewed_out_degrees_fall_as_a_power_of_the_rank(skew):
+    vertices, arcs = 1 << 14, 1 << 20
+    tails, heads = datasets.draw_arcs(vertices, arcs, 3, skew)
+    degrees = np.sort(np.bincount(tails, minlength=vertices))[::-1]
+    ranks = np.arange(10, 1000)
+    slope = np.polyfit(np.log(ranks), np.log(degrees[ranks]), 1)[0]
+    assert slope == pytest.approx(-1 / (skew - 1), abs=0.03)
+    assert np.bincount(heads, minlength=vertices).max() < 2 * arcs / vertices  # heads are uniform
+    assert (np.sort(tails[:9]) != np.arange(9)).any()  # nor do the first vertices have the most
+
+
+@pytest.mark.parametrize(
+    ("vertices", "arcs", "skew"), [(1, 1, None), (0, 0, None), (2**31, 1, None), (2, 2**31, None), (9, 9, 2), (9, 9, 0)]
+)
+def test_random_arcs_that_there_can_not_be_are_refused(vertices, arcs, skew):
+    with pytest.raises(InputError, match=f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected"):
+        datasets.draw_arcs(vertices, arcs, 1, skew)
+
+
 def test_a_tool_that_fails_leaves_its_file(put, tmp_path):
     file = put(TEXT)
     with pytest.raises(InputError, match="line 1"):

@@ -77,5 +77,7 @@ class OnCard:
 
 def test_arguments_as_numba_passes_them():
     assert _as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
+    OnCard.size, OnCard.shape = 2**32, (2**32,)  # all pairs of 65,536 vertices
+    assert _as_passed(OnCard()) == [0, 0, 2**32, 4, 4096, 2**32, 4]
     assert _as_passed(np.uint32(5)) == [5]
     assert _as_passed(np.int32(-1)) == [2**64 - 1]

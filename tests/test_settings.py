@@ -72,7 +72,10 @@ def test_every_key_of_the_schema_is_described():
     assert [path for path, text in keys.items() if not text or len(text.split()) < 2] == []
 
 
-LEVELS = ["", "protocol", "simulator", "download", "datasets.nyc", "datasets.gnutella04.weights"]
+LEVELS = [
+    *("", "protocol", "simulator", "download"),
+    *("datasets.nyc", "datasets.gnutella04.weights", "datasets.powerlaw.generate"),
+]
 
 
 def test_every_level_of_the_schema_is_closed_but_for_names():
@@ -139,6 +142,9 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("datasets.gnutella04.weights.min", 0),
         ("datasets.gnutella04.weights.max", 2**31 - 1),
         ("datasets.gnutella04.weights", {"min": 1, "max": 2}),
+        ("datasets.powerlaw.generate", {}),
+        ("datasets.powerlaw.generate", {"seed": -1}),
+        ("datasets.powerlaw.generate", {"seed": 1, "skew": 2}),
     ],
 )
 def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
@@ -167,6 +173,20 @@ def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern)
     assert said == f"config: datasets.bay.gpu: {pattern!r} is no GPU variant"
     gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
     assert set(valid.split(", ")) == gpu | {key.split("/")[0] for key in gpu}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "key", "value", "reason"),
+    [
+        ("nyc", "generate", {"seed": 1}, "not for format dimacs: a random graph is generated, every other has sources"),
+        ("powerlaw", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+        ("sample2", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+    ],
+)
+def test_a_graph_is_generated_or_has_sources(config, dataset, key, value, reason):
+    config["datasets"][dataset][key] = value
+    with pytest.raises(InputError, match=rf"config: datasets\.{dataset}\.{key}: {reason}"):
+        settings.check(config)
 
 
 def test_a_gpu_variant_is_no_cpu_variant(config):
@@ -234,6 +254,7 @@ def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
         {"directed": False},
         {"sha256": "any"},
         {"stand_in": "made up"},
+        {"generate": {"seed": 1}},
     ],
 )
 def test_what_decides_a_datasets_graph(config, change):
@@ -289,6 +310,22 @@ def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
     monkeypatch.setattr(settings, "simulating", lambda config: False)
     assert yaml.safe_load(settings.protocol(config)) == config["protocol"]
     assert inside == config["protocol"] | config["simulator"] != config["protocol"]
+
+
+def test_only_what_goes_past_the_paper_is_repeated_more_often(config):
+    """And the JSON of any other cell is what it was before there was such a thing, so that none is due for it."""
+    common = settings.protocol(config)
+    for variant in VARIANTS.values():
+        found = yaml.safe_load(settings.protocol(config, variant.algorithm, variant.name))
+        if variant.beyond:
+            assert found == yaml.safe_load(common) | {"repeats": 20}
+        else:
+            assert settings.protocol(config, variant.algorithm, variant.name) == common
+    config["protocol"]["repeats"] = 30
+    assert yaml.safe_load(settings.protocol(config, "floyd_warshall", "blocked"))["repeats"] == 30
+    assert {"floyd_warshall/blocked", "bellman_ford/frontier_apsp"} <= {
+        key for key, variant in VARIANTS.items() if variant.beyond
+    }
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,8 @@ class Project:
         }
 
 
-JOB = r"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|Collect|Keep|List|Audit|Summary|Appendix)"
+ONE_WORD = "Collect|Join|Keep|List|Audit|Summary|Appendix"
+JOB = rf"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|{ONE_WORD})"
 
 
 def data(*datasets):
@@ -214,7 +215,8 @@ def test_without_a_target_all_is_planned(fresh):
 def test_beyond_plans_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
     project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
     planned = set(re.findall(JOB, project.snakemake("-n", "beyond"), re.MULTILINE))
-    assert {"Table 4", "Table 5", "Figure 7", "Figure delta_sweep", "Figure stride_sweep"} <= planned
+    assert {"Table 4", "Table 5", "Table 6", "Figure 7", "Figure 8", "Table peak_table"} <= planned
+    assert {"Figure delta_sweep", "Figure stride_sweep"} <= planned
     assert not planned & {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
 
 

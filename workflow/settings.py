@@ -30,7 +30,7 @@ CLAIMS = Path(__file__).parent / "paper" / "claims.csv"
 BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
-IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "stand_in")
+IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "stand_in")
 
 Cell = tuple[str, str, str]
 
@@ -45,8 +45,13 @@ def check(config: dict) -> None:
             valid = ", ".join(error.schema["properties"])
             raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
         raise InputError(f"config: {where}: {error.message}")
-    for dataset in config["datasets"]:
+    for dataset, entry in config["datasets"].items():
         cells(config, [dataset])
+        if unfit := {"sources" if entry["format"] == "random" else "generate"} & set(entry):
+            raise InputError(
+                f"config: datasets.{dataset}.{unfit.pop()}: not for format {entry['format']}: a random graph is "
+                "generated, every other has sources"
+            )
     raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
         raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")
@@ -148,9 +153,12 @@ def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def protocol(config: dict) -> str:
-    """JSON of how cells are measured; in the simulator with its own blocks and tiles."""
-    return json.dumps(config["protocol"] | (config["simulator"] if simulating(config) else {}), sort_keys=True)
+def protocol(config: dict, algorithm: str = "", variant: str = "") -> str:
+    """JSON of how cells (of a variant) are measured; in the simulator with its own blocks and tiles."""
+    found = config["protocol"] | (config["simulator"] if simulating(config) else {})
+    if variant and find(algorithm, variant).beyond:
+        found["repeats"] = max(found["repeats"], config["beyond"]["repeats"])
+    return json.dumps(found, sort_keys=True)
 
 
 def prepare_environment(config: dict) -> None:
@@ -168,7 +176,10 @@ BASE_MB = 2000  # Python, numba and a CUDA context
 # Seconds of a run, by variant or else problem: of n (n + m) for one source, of n^3 for all pairs.
 SECONDS = {"sssp": 6e-11, "apsp": 4e-11, "dijkstra/naive": 1.5e-10}
 # Bytes on the host, by variant or else problem: of n + m for one source, of n^2 for all pairs.
-BYTES = {"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24}
+BYTES = {
+    **{"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24},
+    **dict.fromkeys(("floyd_warshall/blocked", "floyd_warshall/staged"), 8),  # the two results, and no matrix
+}
 
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:

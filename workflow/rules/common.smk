@@ -129,11 +129,34 @@ def sweep_graph(wildcards):
 def sweep_measurements(wildcards):
     """The CSV that a sweep's figure is drawn from; without a GPU what was measured before."""
     csv = f"{wildcards.sweep}.csv"
-    if not SIMULATING:
-        return f"results/{csv}"
+    return kept(csv) if SIMULATING else f"results/{csv}"
+
+
+def kept(csv):
+    """That file as it was measured before: here, else in the archive, else none."""
     return [path for path in (f"results/{csv}", f"results/archive/{config['archive']}/{csv}") if Path(path).exists()][
         :1
     ]
+
+
+def source_files():
+    """A file a dataset of those in config that have the variant."""
+    found = settings.cells(config)
+    datasets = [name for name in config["sweeps"]["sources"]["datasets"] if (*SEARCH, name) in found]
+    return [f"results/sources/{name}.csv" for name in datasets]
+
+
+def source_measurements():
+    """What Table 6 reads of many sources."""
+    return kept("sources.csv") if SIMULATING else ["results/sources.csv"] * bool(source_files())
+
+
+def needs_sources(wildcards):
+    if SIMULATING:
+        raise WorkflowError("sources cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+    if not source_files():
+        raise WorkflowError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
+    return source_files()
 
 
 def needs_gpu(wildcards):
@@ -144,6 +167,7 @@ def needs_gpu(wildcards):
 
 def refuse_target(wildcards):
     valid = ["all", "audit", "summary", "beyond", "archive"]
+    valid += ["table6", "figure8", "sources", "peak_table"]
     valid += [*(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
-    valid += ["launch_overhead", "growth", "peak", *SWEPT, *settings.targets(config)]
+    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

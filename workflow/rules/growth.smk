@@ -1,5 +1,10 @@
-PAPERS = {dataset for table in settings.TABLES.values() for names in table["datasets"].values() for dataset in names}
-PAPER_CELLS = [cell for cell in settings.cells(config) if cell[2] in PAPERS]
+PAPERS = {
+    dataset: problem
+    for table in settings.TABLES.values()
+    for problem, names in table["datasets"].items()
+    for dataset in names
+}
+PAPER_CELLS = [cell for cell in settings.cells(config) if settings.find(*cell[:2]).problem == PAPERS.get(cell[2])]
 KEYS = {"/".join(cell[:2]) for cell in PAPER_CELLS}
 TWINNED_CELLS = [
     (algorithm, variant, dataset)

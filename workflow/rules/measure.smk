@@ -44,7 +44,7 @@ rule measure:
     params:
         entry=entry,
         code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),
-        protocol=settings.protocol(config),
+        protocol=lambda wildcards: settings.protocol(config, wildcards.algorithm, wildcards.variant),
         config_digest=untracked(settings.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:

@@ -18,7 +18,7 @@ rule peak:
         vertices=[8192, 32768],
         commit=untracked(config["commit"]),
     message:
-        "Measure the peak of relaxations"
+        "Measure peak on this card"
     shell:
         "python -m workflow.scripts.peak --vertices {params.vertices} --commit={params.commit:q} "
         "--out {output:q} --log {log:q}"

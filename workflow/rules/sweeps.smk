@@ -1,4 +1,5 @@
 SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bellman_ford", "stride")}
+SEARCH = "delta_stepping", "near_far"
 
 
 rule measure_sweep:
@@ -59,3 +60,48 @@ for sweep in SWEPT:
         input:
             f"results/{sweep}.csv",
             figure_files(sweep),
+
+
+# One search from each of many sources: a file a dataset, so that a run that was stopped goes on where it was.
+rule measure_sources:
+    input:
+        "resources/graphs/{dataset}.npz",
+    output:
+        update("results/sources/{dataset}.csv"),
+    log:
+        "logs/sources/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    conda:
+        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        mem_mb=lambda wildcards: settings.memory_mb(config, *SEARCH, wildcards.dataset),
+        runtime=lambda wildcards: 2 * settings.runtime_min(config, *SEARCH, wildcards.dataset),
+    params:
+        code=lambda wildcards: settings.code(*SEARCH),
+        options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
+        protocol=settings.protocol(config),
+        commit=untracked(config["commit"]),
+    message:
+        "Measure sources on {wildcards.dataset}"
+    shell:
+        "python -m workflow.scripts.measure_sweep --sweep sources --options {params.options:q} "
+        "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
+
+
+rule sources:
+    input:
+        needs_sources,
+    output:
+        "results/sources.csv",
+    log:
+        "logs/sources.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    message:
+        "Join sources"
+    shell:
+        "python -m workflow.scripts.sources --measurements {input:q} --out {output:q} --log {log:q}"

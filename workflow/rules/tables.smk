@@ -30,7 +30,7 @@ for number, table in TABLES.items():
             "--source {params.source:q} --out-dir results --log {log:q}"
 
 
-# The README's tables and rule graph; no output, since README.md is written by hand but for those.
+# Tables and the rule graph in README.md, tables in docs/performance.md; no output, since the rest is written by hand.
 rule readme:
     log:
         "logs/readme.log",
@@ -40,6 +40,7 @@ rule readme:
     params:
         archive=f"results/archive/{config['archive']}",
     message:
-        "Refresh README.md"
+        "Refresh README.md and docs/performance.md"
     shell:
-        "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q}"
+        "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q} && "
+        "python -m workflow.scripts.performance --archive {params.archive:q} --log {log:q}"

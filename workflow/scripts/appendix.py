@@ -23,7 +23,7 @@ RUNS = {
 GRAPHS = {
     **{"dataset": "Dataset", "graph.entry.vertices": "Vertices", "graph.entry.arcs": "Arcs"},
     **{"graph.entry.weights.seed": "Seed of the weights", "graph.sha256": "SHA-256 of the text form"},
-    **{"graph.origin.url": "From", "graph.stand_in": "Stand-in"},
+    **{"graph.origin.url": "From", "graph.generated": "Generated", "graph.stand_in": "Stand-in"},
 }
 SOFTWARE = {"host": "Host", "system": "System", "card.before.driver": "Driver", "python": "Python"}
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256

@@ -1,6 +1,6 @@
 """Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
-The sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure.
+The sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure, and sources.csv and peak.csv.
 
 All older rows of a newly measured cell are replaced. CPU cells go with the GPU cells measured
 beside them, else into the default archive.
@@ -21,15 +21,23 @@ from workflow.scripts import (
     audit,
     collect,
     draw_sweep,
+    figure8,
     figures,
     growth,
     launch_overhead,
+    layouts,
     measurements,
+    peak_table,
+    sources,
     step,
     summary,
+    table6,
     tables,
 )
 from workflow.scripts.sweeps import Sweep
+
+# Kept as they are, for the tables that show them.
+PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load}
 
 
 def slug(device: str) -> str:
@@ -71,7 +79,12 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
         tables.write(number, loaded, source, folder)
     for number in figures.PLOTS:
         figures.write(number, loaded, source, folder)
+    searches, peaks = (load([path] if (path := folder / name).exists() else []) for name, load in PLAIN.items())
+    table6.write(loaded, searches, source, folder)
+    figure8.write(loaded, source, folder)
+    peak_table.write(peaks, loaded, source, folder)
     launch_overhead.write(loaded, source, folder)
+    layouts.write(loaded, source, folder)
     growth.write(loaded, source, folder, folder)
     summary.write(loaded, source, folder)
     audit.write(loaded, audit.claims(), source, tolerance, folder)
@@ -81,19 +94,28 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
 def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
     """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
     rows = draw_sweep.load(sweep, [measured])
-    folder = archive / slug(rows["device"].iloc[0])
+    folder = copy(measured, rows["device"].iloc[0], archive)
+    draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", folder)
+
+
+def copy(measured: Path, device: str, archive: Path) -> Path:
+    """Copy a file into the archive of the card it was measured on; returns that folder."""
+    folder = archive / slug(device)
     with open(measured, "rb") as source, atomic(folder / measured.name) as target:
         shutil.copyfileobj(source, target)
-    draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", folder)
+    return folder
 
 
 def main(args: argparse.Namespace) -> None:
     cells = sorted(args.cells.glob("*/*/*.csv"))
     swept = [name for name in draw_sweep.SWEEPS if (args.cells.parent / f"{name}.csv").exists()]
-    if not cells and not swept:
+    plain = [path for name in PLAIN if (path := args.cells.parent / name).exists()]
+    if not cells and not swept and not plain:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
     for name in swept:
         keep_sweep(draw_sweep.SWEEPS[name], args.cells.parent / f"{name}.csv", args.archive)
+    for path in plain:
+        copy(path, PLAIN[path.name]([path])["device"].iloc[0], args.archive)
     if cells:
         keep_cells(cells, args)
 

@@ -3,7 +3,7 @@
     python -m workflow.scripts.convert --dataset nyc --entry JSON --raw FILE.gr.gz --out FILE.txt
 
 --entry is the dataset's entry in config.yaml. The raw file is checked first, for it may have been put
-there by hand. A SNAP file gets random weights; a random graph has no raw file.
+there by hand. A SNAP file gets random weights; a random graph is generated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
     Raises InputError where its raw file is wrong or its counts are not those in config.
     """
     vertices = entry["vertices"]
-    if entry["format"] == "random":
+    if "generate" in entry:
+        arcs = datasets.draw_arcs(vertices, entry["arcs"], **entry["generate"])
+        datasets.write_text(out, vertices, *arcs, datasets.draw(entry["arcs"], **drawn(entry)))
+    elif entry["format"] == "random":
         check_counts(dataset, entry, vertices, vertices * (vertices - 1))
         datasets.random(vertices, out, **drawn(entry))
     else:

@@ -161,7 +161,7 @@ def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
         drawn = [one for one in plot.series if one.column in cells.index]
         KINDS[panel.kind](axes, drawn, cells)
         axes.set_title(panel.title, loc="left")
-        ticks = _tick_labels(datasets, drawn, cells, stand_ins)
+        ticks = tick_labels(datasets, drawn, cells, stand_ins)
         axes.set_xticks(range(len(ticks)), ticks)
         axes.set_xlim(-0.5, len(ticks) - 0.5)
         axes.set(xlabel=X_LABEL, ylabel=Y_LABEL)
@@ -190,7 +190,7 @@ def _times(cells: pd.DataFrame, column: str, name: str = "median") -> np.ndarray
     return cells[name].xs(column).to_numpy(float)
 
 
-def _median(cells: pd.DataFrame, column: str) -> tuple[np.ndarray, list[np.ndarray]]:
+def median_and_spread(cells: pd.DataFrame, column: str) -> tuple[np.ndarray, list[np.ndarray]]:
     """Medians and, as errorbar wants it, how far the least and the greatest repeat are from them.
 
     NaN where there is one repeat: that has no spread.
@@ -200,7 +200,7 @@ def _median(cells: pd.DataFrame, column: str) -> tuple[np.ndarray, list[np.ndarr
     return median, [median - _times(several, column, "min"), _times(several, column, "max") - median]
 
 
-def _offsets(series: list[Series]) -> list[tuple[Series, float]]:
+def offsets(series: list[Series]) -> list[tuple[Series, float]]:
     """Each series with where it stands beside the middle of a group."""
     width = GROUP / len(series)
     return [(one, (i - (len(series) - 1) / 2) * width) for i, one in enumerate(series)]
@@ -217,8 +217,8 @@ def _linear(axes: Axes, cells: pd.DataFrame) -> None:
 def _bars(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     """Grouped bars of the medians with a whisker from least to greatest, each with its value."""
     handles = []
-    for one, offset in _offsets(series):
-        median, spread = _median(cells, one.column)
+    for one, offset in offsets(series):
+        median, spread = median_and_spread(cells, one.column)
         bars = axes.bar(
             np.arange(len(median)) + offset,
             median,
@@ -229,21 +229,21 @@ def _bars(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
             edgecolor="white",
             hatch=one.hatch,
         )
-        axes.bar_label(bars, [_value(time) for time in median], padding=2, fontsize=7)
+        axes.bar_label(bars, [value(time) for time in median], padding=2, fontsize=7)
         mark = Line2D([], [], color=one.color, marker=one.marker, linestyle="")
         handles.append((bars, mark))
-    _legend(axes, handles, [one.label for one in series])
+    legend(axes, handles, [one.label for one in series])
     _linear(axes, cells)
 
 
-def _value(time: float) -> str:
+def value(time: float) -> str:
     return "" if np.isnan(time) else tables.digits(time)
 
 
 def _lines(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     """A line a series over the groups: medians with a whisker from least to greatest."""
     for one in series:
-        median, spread = _median(cells, one.column)
+        median, spread = median_and_spread(cells, one.column)
         axes.errorbar(
             np.arange(len(median)),
             median,
@@ -254,11 +254,11 @@ def _lines(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
             clip_on=False,
         )
     marks = [Line2D([], [], color=one.color, marker=one.marker, linestyle=one.line) for one in series]
-    _legend(axes, marks, [one.label for one in series])
+    legend(axes, marks, [one.label for one in series])
     _linear(axes, cells)
 
 
-def _legend(axes: Axes, handles: list, labels: list[str]) -> None:
+def legend(axes: Axes, handles: list, labels: list[str]) -> None:
     """A legend in one row above the axes, right of the title, where no data can be."""
     axes.legend(
         handles,
@@ -293,28 +293,28 @@ def _pairs(axes: Axes, one: Series, x: np.ndarray, hollow: np.ndarray, filled: n
 def _against_paper(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     """For each cell the paper's time (hollow) and ours (filled), joined, on a logarithmic axis."""
     logarithmic(axes)
-    for one, offset in _offsets(series):
+    for one, offset in offsets(series):
         ours, paper = _times(cells, one.column), _times(cells, one.column, "paper seconds")
         _pairs(axes, one, np.arange(len(ours)) + offset, paper, ours)
     measured = Line2D([], [], color="0.3", marker="o", linestyle="")
     paper = Line2D([], [], color="0.3", marker="o", linestyle="", **HOLLOW)
-    _legend(axes, [paper, measured], ["Paper", "Measured"])
+    legend(axes, [paper, measured], ["Paper", "Measured"])
 
 
 def _kernels(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
     """For each cell the whole time (hollow) and the kernels' (filled), each with its value, on a logarithmic axis."""
     logarithmic(axes)
-    for one, offset in _offsets(series):
-        (whole, spread), kernels = _median(cells, one.column), _times(cells, one.column, "kernels")
+    for one, offset in offsets(series):
+        (whole, spread), kernels = median_and_spread(cells, one.column), _times(cells, one.column, "kernels")
         x = np.arange(len(whole)) + offset
         axes.errorbar(x, whole, spread, color=one.color, linestyle="", elinewidth=0.8)
         _pairs(axes, one, x, whole, kernels)
         for times, distance, side in ((whole, 7, "bottom"), (kernels, -7, "top")):
             for at, time in zip(x, times, strict=True):
                 beside = {"xytext": (0, distance), "textcoords": "offset points", "ha": "center", "va": side}
-                axes.annotate(_value(time), (at, time), **beside, fontsize=7, bbox=BEFORE_GRID)
+                axes.annotate(value(time), (at, time), **beside, fontsize=7, bbox=BEFORE_GRID)
     marks = [Line2D([], [], color=one.color, marker=one.marker, linestyle="") for one in series]
-    _legend(axes, marks, [one.label for one in series])
+    legend(axes, marks, [one.label for one in series])
     if (cells["status"] == "ok").any():
         low, high = np.log10([cells["kernels"].min(), cells["median"].max()])
         room = max(0.55, 0.2 * (high - low))  # for the values, and above one decade in all
@@ -327,7 +327,7 @@ def _kernels(axes: Axes, series: list[Series], cells: pd.DataFrame) -> None:
 KINDS = {"bars": _bars, "lines": _lines, "against paper": _against_paper, "kernels": _kernels}
 
 
-def _tick_labels(datasets: list[str], series: list[Series], cells: pd.DataFrame, stand_ins: dict) -> list[str]:
+def tick_labels(datasets: list[str], series: list[Series], cells: pd.DataFrame, stand_ins: dict) -> list[str]:
     """A group's counts as in the paper, its dataset († where another graph stands in), what has no time."""
     paper = measurements.paper_datasets()
     result = []

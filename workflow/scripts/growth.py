@@ -54,7 +54,9 @@ EVERY_ARC = Bound(
 MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
 ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
 BOUNDS = {
-    **dict.fromkeys((f"bellman_ford/{name}" for name in ("cpu", "naive", "stride", "stride_flag")), EVERY_ARC),
+    **dict.fromkeys(
+        (f"bellman_ford/{name}" for name in ("cpu", "naive", "stride", "stride_flag", "stride_ell")), EVERY_ARC
+    ),
     **{key: MATRIX for key in VARIANTS if key.startswith("floyd_warshall/") and not VARIANTS[key].graph},
     "dijkstra/cpu": Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
     "dijkstra/naive": Bound(3, 0, "from each source two passes over V for each vertex it reaches"),

@@ -7,6 +7,14 @@ import pandas as pd
 from kernels.variants import VARIANTS
 from workflow.scripts import measurements, tables
 
+# (problem, dataset) as the tables have it: one source on road networks, all pairs on Gnutella graphs.
+SHOWN = [
+    (problem, dataset)
+    for table in tables.TABLES.values()
+    for problem, names in table["datasets"].items()
+    for dataset in names
+]
+
 
 def algorithm(key: str) -> str:
     return VARIANTS[key].algorithm.replace("_", "-").title()
@@ -30,7 +38,9 @@ def names(facts: pd.DataFrame) -> list[str]:
 
 
 def cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """The measured cells of the paper's datasets, one a row: variants, each with its twin behind it, then datasets.
+    """The measured cells of the paper's datasets for each problem, one a row.
+
+    Variants, each with its twin behind it, then datasets.
 
     The columns of measurements.summarise, "column" (algorithm/variant), "dataset" and "launches"; `kernels` is always a
     time.
@@ -40,6 +50,7 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
     columns = sorted(usual, key=lambda key: usual.index(key.removesuffix("_graph")))
     order = {"column": columns, "dataset": list(measurements.paper_datasets().index)}
     rows = measurements.select(rows, *order.values())
+    rows = rows[pd.MultiIndex.from_frame(rows[["problem", "dataset"]]).isin(SHOWN)]
     launches = rows.groupby([(rows["algorithm"] + "/" + rows["variant"]).rename("column"), "dataset"])[
         "launches"
     ].first()

@@ -16,7 +16,7 @@ from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import Variant, find
 from workflow.scripts import step
-from workflow.scripts.measurements import COLUMNS, CORES, STAND_IN
+from workflow.scripts.measurements import COLUMNS, CORES, GENERATED, STAND_IN
 
 PACKAGES = (
     *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
@@ -75,12 +75,14 @@ SLURM = (
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a repeat with all columns; its note says how many cores a parallel variant had, and a stand-in.
+    """A row a repeat with all columns; its note says how many cores a parallel variant had, and what the graph is.
 
-    Raises as harness.measure does.
+    That is the variant's own note on it, how it was generated, a stand-in. Raises as harness.measure does.
     """
-    common, stand_in = about(variant, graph, protocol, commit), graph.meta.get("stand_in")
-    said = [f"{CORES} {baselines.cores()}"] * variant.parallel + [f"{STAND_IN} {stand_in}"] * bool(stand_in)
+    common, meta = about(variant, graph, protocol, commit), graph.meta
+    said = [f"{CORES} {baselines.cores()}"] * variant.parallel
+    said += [variant.note(graph, protocol.source)] if variant.note else []
+    said += [f"{word} {meta[key]}" for word, key in ((GENERATED, "generated"), (STAND_IN, "stand_in")) if meta.get(key)]
     rows = harness.measure(variant, graph, protocol)
     for repeat, row in enumerate(rows, start=1):
         row.update(common, repeat=repeat, note="; ".join(filter(None, (row["note"], *said))))

@@ -17,10 +17,11 @@ from kernels import device, harness
 from kernels.datasets import atomic
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
-from workflow.scripts import measure, step
-from workflow.scripts.draw_sweep import SWEEPS
-from workflow.scripts.measurements import COLUMNS
+from workflow.scripts import draw_sweep, measure, sources, step
+from workflow.scripts.measurements import columns_with
 from workflow.scripts.sweeps import Sweep
+
+SWEEPS = {**draw_sweep.SWEEPS, sources.SWEEP.name: sources.SWEEP}
 
 
 def measured(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str) -> Iterator[dict]:
@@ -41,7 +42,7 @@ def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol,
     except WrongResult as error:
         raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
     with atomic(out, "w") as file:
-        writer = csv.DictWriter(file, (*COLUMNS, *sweep.columns), lineterminator="\n")
+        writer = csv.DictWriter(file, columns_with(sweep.columns), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

@@ -26,19 +26,25 @@ STATUSES = ("ok", "timeout", "no_memory")
 PAPER = Path(__file__).parents[1] / "paper"
 STAND_IN = "stand-in:"
 CORES = "cores:"
+GENERATED = "generated:"
+
+
+def columns_with(settings: Iterable[str]) -> tuple[str, ...]:
+    """The columns of a sweep's CSV, by what it changes."""
+    return tuple(dict.fromkeys([*COLUMNS, *settings]))
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:
     """The rows of measurement CSVs, one a repeat: NUMBERS and settings as float64 (NaN where empty), the rest str.
 
-    settings: a sweep's own columns, which follow the others; a cell is then measured once for each of their values.
+    settings: a sweep's columns, its own after the others; a cell is then measured once for each of their values.
     To them come the columns CARD: clocks (float64, NaN where not recorded) and reasons for throttling (str, empty
     where there is none), from the record beside each file.
     Raises InputError where a file is none, a row is simulated or does not hold together, a repeat is there twice, or
     the repeats of a cell differ in status, device or graph.
     """
     cell = [*CELL, *settings]
-    empty = pd.DataFrame(columns=[*COLUMNS, *settings, *CARD], dtype=str).astype(
+    empty = pd.DataFrame(columns=[*columns_with(settings), *CARD], dtype=str).astype(
         dict.fromkeys([*NUMBERS, *settings, *CLOCKS], float)
     )
     frames = [_read(path, tuple(settings)) for path in paths]
@@ -53,7 +59,7 @@ def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFr
 
 def _read(path: Path | str, settings: tuple[str, ...]) -> pd.DataFrame:
     """One file's rows, indexed by "path, line n"."""
-    columns = (*COLUMNS, *settings)
+    columns = columns_with(settings)
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)

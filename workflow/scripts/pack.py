@@ -3,8 +3,8 @@
     python -m workflow.scripts.pack --dataset nyc --entry JSON --text FILE.txt --out FILE.npz
 
 --entry is the dataset's entry in config.yaml. The packed graph's meta holds name, sha256 (of the text
-form), entry (sources, format, weights), origin (the record of the raw file, or None) and stand_in (one
-sentence where the data is not the paper's, or None).
+form), entry (sources, format, weights), origin (the record of the raw file, or None), generated (how,
+where there is no raw file, or None) and stand_in (one sentence where the data is not the paper's, or None).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = downl
         "sha256": datasets.sha256(text),
         "entry": entry,
         "origin": download.read_origin(raw, origins) if raw and not download.local(entry) else None,
+        "generated": generated(entry),
         "stand_in": entry.get("stand_in") or stand_in(dataset, vertices, len(tails), raw),
     }
     graph = Graph.from_arcs(vertices, tails, heads, weights, directed=directed, meta=meta)
@@ -67,6 +68,16 @@ def _sorted_arcs(vertices: int, tails, heads, weights) -> np.ndarray:
     pairs = tails * vertices + heads
     order = np.lexsort((weights, pairs))
     return np.stack([pairs[order], weights[order]])
+
+
+def generated(entry: dict) -> str | None:
+    """How a dataset without a raw file was made; None for the others."""
+    if entry["format"] != "random":
+        return None
+    if "generate" not in entry:
+        return "a complete graph"
+    how, skew = entry["generate"], entry["generate"].get("skew")
+    return f"random arcs, seed {how['seed']}" + (f", out-degrees by a power law of exponent {skew:g}" if skew else "")
 
 
 def stand_in(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | None:

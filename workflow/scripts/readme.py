@@ -26,11 +26,11 @@ def rule_graph() -> str:
     return f"```mermaid\n{said[said.index('flowchart') :].strip()}\n```"
 
 
-def fill(text: str, name: str, content: str) -> str:
-    """The text with what stands between the markers of that name replaced."""
+def fill(text: str, name: str, content: str, page: Path = Path("README.md")) -> str:
+    """The page's text with what stands between the markers of that name replaced."""
     pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
     if not pattern.search(text):
-        raise InputError(f"README.md: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
+        raise InputError(f"{page}: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
     return pattern.sub(lambda found: f"{found[1]}{content.strip()}\n{found[2]}", text)
 
 

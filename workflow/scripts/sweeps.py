@@ -21,13 +21,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """name: of its files and target. columns: its own, all numbers, after those of every measurement.
+    """name: of its files and target. columns: what it changes, all numbers; those that no measurement has come last.
 
     points(graph, options) gives its settings; options: its entry under sweeps in config.yaml.
-    draw(figure, rows) fills the figure from rows of which one at least is ok, and returns sentences to stand under it.
+    draw(figure, rows) fills the figure from rows of which one at least is ok, and returns sentences to stand under it;
+    None where the sweep has no figure.
     """
 
     name: str
     columns: tuple[str, ...]
     points: Callable[[Graph, dict], Iterator[Point]]
-    draw: Callable[[Figure, pd.DataFrame], list[str]]
+    draw: Callable[[Figure, pd.DataFrame], list[str]] | None

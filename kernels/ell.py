@@ -1,0 +1,137 @@
+"""Bellman-Ford from one source as `bellman_ford/stride` does it, on an ELL layout instead of CSR arrays.
+
+    heads, weights    a row a vertex with its first out-arcs, stored by columns: arc j of vertex u lies in
+                      slot j * pitch + u, so that the threads of a warp read words next to each other
+    rest              the arcs of longer rows, as (tail, head, weight): a thread an arc
+
+A row that is shorter ends at a head of -1. The hybrid of ELL and coordinates is N. Bell and M. Garland's
+(Supercomputing 2009). They keep a column while a third of the rows fill it; here the columns are as many
+as leave at least a quarter of all slots filled. So a road network has no rest, and a few vertices with
+thousands of arcs cost no slots in every other row. The rest is relaxed in the same launch.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda
+from scipy.sparse import csgraph
+
+from kernels.bellman_ford import update_stride
+from kernels.device import Result, Run, blocks_for, thread_x
+from kernels.graph import INF, Graph
+
+WARP = 32
+SLOTS_PER_ARC = 4  # at most, of the arcs in them
+MAX_SLOTS = 2**31  # so that a slot's number, and the next in its row, fits in 32 bits
+
+
+class Layout(NamedTuple):
+    """int32 arrays: heads and weights (columns * pitch), the three of the rest (arcs in no column)."""
+
+    heads: np.ndarray
+    weights: np.ndarray
+    rest_tails: np.ndarray
+    rest_heads: np.ndarray
+    rest_weights: np.ndarray
+
+
+def pitch(vertices: int) -> int:
+    """Slots of a column: whole warps, so that each column starts where a row of memory does."""
+    return WARP * blocks_for(vertices, WARP)
+
+
+def columns(graph: Graph) -> int:
+    """As many as the module's rule allows."""
+    rows_of_degree = np.bincount(np.diff(graph.indptr))
+    filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # slots, by number of columns
+    count = np.arange(1, len(filled) + 1)
+    fits = (graph.vertices * count <= SLOTS_PER_ARC * filled) & (pitch(graph.vertices) * count <= MAX_SLOTS)
+    return int(np.count_nonzero(fits))  # the share that is filled only falls with more columns
+
+
+@lru_cache(maxsize=1)
+def layout(graph: Graph) -> Layout:
+    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    width, column = columns(graph), pitch(graph.vertices)
+    place = np.arange(graph.arcs) - graph.indptr[graph.tails]  # of an arc in its row
+    inside = place < width
+    slots = place[inside] * column + graph.tails[inside]
+    heads, weights = np.full(width * column, -1, np.int32), np.zeros(width * column, np.int32)
+    heads[slots], weights[slots] = graph.indices[inside], graph.weights[inside]
+    return Layout(heads, weights, *(a[~inside] for a in (graph.tails, graph.indices, graph.weights)))
+
+
+def note(graph: Graph, source: int) -> str:
+    """What a row of measurements says of the layout, and of how much of the graph the source reaches."""
+    parts = layout(graph)
+    reached = csgraph.breadth_first_order(graph.to_scipy(), source, return_predecessors=False)
+    return (
+        f"layout: longest row {np.diff(graph.indptr).max()}, {columns(graph)} columns, {len(parts.heads)} slots, "
+        f"{len(parts.rest_tails)} arcs beyond them; reached: {len(reached)} vertices"
+    )
+
+
+@cuda.jit(device=True)
+def relax_arc(u, v, w, previous, dist):
+    if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
+        cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+
+
+@cuda.jit(device=True)
+def claim_head(u, v, w, dist, predecessor):
+    # Of several predecessors that are equally good the last to write stays: any of them is right.
+    if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
+        predecessor[v] = u
+
+
+@cuda.jit
+def relax(column, heads, weights, rest_tails, rest_heads, rest_weights, previous, dist):
+    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+    while u < len(dist):
+        slot = u
+        while slot < len(heads) and heads[slot] >= 0:
+            relax_arc(u, np.uint32(heads[slot]), weights[slot], previous, dist)
+            slot = np.uint32(slot + column)
+        u = np.uint32(u + step)
+    arc = thread_x()
+    while arc < len(rest_tails):
+        relax_arc(np.uint32(rest_tails[arc]), np.uint32(rest_heads[arc]), rest_weights[arc], previous, dist)
+        arc = np.uint32(arc + step)
+
+
+@cuda.jit
+def find_predecessors(column, heads, weights, rest_tails, rest_heads, rest_weights, dist, predecessor):
+    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+    while u < len(dist):
+        slot = u
+        while slot < len(heads) and heads[slot] >= 0:
+            claim_head(u, np.uint32(heads[slot]), weights[slot], dist, predecessor)
+            slot = np.uint32(slot + column)
+        u = np.uint32(u + step)
+    arc = thread_x()
+    while arc < len(rest_tails):
+        claim_head(np.uint32(rest_tails[arc]), np.uint32(rest_heads[arc]), rest_weights[arc], dist, predecessor)
+        arc = np.uint32(arc + step)
+
+
+def stride(graph: Graph, result: Result, run: Run) -> None:
+    """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
+    n = graph.vertices
+    blocks = run.grid or max(1, blocks_for(n, run.block) // 2)
+    arrays = np.uint32(pitch(n)), *run.resident(*layout(graph))
+    start = np.full(n, INF, np.int32)
+    start[run.source] = 0
+    with run.timed():
+        with run.phase("copy_in"):
+            previous, dist, predecessor = run.upload(start, start, np.full(n, -1, np.int32))
+        with run.phase("kernels"):
+            run.launch(
+                (relax, blocks, run.block, (*arrays, previous, dist)),
+                (update_stride, blocks, run.block, (previous, dist)),
+                times=n - 1,
+            )
+        with run.phase("predecessors"):
+            run.launch((find_predecessors, blocks, run.block, (*arrays, dist, predecessor)))
+        with run.phase("copy_out"):
+            run.download((dist, result.distances), (predecessor, result.predecessors))

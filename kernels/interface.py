@@ -1,0 +1,168 @@
+"""Shortest paths of any graph by the variant that suits it; timed runs go by harness.py instead.
+
+    paths = kernels.shortest_paths("nyc.txt", source=0)
+    paths.distances[17], paths.variant, paths.reason
+    scipy.sparse.csgraph.reconstruct_path(graph, paths.predecessors)
+
+What comes back follows scipy.sparse.csgraph.dijkstra: distances are float64, infinite where there is no
+path, predecessors int32, -9999 where there is none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numba import cuda
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from kernels import baselines, datasets, device, harness
+from kernels.blocked_floyd_warshall import PACKED_INF, Form
+from kernels.device import Run
+from kernels.errors import InputError
+from kernels.graph import INF, Graph
+from kernels.variants import find
+
+log = logging.getLogger(__name__)
+NO_PREDECESSOR = -9999
+SPARSE = 128  # a frontier suits graphs with fewer than one of so many possible arcs
+HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is made
+
+
+@dataclass(frozen=True)
+class Paths:
+    """distances: float64, infinite where there is no path. predecessors: int32, -9999 where there is none.
+
+    Both (n,) from one source, (n, n) with a row a source for all pairs. variant, reason: which one
+    (algorithm/variant) was chosen, and why.
+    """
+
+    distances: np.ndarray
+    predecessors: np.ndarray
+    variant: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """What decides a choice: bytes of shared memory a block may have, and bytes that are free."""
+
+    shared: int
+    free: int
+
+    @classmethod
+    def visible(cls) -> Card | None:
+        """The card that there is; None without one, and in numba's simulator."""
+        if not device.gpu_visible():
+            return None
+        return cls(Run().shared_limit, cuda.current_context().get_memory_info().free)
+
+
+def shortest_paths(graph, source: int) -> Paths:
+    """From one source to all vertices.
+
+    graph: a kernels.graph.Graph, a file of one, or a SciPy sparse array whose entries are whole
+    weights from 0 to 2^31 - 2. Raises InputError, also where a distance is above 2^31 - 2, and
+    NotEnoughMemory.
+    """
+    graph = as_graph(graph)
+    graph.check_source(source)
+    return _solve(graph, source, *choose_sssp(Card.visible()))
+
+
+def all_pairs(graph) -> Paths:
+    """From every vertex to every vertex; graph and errors as for shortest_paths."""
+    graph = as_graph(graph)
+    needed, there = HOST_BYTES * graph.vertices**2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise InputError(
+            f"{graph.name}: all pairs of {graph.vertices:,} vertices take {needed:,} bytes of memory, this machine "
+            f"has {there:,}: search from single sources instead"
+        )
+    return _solve(graph, 0, *choose_apsp(graph, Card.visible()))
+
+
+def as_graph(graph) -> Graph:
+    """A Graph from what the functions above take. Raises InputError."""
+    if isinstance(graph, Graph):
+        return graph
+    if isinstance(graph, str | os.PathLike):
+        return datasets.read_graph(graph)
+    if not sparse.issparse(graph):
+        raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
+    if len(set(graph.shape)) > 1 or graph.ndim != 2:
+        raise InputError(f"the sparse array of a graph is square, not of shape {graph.shape}")
+    arcs = sparse.coo_array(graph, copy=True)
+    arcs.sum_duplicates()  # as SciPy reads them
+    weights = arcs.data
+    if weights.dtype.kind == "f":
+        if (np.floor(weights) != weights).any():
+            raise InputError("a weight is no whole number: scale the weights and round them")
+        weights = weights.clip(-1, INF)  # outside stays outside
+    return Graph.from_arcs(graph.shape[0], *arcs.coords, weights.astype(np.int64))
+
+
+def choose_sssp(card: Card | None) -> tuple[str, str]:
+    """The variant (algorithm/variant) for one source, and why."""
+    if card is None:
+        return "dijkstra/scipy", "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
+    return "delta_stepping/near_far", "the fastest on a GPU from one source"
+
+
+def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
+    """The variant for all pairs, and why."""
+    n, arcs = graph.vertices, graph.arcs
+    if card is None:
+        if importlib.util.find_spec("networkit"):
+            return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {baselines.cores()} cores"
+        return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed"
+    form = Form.of(Run(), packed=False)
+    matrices = 4 * form.rounds(n) * form.tile * form.words(n) + 8 * n * n
+    if matrices > card.free:
+        return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
+    core = np.count_nonzero(np.diff(graph.indptr))
+    # A row of frontier.py and its mark in the queue; with weights of 0 its words are 64 bits wide.
+    rows = (core + 1) * (33 if arcs and graph.weights.min() == 0 else 17)
+    if arcs * SPARSE < n * n and rows <= card.shared:
+        return "bellman_ford/frontier_apsp", (
+            f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
+        )
+    why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"
+    farthest = _farthest(graph)
+    seen = f"{why}; from one vertex the largest distance is {farthest:,}"
+    if 2 * farthest < PACKED_INF:
+        return "floyd_warshall/blocked16", f"{seen}, so that all should fit in 16 bits"
+    return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 16 bits"
+
+
+def _farthest(graph: Graph) -> int:
+    """The largest distance from the vertex with most out-arcs: where all arcs go both ways at least half of any."""
+    hub = int(np.diff(graph.indptr).argmax())
+    distances = csgraph.dijkstra(graph.to_scipy(), indices=hub)
+    return int(distances[np.isfinite(distances)].max())
+
+
+def _solve(graph: Graph, source: int, key: str, reason: str) -> Paths:
+    log.info("%s on %s: %s", key, graph.name, reason)
+    protocol = harness.Protocol(source=source, timeout_s=float("inf"))
+    _, result = harness.run_once(find(*key.split("/")), graph, protocol)
+    _refuse_too_long(graph, result.distances)
+    distances = result.distances.astype(np.float64)
+    distances[result.distances == INF] = np.inf
+    predecessors = result.predecessors
+    predecessors[predecessors == -1] = NO_PREDECESSOR
+    return Paths(distances, predecessors, key, reason)
+
+
+def _refuse_too_long(graph: Graph, distances: np.ndarray) -> None:
+    """Raise InputError where a distance is above 2^31 - 2: an arc then leads out of what is reached."""
+    if (graph.vertices - 1) * int(graph.weights.max(initial=0)) < INF:
+        return
+    for row in np.atleast_2d(distances):
+        reached = row != INF
+        if (reached[graph.tails] & ~reached[graph.indices]).any():
+            raise InputError(f"{graph.name}: a distance is more than {INF - 1:,}: scale the weights down")

@@ -1,0 +1,246 @@
+"""Delta-stepping with two piles, near and far, from one source; one block does the whole search.
+
+    while a vertex is near or far
+        until none is near
+            each vertex v put near with a distance d, unless it has a lesser one by now:
+                each of its arcs (v, u, w): where d + w < dist[u], dist[u] = d + w, and u is put near or far
+        the threshold moves on by delta; what is far and below it is near now
+
+Near is what is below the threshold. The method is Near-Far, by A. Davidson, S. Baxter, M. Garland and
+J. D. Owens (Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths, IPDPS 2014).
+
+A road graph takes a thousand rounds and more with some hundred near vertices each, so that a round's
+latency is what counts, and a barrier of one block takes a fiftieth of one of the whole card. For a
+vertex's arcs to be found without a look at where they start, each vertex has a row of DEGREE arcs; one
+with more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
+graph itself are 0, predecessors along such arcs are found last, so that they cannot run in a circle.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, int32, uint64
+
+from kernels.device import Result, Run, blocks_for, thread_x
+from kernels.graph import INF, Graph
+
+DEGREE = 4  # arcs of a row
+LANES = np.uint32(DEGREE // 2)  # threads of a row: each takes two arcs
+DELTA = 16  # in mean weights
+NEAR, LEAST_NEAR = 4096, 64  # places of a near queue: at most, and at least, whatever shared memory there is
+FAR = np.uint32(2)  # the counter of far, after those of the two near queues
+NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
+
+
+class Layout(NamedTuple):
+    """A graph as rows of arcs. Row v < n is vertex v's own, any other lies in the tree of the vertex that owns it.
+
+    arcs: uint64, (DEGREE rows,), the weight above the row it leads to; NONE where there are fewer.
+    owners: uint32, (rows,).
+    """
+
+    arcs: np.ndarray
+    owners: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def layout(graph: Graph) -> Layout:
+    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    rows = graph.vertices
+    places, values, owners = [], [], [np.arange(rows)]
+    lists, lengths = owners[0], np.diff(graph.indptr)
+    words = graph.weights.astype(np.uint64) << np.uint64(32) | graph.indices.astype(np.uint64)
+    while len(lists):
+        which = np.repeat(np.arange(len(lists)), lengths)
+        place = np.arange(len(words)) - (np.cumsum(lengths) - lengths)[which]
+        fits = lengths <= DEGREE
+        cut = np.where(fits, 0, -(-lengths // DEGREE))  # the rows that a longer list is cut into
+        row = np.where(fits, lists, rows + np.cumsum(cut) - cut)[which] + place // DEGREE
+        places.append(DEGREE * row + place % DEGREE)
+        values.append(words)
+        owners.append(np.repeat(lists, cut))
+        words = np.arange(rows, rows + cut.sum(), dtype=np.uint64)  # arcs of weight 0 to those rows
+        rows += len(words)
+        lists, lengths = lists[~fits], cut[~fits]
+    arcs = np.full(DEGREE * rows, NONE)
+    arcs[np.concatenate(places)] = np.concatenate(values)
+    return Layout(arcs, np.concatenate(owners).astype(np.uint32))
+
+
+def default_delta(graph: Graph) -> int:
+    """DELTA times the mean weight."""
+    return max(1, int(DELTA * graph.weights.mean())) if graph.arcs else 1
+
+
+@cuda.jit
+def initialise(source, dist, predecessor):
+    row = thread_x()
+    if row < len(dist):
+        dist[row] = 0 if row == source else INF
+    if row < len(predecessor):
+        predecessor[row] = -1
+
+
+@cuda.jit(device=True)
+def put(v, d, threshold, room, queue, near, waiting, side, base, far, half):
+    """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
+    is_near = d < threshold
+    # One addition for either pile, so that a warp that has both does not make them one after the other.
+    place = np.uint32(cuda.atomic.add(waiting, side if is_near else FAR, 1))
+    entry = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
+    if is_near and np.uint32(place - base) < room:
+        queue[np.uint32(near + np.uint32(place - base))] = entry
+        return np.uint32(0)
+    if is_near:
+        place = np.uint32(cuda.atomic.add(waiting, FAR, 1))
+    far[np.uint64(half + np.uint64(place))] = entry
+    return place
+
+
+@cuda.jit
+def search(source, delta, room, arcs, dist, far):
+    """One block. An entry of a queue, and of far: the distance above the row.
+
+    Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
+    it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
+    for each entry of the queue. So far, each half of which has places for both, cannot run over where it
+    is gone through as soon as more than `rows` are in it.
+    """
+    queue = cuda.shared.array(0, uint64)  # two near queues: this round's, the next one's
+    # Entries ever put into the one and the other queue, so that a barrier a round is enough; entries of far.
+    waiting = cuda.shared.array(3, int32)
+    least = cuda.shared.array(1, int32)
+    me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+    rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
+    threshold = min(delta, np.uint32(INF))
+    count, side, near, half = np.uint32(1), np.uint32(0), np.uint32(0), np.uint64(0)
+    base = other_base = np.uint32(0)  # what waiting stood at before this round and the one before
+    if me == 0:
+        queue[0] = source
+        waiting[0] = 0
+        waiting[1] = 0
+        waiting[FAR] = 0
+    cuda.syncthreads()
+    while count != 0:
+        here, near, side = near, np.uint32(room - near), np.uint32(np.uint32(1) - side)
+        base, other_base = other_base, base
+        place = np.uint32(0)
+        i = me
+        while i < np.uint32(LANES * count):
+            entry = queue[np.uint32(here + i // LANES)]
+            v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
+            at = np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(2) * np.uint64(i % LANES))
+            a, b = arcs[at], arcs[np.uint64(at + np.uint64(1))]
+            if dist[v] != d:
+                d = np.uint32(INF)  # and leads nowhere; no branch, so that the three loads are under way at once
+            u, to_u = np.uint32(a), np.uint32(d + np.uint32(a >> np.uint64(32)))
+            x, to_x = np.uint32(b), np.uint32(d + np.uint32(b >> np.uint64(32)))
+            old_u = old_x = np.int32(0)  # both are asked for before either is looked at
+            if to_u < INF:
+                old_u = cuda.atomic.min(dist, u, np.int32(to_u))
+            if to_x < INF:
+                old_x = cuda.atomic.min(dist, x, np.int32(to_x))
+            if to_u < np.uint32(old_u):
+                place = max(place, put(u, to_u, threshold, room, queue, near, waiting, side, base, far, half))
+            if to_x < np.uint32(old_x):
+                place = max(place, put(x, to_x, threshold, room, queue, near, waiting, side, base, far, half))
+            i = np.uint32(i + threads)
+        full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
+        count = min(np.uint32(np.uint32(waiting[side]) - base), room)
+        if count == 0:
+            threshold = min(np.uint32(threshold + delta), np.uint32(INF))
+        while full or (count == 0 and waiting[FAR] != 0):
+            length = np.uint32(waiting[FAR])
+            cuda.syncthreads()
+            if me == 0:
+                waiting[FAR] = 0
+                least[0] = INF
+            cuda.syncthreads()
+            half, nearest = np.uint64(halves - half), np.int32(INF)
+            i = me
+            while i < length:
+                entry = far[np.uint64(halves - half + np.uint64(i))]
+                v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
+                if dist[v] == d:
+                    put(v, d, threshold, room, queue, near, waiting, side, base, far, half)
+                    nearest = min(nearest, np.int32(d))
+                i = np.uint32(i + threads)
+            if nearest != INF:
+                cuda.atomic.min(least, 0, nearest)
+            cuda.syncthreads()
+            full = False
+            count = min(np.uint32(np.uint32(waiting[side]) - base), room)
+            if count == 0:  # the bucket of the least
+                threshold = min(np.uint32(np.uint32(least[0]) // delta * delta + delta), np.uint32(INF))
+        base = np.uint32(waiting[side])
+
+
+@cuda.jit
+def claim_heads(arcs, owners, dist, predecessor):
+    """Predecessors by arcs that cost something; of several that are equally good the last to write stays."""
+    row = thread_x()
+    if row < len(dist):
+        d, arc = np.uint32(dist[row]), np.uint64(np.uint64(DEGREE) * np.uint64(row))
+        end = np.uint64(arc + np.uint64(DEGREE))
+        while arc < end:
+            v, w = np.uint32(arcs[arc]), np.uint32(arcs[arc] >> np.uint64(32))
+            to_v = np.uint32(d + w)
+            if w != 0 and to_v < INF and np.int32(to_v) == dist[v]:
+                predecessor[v] = owners[row]
+            arc = np.uint64(arc + np.uint64(1))
+
+
+@cuda.jit
+def claim_free_heads(source, arcs, owners, dist, predecessor):
+    """The others' predecessors, by arcs of weight 0 from vertices that lead to the source already; one block."""
+    n, rows = np.uint32(len(predecessor)), np.uint32(len(dist))
+    changed = True
+    while changed:
+        claimed = np.int32(0)
+        row = np.uint32(cuda.threadIdx.x)
+        while row < rows:
+            u = owners[row]
+            if u == source or predecessor[u] >= 0:
+                arc = np.uint64(np.uint64(DEGREE) * np.uint64(row))
+                end = np.uint64(arc + np.uint64(DEGREE))
+                while arc < end:
+                    v = np.uint32(arcs[arc])
+                    if arcs[arc] < n and v != source and dist[v] == dist[row] and predecessor[v] < 0:
+                        cuda.atomic.cas(predecessor, v, -1, np.int32(u))
+                        claimed = np.int32(1)
+                    arc = np.uint64(arc + np.uint64(1))
+            row = np.uint32(row + cuda.blockDim.x)
+        changed = cuda.syncthreads_or(claimed) != 0
+
+
+def sssp(graph: Graph, result: Result, run: Run) -> None:
+    """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
+    n, parts = graph.vertices, layout(graph)
+    rows, source = len(parts.owners), np.uint32(run.source)
+    free = bool(graph.arcs) and graph.weights.min() == 0
+    delta = np.uint32(min(run.delta or default_delta(graph), INF))
+    room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16))
+    places = 2 * (rows + DEGREE * room)
+    run.require(4 * rows + 4 * n + 8 * places)
+    arcs, owners = run.resident(*parts)
+    with run.timed():
+        with run.phase("copy_in"):
+            dist, predecessor, far = run.allocate((rows, np.int32), (n, np.int32), (places, np.uint64))
+        with run.phase("kernels"):
+            run.launch(
+                (initialise, blocks_for(rows, run.block), run.block, (source, dist, predecessor)),
+                (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 16 * room),
+            )
+        with run.phase("predecessors"):
+            everything = arcs, owners, dist, predecessor
+            run.launch((claim_heads, blocks_for(rows, run.block), run.block, everything))
+            if free:
+                run.launch((claim_free_heads, 1, run.block, (source, *everything)))
+        with run.phase("copy_out"):
+            run.download((dist[:n], result.distances), (predecessor, result.predecessors))
+
+
+def launches(vertices: int, tile: int) -> None:
+    """Three, and one more where a weight is 0."""
+    return None

@@ -1,0 +1,156 @@
+"""Bellman-Ford on an ELL layout: the layout itself; what of it the test of every variant does not reach; its table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_growth import STAND_IN, rows_of
+from test_tables import cells, read_csv
+from test_workflow import DATASETS, SIMULATOR, Project, data, measured
+
+from kernels import ell, harness
+from kernels.check import check
+from kernels.datasets import draw, draw_arcs
+from kernels.errors import InputError
+from kernels.graph import Graph
+from kernels.variants import VARIANTS
+from workflow.scripts import layouts, measurements
+
+VARIANT = VARIANTS["bellman_ford/stride_ell"]
+GENERATED = {
+    **{"format": "random", "vertices": 9, "arcs": 20, "generate": {"seed": 1, "skew": 2.5}},
+    **{"weights": {"min": 1, "max": 9, "seed": 1}, "gpu": ["bellman_ford/stride", "bellman_ford/stride_ell"]},
+    **{"cpu": ["dijkstra/scipy"]},
+}
+
+
+def star(leaves: int) -> Graph:
+    """From vertex 0 an arc to each leaf, and on from one leaf to the next."""
+    u = np.arange(1, leaves)
+    return Graph.from_arcs(leaves + 1, np.r_[np.zeros(leaves, int), u], np.r_[1, u + 1, u + 1], np.r_[1, u + 9, u])
+
+
+def arcs_of(graph: Graph) -> list:
+    """(tail, head, weight) as they lie in the layout, sorted."""
+    parts, column = ell.layout(graph), ell.pitch(graph.vertices)
+    (slots,) = np.nonzero(parts.heads >= 0)
+    inside = zip(slots % column, parts.heads[slots], parts.weights[slots], strict=True)
+    return sorted([*inside, *zip(parts.rest_tails, parts.rest_heads, parts.rest_weights, strict=True)])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_arc_lies_in_the_layout_once_and_rows_have_no_gaps(seed):
+    graph = Graph.from_arcs(70, *draw_arcs(70, 300, seed, 2.2), draw(300, seed=seed))
+    parts, column, width = ell.layout(graph), ell.pitch(70), ell.columns(graph)
+    assert arcs_of(graph) == sorted(zip(graph.tails, graph.indices, graph.weights, strict=True))
+    assert all(array.dtype == np.int32 for array in parts)
+    assert len(parts.heads) == len(parts.weights) == column * width and column == 96
+    filled = parts.heads.reshape(width, column) >= 0
+    assert (filled.sum(axis=0)[:70] == np.minimum(np.diff(graph.indptr), width)).all()
+    assert not (filled[1:] & ~filled[:-1]).any() and not filled[:, 70:].any()
+
+
+def test_columns_are_as_many_as_keep_a_quarter_of_the_slots_filled():
+    regular = Graph.from_arcs(8, np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8), np.ones(40, int))
+    assert ell.columns(regular) == 5
+    assert ell.columns(star(40)) == 4  # 43 of 164 slots; one more of 205 is less than a quarter
+    for seed, skew in ((1, None), (2, 3.0), (3, 2.2)):
+        graph = Graph.from_arcs(500, *draw_arcs(500, 2500, seed, skew), np.ones(2500, int))
+        degrees, width = np.diff(graph.indptr), ell.columns(graph)
+        filled = [np.minimum(degrees, k).sum() / (500 * k) for k in range(1, degrees.max() + 1)]
+        assert min(filled[:width]) >= 0.25 and all(share < 0.25 for share in filled[width:])
+    none = Graph.from_arcs(3, *np.empty((3, 0), int))
+    assert ell.columns(none) == 0 and all(len(array) == 0 for array in ell.layout(none))
+
+
+def test_slots_are_numbered_in_31_bits(monkeypatch):
+    regular = Graph.from_arcs(8, np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8), np.ones(40, int))
+    monkeypatch.setattr(ell, "MAX_SLOTS", 3 * ell.pitch(8) + 1)
+    assert ell.columns(regular) == 3
+    assert len(ell.layout(regular).rest_tails) == 16
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("grid", [1, 2, None])
+def test_rows_and_rest_are_relaxed_whatever_the_grid(grid):
+    graph = star(11)  # 11 arcs from vertex 0
+    assert (ell.columns(graph), len(ell.layout(graph).rest_tails)) == (5, 6)
+    for source in (0, 5):
+        protocol = harness.Protocol(warmup_launches=0, source=source, block=4, grid=grid)
+        run, result = harness.run_once(VARIANT, graph, protocol)
+        assert check(graph, "sssp", result, source, full_check=0, checked_rows=1) == 1
+        assert run.launches == 2 * 11 + 1
+
+
+def test_its_note_is_what_the_table_reads():
+    graph = star(40)
+    facts = pd.Series([ell.note(graph, 38)]).str.extract(layouts.LAYOUT).astype(int)
+    assert facts.loc[0].to_dict() == {"longest": 40, "columns": 4, "slots": 256, "beyond": 36}
+    assert pd.Series([ell.note(graph, 38)]).str.extract(layouts.REACHED).loc[0, "reached"] == "3"
+
+
+def rows():
+    """nyc, a stand-in, on both layouts; powerlaw, generated; gnutella04 on CSR alone."""
+    note = "layout: longest row 8, 8 columns, 2114816 slots, 0 arcs beyond them; reached: 264346 vertices"
+    of_nyc = [
+        rows_of({("bellman_ford/stride_ell", "nyc"): 4.0}, note=f"{note}; {STAND_IN}"),
+        rows_of({("bellman_ford/stride", "nyc"): 6.0}, note=STAND_IN),
+    ]
+    powerlaw = rows_of({("bellman_ford/stride_ell", "nyc"): 1.0}, note=note.replace(" 0 arcs", " 99 arcs"))
+    powerlaw = powerlaw.assign(dataset="powerlaw", vertices=10, arcs=40, dataset_sha256="cd")
+    powerlaw["note"] += "; generated: random arcs, seed 1"
+    other = rows_of({("bellman_ford/stride", "gnutella04"): 9.0})
+    return pd.concat([powerlaw, *of_nyc, other], ignore_index=True)
+
+
+def test_the_table(tmp_path):
+    layouts.write(rows(), "From the test.", tmp_path)
+    nyc, powerlaw = read_csv((tmp_path / "layouts.csv").read_text())
+    assert [nyc["dataset"], nyc["csr_s"], nyc["ell_s"], nyc["ratio"]] == ["nyc", "12", "8", "1.5"]
+    assert float(nyc["padding"]) == pytest.approx(1 - 733846 / 2114816)
+    assert (powerlaw["dataset"], powerlaw["csr_s"], powerlaw["ratio"]) == ("powerlaw", "", "")
+    shown = cells(".md", (tmp_path / "layouts.md").read_text())
+    assert shown[1:] == [
+        ["nyc.txt †", "264,346", "264,346", "2.78", "8", "8", "65%", "0", "12.0", "8.00", "1.50"],
+        ["powerlaw.txt", "10", "264,346", "4.00", "8", "8", "100%", "99", "-", "2.00", "-"],
+    ]
+    assert cells(".html", (tmp_path / "layouts.html").read_text()) == shown
+    text = (tmp_path / "layouts.md").read_text()
+    for said in ("powerlaw.txt is generated: random arcs, seed 1.", f"† nyc.txt: {STAND_IN}.", "On test card: "):
+        assert said in text
+    assert "gnutella04" not in text
+
+
+def test_nothing_measured(tmp_path):
+    layouts.write(measurements.load([]), "Nothing measured.", tmp_path)
+    text = (tmp_path / "layouts.md").read_text()
+    assert len(cells(".md", text)) == 1 and "Nothing measured." in text
+
+
+def test_times_of_two_graphs_are_not_compared():
+    mixed = rows()
+    mixed.loc[mixed["note"] == STAND_IN, "dataset_sha256"] = "other"
+    with pytest.raises(InputError, match="nyc was not one graph"):
+        layouts.compare(mixed)
+
+
+def test_layouts_and_beyond_plan_what_is_generated_and_all_does_not(tmp_path):
+    project = Project.make(
+        tmp_path,
+        datasets=DATASETS | {"made": GENERATED},
+        sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}},
+    )
+    pair = measured("bellman_ford/stride/made", "bellman_ford/stride_ell/made")
+    assert project.plan("layouts") == data("made") | pair | {"Table layouts"}
+    beyond = project.snakemake("-n", "beyond")
+    assert all(job in beyond for job in ("Measure dijkstra/scipy on made", "Table layouts", "Convert made to"))
+    assert "made" not in project.snakemake("-n", "all").replace("made when", "")
+    assert {job for job in project.plan("layouts", environment=SIMULATOR) if "made" in job} == set()
+
+
+def test_bellman_ford_on_gnutella_graphs_is_in_no_fit(tmp_path):
+    nyc, gnutella = DATASETS["nyc"], DATASETS["gnutella04"]
+    project = Project.make(
+        tmp_path,
+        datasets=DATASETS | {"gnutella04": gnutella | {"gpu": ["bellman_ford/stride"], "cpu": []}, "nyc": nyc},
+    )
+    assert not {job for job in project.plan("growth", "launch_overhead") if "gnutella04" in job}

@@ -1,0 +1,181 @@
+"""shortest_paths and all_pairs: which variant they choose, and results that scipy.sparse.csgraph can read."""
+
+import dataclasses
+import functools
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csgraph
+
+import kernels
+from kernels import datasets, frontier, interface
+from kernels.device import Run
+from kernels.errors import InputError, NotEnoughMemory
+from kernels.graph import Graph
+from kernels.interface import Card, choose_apsp, choose_sssp
+from kernels.variants import VARIANTS
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
+CARD = Card(shared=232_384, free=140 * 10**9)
+
+
+@pytest.fixture(autouse=True)
+def no_card(monkeypatch):
+    monkeypatch.setattr(interface.device, "gpu_visible", lambda: False)
+
+
+def sample(form):
+    graph = datasets.read_graph(SAMPLE)
+    as_array = graph.to_scipy()
+    return {"Graph": graph, "path": SAMPLE, "str": str(SAMPLE), "csr": as_array, "coo": as_array.tocoo()}[form]
+
+
+@pytest.mark.parametrize("form", ["Graph", "path", "str", "csr", "coo"])
+def test_results_are_what_scipys_dijkstra_gives(form):
+    array = datasets.read_graph(SAMPLE).to_scipy()
+    distances, predecessors = csgraph.dijkstra(array, return_predecessors=True)
+    for found, rows in ((kernels.all_pairs(sample(form)), ...), (kernels.shortest_paths(sample(form), 3), 3)):
+        assert (found.distances.dtype, found.predecessors.dtype) == (distances.dtype, predecessors.dtype)
+        np.testing.assert_array_equal(found.distances, distances[rows])
+        np.testing.assert_array_equal(found.predecessors == -9999, predecessors[rows] == -9999)
+        assert found.variant.startswith("dijkstra/") and "no GPU is visible" in found.reason
+
+
+def test_scipy_reads_the_predecessors():
+    array = datasets.read_graph(SAMPLE).to_scipy()
+    found = kernels.all_pairs(array)
+    np.testing.assert_array_equal(csgraph.construct_dist_matrix(array, found.predecessors), found.distances)
+    one = kernels.shortest_paths(array, 0)
+    tree = csgraph.reconstruct_path(array, one.predecessors)
+    reached = np.isfinite(one.distances) & (np.arange(array.shape[0]) != 0)
+    assert tree.nnz == reached.sum() > 0
+    np.testing.assert_array_equal(csgraph.dijkstra(tree, indices=0), one.distances)
+
+
+def random_graph(vertices, arcs, weight=9):
+    random = np.random.default_rng(0)
+    ends = random.integers(0, vertices, (2, arcs))
+    return Graph.from_arcs(vertices, *ends, random.integers(1, weight + 1, arcs))
+
+
+def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
+    assert choose_sssp(None)[0] == "dijkstra/scipy"
+    graph = random_graph(5, 9)
+    assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
+    monkeypatch.setattr(interface.importlib.util, "find_spec", lambda name: None)
+    assert choose_apsp(graph, None) == (
+        "dijkstra/scipy_apsp",
+        "no GPU is visible, and NetworKit is not installed",
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "card", "variant", "reason"),
+    [
+        (random_graph(1000, 3000), CARD, "bellman_ford/frontier_apsp", "sparse, and the "),
+        (random_graph(1000, 3000), Card(9000, CARD.free), "floyd_warshall/blocked16", "do not fit in shared memory; "),
+        (random_graph(1000, 9000), CARD, "floyd_warshall/blocked16", "dense; from one vertex the largest distance is "),
+        (random_graph(1000, 9000, 10**6), CARD, "floyd_warshall/blocked", "so that not all may fit in 16 bits"),
+        (
+            random_graph(1000, 3000),
+            Card(CARD.shared, 10**7),
+            "floyd_warshall/staged",
+            "on the card 10,000,000 are free",
+        ),
+        (random_graph(1, 0), CARD, "bellman_ford/frontier_apsp", "the 0 vertices with out-arcs"),
+    ],
+)
+def test_with_a_card_the_graph_decides(graph, card, variant, reason):
+    chosen, why = choose_apsp(graph, card)
+    assert chosen == variant and reason in why
+
+
+def test_one_source_on_a_card():
+    assert choose_sssp(CARD)[0] == "delta_stepping/near_far"
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_the_choice_knows_what_the_frontier_keeps_in_shared_memory(monkeypatch, least):
+    """One byte less than its kernel asks for, and it is another variant's turn."""
+    graph = random_graph(300, 600)
+    graph.weights[0] = least
+    asked = []
+    monkeypatch.setattr(Run, "launch", lambda run, *launches: asked.append(launches[0][4]))
+    for method in ("require", "download"):
+        monkeypatch.setattr(Run, method, lambda *anything: None)
+    for method in ("resident", "allocate"):
+        monkeypatch.setattr(Run, method, lambda run, *arrays: list(arrays))
+    run = Run(on_gpu=False, shared=10**6)
+    frontier.apsp(graph, interface.harness.Result.poisoned("apsp", 300), run)
+    (needed,) = asked
+    assert choose_apsp(graph, Card(needed, CARD.free))[0] == "bellman_ford/frontier_apsp"
+    assert choose_apsp(graph, Card(needed - 1, CARD.free))[0] == "floyd_warshall/blocked16"
+
+
+def test_weights_of_zero_parallel_entries_and_whole_floats():
+    rows, columns, data = [0, 0, 0, 1], [1, 1, 2, 2], [2.0, 3.0, 9.0, 0.0]
+    found = kernels.shortest_paths(sparse.coo_array((data, (rows, columns)), shape=(3, 3)), 0)
+    assert found.distances.tolist() == [0, 5, 5]  # SciPy adds entries of one place
+    assert found.predecessors.tolist() == [-9999, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (np.eye(3), "a SciPy sparse array, not <class 'numpy.ndarray'>"),
+        (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
+        (sparse.csr_array([[0, 0.5], [0, 0]]), "a weight is no whole number: scale the weights"),
+        (sparse.csr_array([[0, np.nan], [0, 0]]), "a weight is no whole number"),
+        (sparse.csr_array([[0, np.inf], [0, 0]]), r"weight 2147483647 is outside \[0, 2147483646\]"),
+        (sparse.csr_array([[0, -1], [0, 0]]), "weight -1 is outside"),
+        (sparse.csr_array([[0, 2**40], [0, 0]]), "weight 1099511627776 is outside"),
+        ("nowhere.txt", "nowhere.txt: cannot be read"),
+        (sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]), "a distance is more than 2,147,483,646"),
+    ],
+)
+@pytest.mark.parametrize("solve", [kernels.all_pairs, lambda graph: kernels.shortest_paths(graph, 0)])
+def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
+    with pytest.raises(InputError, match=message):
+        solve(graph)
+
+
+def test_the_longest_distance_there_may_be():
+    found = kernels.shortest_paths(sparse.csr_array([[0, 2**31 - 3, 0], [0, 0, 1], [0, 0, 0]]), 0)
+    assert found.distances.tolist() == [0, 2**31 - 3, 2**31 - 2]
+
+
+def test_no_source_and_no_room():
+    graph = random_graph(5, 9)
+    with pytest.raises(InputError, match=r"source 5 is not a vertex of graph: choose one in \[0, 5\)"):
+        kernels.shortest_paths(graph, 5)
+    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"):
+        kernels.all_pairs(large)
+
+
+def test_a_full_card_is_said(monkeypatch):
+    """With a CPU variant, as if it were the card's."""
+
+    @functools.wraps(VARIANTS["dijkstra/scipy"].function)
+    def full(graph, result, run):
+        raise NotEnoughMemory(2000, 1000)
+
+    monkeypatch.setitem(VARIANTS, "dijkstra/scipy", dataclasses.replace(VARIANTS["dijkstra/scipy"], function=full))
+    with pytest.raises(NotEnoughMemory, match="needs 2,000 bytes of memory on the card"):
+        kernels.shortest_paths(random_graph(5, 9), 0)
+
+
+def test_importing_the_package_imports_no_kernel():
+    said = subprocess.run(
+        [sys.executable, "-c", "import sys, kernels; print('numba' in sys.modules, hasattr(kernels, 'nothing'))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert said == "False False\n"

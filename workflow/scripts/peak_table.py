@@ -1,0 +1,115 @@
+"""Say what part of the card's peak blocked Floyd-Warshall reaches: results/peak_table.csv, .md, .tex, .html.
+
+Both rates are in relaxations/s. The peak is that of results/peak.csv (workflow/scripts/peak.py).
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernels.errors import InputError
+from workflow.scripts import long_table, measurements, step, tables
+
+TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
+BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}
+CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
+COLUMNS = ["benchmark", "bits", "vertices", "relaxations", "seconds", "device", "commit", "started"]  # read of it
+FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
+NOTES = [
+    "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
+    "one relaxation of 32 bits or for two of 16.",
+    "Rounds on a dense matrix: random weights, the launches of Blocked and nothing else. On a dataset: the vertices "
+    "cubed over kernels_s. Median, [least, greatest] of n repeats.",
+    "Part of the peak: over the median of the chains with as many bits, on the same card. Blocked, 16 bits, is held "
+    "against that of 16 bits also where it had to do all again in 32.",
+]
+
+
+def load(paths: list[Path]) -> pd.DataFrame:
+    """The rows of peak.csv, of none or one path. Raises InputError where it is another file."""
+    if not paths:
+        return pd.DataFrame(columns=COLUMNS)
+    (path,) = paths
+    rows = pd.read_csv(path, keep_default_na=False, dtype={"vertices": str, "commit": str})
+    if not set(COLUMNS) <= set(rows):
+        raise InputError(f"{path}: not a file of peaks: delete it and measure again")
+    return rows
+
+
+def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a benchmark or cell, with FACTS: rates in relaxations/s; part is NaN where that card's peak is unknown.
+
+    peaks: as load gives them; rows: as measurements.load does.
+    """
+    rows = rows[(rows["algorithm"] + "/" + rows["variant"]).isin(BITS) & (rows["status"] == "ok")]
+    column = rows["algorithm"] + "/" + rows["variant"]
+    rates = [
+        pd.DataFrame(
+            {
+                "what": peaks["benchmark"].map({"chains": CHAINS, "dense": DENSE}),
+                "bits": peaks["bits"],
+                "vertices": peaks["vertices"],
+                "dataset": "",
+                "device": peaks["device"],
+                "rate": peaks["relaxations"] / peaks["seconds"],
+            }
+        ),
+        pd.DataFrame(
+            {
+                "what": column.map(long_table.label),
+                "bits": column.map(BITS),
+                "vertices": rows["vertices"].map("{:.0f}".format),
+                "dataset": rows["dataset"],
+                "device": rows["device"],
+                "rate": rows["vertices"] ** 3 / rows["kernels_s"],
+            }
+        ),
+    ]
+    found = pd.concat([part for part in rates if len(part)] or rates)
+    facts = found.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
+    facts = facts.rename(columns={"count": "repeats"})
+    limits = facts[facts["what"] == CHAINS].set_index(["bits", "device"])["median"].to_dict()
+    limit = [limits.get(key, np.nan) for key in zip(facts["bits"], facts["device"], strict=True)]
+    return facts.assign(part=facts["median"] / np.array(limit, float)).sort_values(
+        "bits", ascending=False, kind="stable"
+    )
+
+
+def to_text(facts: pd.DataFrame) -> pd.DataFrame:
+    tera = (facts[["median", "min", "max"]] / 1e12).map(tables.digits)
+    sizes = [f"{int(n):,}" if n else "-" for n in facts["vertices"]]
+    return pd.DataFrame(
+        {
+            "What": facts["what"],
+            "Bits": facts["bits"].map(str),
+            "Dataset": facts["dataset"].map(lambda name: f"{name}.txt" if name else "-"),
+            "Vertices": sizes,
+            "T relaxations/s": tera["median"],
+            "Spread": "[" + tera["min"] + ", " + tera["max"] + "], n=" + facts["repeats"].map(str),
+            "Part of the peak": ["-" if np.isnan(part) else f"{100 * part:.0f} %" for part in facts["part"]],
+        },
+        dtype=str,
+    )
+
+
+def write(peaks: pd.DataFrame, rows: pd.DataFrame, source: str, folder: Path) -> None:
+    """Write the table's files into a folder."""
+    facts = compare(peaks, rows)
+    devices = ", ".join(dict.fromkeys(facts["device"]))
+    of_both = pd.concat([peaks, rows[(rows["algorithm"] + "/" + rows["variant"]).isin(BITS)]])
+    said = [f"On {devices}."] if devices else ["No measurement."]
+    text, numbers = to_text(facts), ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
+    notes = [*NOTES, source, *said, *measurements.run(of_both)]
+    long_table.write(folder / "peak_table", TITLE, text, facts.assign(source=source), notes, numbers)
+
+
+def main(args: argparse.Namespace) -> None:
+    write(load(args.peak), measurements.load(args.measurements), args.source, args.out_dir)
+
+
+if __name__ == "__main__":
+    arguments = step.showing_parser(__doc__, out_dir="results")
+    arguments.add_argument("--peak", type=Path, nargs="*", default=[], help="results/peak.csv")
+    step.run(main, arguments)
