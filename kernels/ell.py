@@ -6,10 +6,11 @@
     rest              the arcs of longer rows, as (tail, head, weight): a thread an arc
 
 With the lengths (F. Vázquez, J. J. Fernández and E. M. Garzón's ELLPACK-R, 2011) a thread reads no
-padding, and can have its next arc on the way before it knows what the present one does. The hybrid of ELL and coordinates is N. Bell and M. Garland's
-(Supercomputing 2009). They keep a column while a third of the rows fill it; here the columns are as many
-as leave at least a quarter of all slots filled. So a road network has no rest, and a few vertices with
-thousands of arcs cost no slots in every other row. The rest is relaxed in the same launch.
+padding, and has its next arc on the way before it knows what the present one does. The hybrid of ELL and
+coordinates is N. Bell and M. Garland's (Supercomputing 2009). They keep a column while a third of the
+rows fill it; here the columns are as many as leave at least a quarter of all slots filled. So a road
+network has no rest, and a few vertices with thousands of arcs cost no slots in every other row. The
+rest is relaxed in the same launch.
 """
 
 from functools import lru_cache
