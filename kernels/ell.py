@@ -2,12 +2,15 @@
 
     heads, weights    a row a vertex with its first out-arcs, stored by columns: arc j of vertex u lies in
                       slot j * pitch + u, so that the threads of a warp read words next to each other
+    lengths           how many of a row's slots hold an arc
     rest              the arcs of longer rows, as (tail, head, weight): a thread an arc
 
-A row that is shorter ends at a head of -1. The hybrid of ELL and coordinates is N. Bell and M. Garland's
-(Supercomputing 2009). They keep a column while a third of the rows fill it; here the columns are as many
-as leave at least a quarter of all slots filled. So a road network has no rest, and a few vertices with
-thousands of arcs cost no slots in every other row. The rest is relaxed in the same launch.
+With the lengths (F. Vázquez, J. J. Fernández and E. M. Garzón's ELLPACK-R, 2011) a thread reads no
+padding, and has its next arc on the way before it knows what the present one does. The hybrid of ELL and
+coordinates is N. Bell and M. Garland's (Supercomputing 2009). They keep a column while a third of the
+rows fill it; here the columns are as many as leave at least a quarter of all slots filled. So a road
+network has no rest, and a few vertices with thousands of arcs cost no slots in every other row. The
+rest is relaxed in the same launch.
 """
 
 from functools import lru_cache
@@ -27,8 +30,12 @@ MAX_SLOTS = 2**31  # so that a slot's number, and the next in its row, fits in 3
 
 
 class Layout(NamedTuple):
-    """int32 arrays: heads and weights (columns * pitch), the three of the rest (arcs in no column)."""
+    """int32 arrays: lengths (n), heads and weights (columns * pitch), the three of the rest (arcs in no column).
 
+    A head of -1 is padding.
+    """
+
+    lengths: np.ndarray
     heads: np.ndarray
     weights: np.ndarray
     rest_tails: np.ndarray
@@ -59,7 +66,8 @@ def layout(graph: Graph) -> Layout:
     slots = place[inside] * column + graph.tails[inside]
     heads, weights = np.full(width * column, -1, np.int32), np.zeros(width * column, np.int32)
     heads[slots], weights[slots] = graph.indices[inside], graph.weights[inside]
-    return Layout(heads, weights, *(a[~inside] for a in (graph.tails, graph.indices, graph.weights)))
+    lengths = np.minimum(np.diff(graph.indptr), width)
+    return Layout(lengths, heads, weights, *(a[~inside] for a in (graph.tails, graph.indices, graph.weights)))
 
 
 def note(graph: Graph, source: int) -> str:
@@ -86,13 +94,18 @@ def claim_head(u, v, w, dist, predecessor):
 
 
 @cuda.jit
-def relax(column, heads, weights, rest_tails, rest_heads, rest_weights, previous, dist):
+def relax(column, lengths, heads, weights, rest_tails, rest_heads, rest_weights, previous, dist):
     u, step = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
-        slot = u
-        while slot < len(heads) and heads[slot] >= 0:
-            relax_arc(u, np.uint32(heads[slot]), weights[slot], previous, dist)
-            slot = np.uint32(slot + column)
+        # The length is read each time: held in a register, the compiler unrolls the loop, as in bellman_ford.
+        slot, arc, ahead = u, np.uint32(0), (np.int32(0), np.int32(0))
+        if arc < np.uint32(lengths[u]):
+            ahead = heads[slot], weights[slot]
+        while arc < np.uint32(lengths[u]):
+            (v, w), arc, slot = ahead, np.uint32(arc + 1), np.uint32(slot + column)
+            if arc < np.uint32(lengths[u]):
+                ahead = heads[slot], weights[slot]
+            relax_arc(u, np.uint32(v), w, previous, dist)
         u = np.uint32(u + step)
     arc = thread_x()
     while arc < len(rest_tails):
@@ -101,13 +114,14 @@ def relax(column, heads, weights, rest_tails, rest_heads, rest_weights, previous
 
 
 @cuda.jit
-def find_predecessors(column, heads, weights, rest_tails, rest_heads, rest_weights, dist, predecessor):
+def find_predecessors(column, lengths, heads, weights, rest_tails, rest_heads, rest_weights, dist, predecessor):
     u, step = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
-        slot = u
-        while slot < len(heads) and heads[slot] >= 0:
+        slot, left = u, lengths[u]
+        while left > 0:
             claim_head(u, np.uint32(heads[slot]), weights[slot], dist, predecessor)
             slot = np.uint32(slot + column)
+            left = np.int32(left - 1)
         u = np.uint32(u + step)
     arc = thread_x()
     while arc < len(rest_tails):
