@@ -24,10 +24,10 @@ QUEUED, LEFT = 1, 2
 
 
 def default_delta(graph: Graph) -> int:
-    """The largest weight over the mean out-degree, rounded up: Meyer and Sanders' 1/d, and SParry's choice."""
+    """The largest weight over the mean out-degree, rounded up, up to INF: Meyer and Sanders' 1/d, and SParry's choice."""
     if not graph.arcs:
         return 1
-    return max(1, -(-int(graph.weights.max()) * graph.vertices // graph.arcs))
+    return min(max(1, -(-int(graph.weights.max()) * graph.vertices // graph.arcs)), INF)
 
 
 @cache

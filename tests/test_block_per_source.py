@@ -6,7 +6,7 @@ import pytest
 from kernels import block_per_source, delta_stepping, device, dijkstra, edge
 from kernels.check import check
 from kernels.device import Result, Run
-from kernels.graph import INF, Graph
+from kernels.graph import INF, MAX_WEIGHT, Graph
 
 pytestmark = pytest.mark.simulator
 
@@ -72,6 +72,7 @@ def test_the_default_delta():
     on = Graph.from_arcs(3, [0, 0, 1, 2], [1, 2, 2, 0], [5, 10, 3, 7])
     assert delta_stepping.default_delta(on) == 8  # ceil(10 / (4 / 3))
     assert delta_stepping.default_delta(Graph.from_arcs(2, *np.empty((3, 0), int))) == 1
+    assert delta_stepping.default_delta(Graph.from_arcs(3, [0], [1], [MAX_WEIGHT])) == INF
 
 
 def test_a_directed_graph_is_relaxed_forward_only():
