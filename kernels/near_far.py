@@ -2,7 +2,7 @@
 
     while a vertex is near or far
         until none is near
-            each vertex v put near with a distance d, unless it has a lesser one by now:
+            each vertex v put near, by the distance d that it had then:
                 each of its arcs (v, u, w): where d + w < dist[u], dist[u] = d + w, and u is put near or far
         the threshold moves on by delta; what is far and below it is near now
 
@@ -26,10 +26,9 @@ from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 
 DEGREE = 4  # arcs of a row
-DELTA = 16  # in mean weights
+DELTA = 8  # in mean weights
 NEAR, LEAST_NEAR = 4096, 64  # places of a near queue: at most, and at least, whatever shared memory there is
 HEADER, FAR, LEAST = 4, np.uint32(2), np.uint32(3)  # of the search's shared memory
-NOBODY = np.uint32(0xFFFFFFFF)  # no row
 NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
 
 
@@ -74,31 +73,32 @@ def default_delta(graph: Graph) -> int:
 
 
 @cuda.jit
-def initialise(source, dist, predecessor):
+def initialise(source, arcs, dist, predecessor):
     row = thread_x()
     if row < len(dist):
-        dist[row] = 0 if row == source else INF
+        # 0, as weights have 31 bits: read so that the arcs lie in the L2 cache, as far as they fit, before one
+        # multiprocessor alone has to wait for them.
+        nothing = np.int32(arcs[np.uint64(np.uint64(DEGREE) * np.uint64(row))] >> np.uint64(63))
+        dist[row] = nothing if row == source else np.int32(INF - nothing)
     if row < len(predecessor):
         predecessor[row] = -1
 
 
 @cuda.jit(device=True)
-def relaxation(i, count, room, here, words, arcs, dist):
-    """The i-th arc of a round: tail, head, and how long the path to its head is; INF where it leads nowhere.
+def relaxation(i, count, room, here, words, arcs):
+    """The i-th arc of a round: its head, and how long the path to it is; INF where there is none.
 
     No branches, so that the loads of several are under way at once.
     """
     there = i < np.uint32(np.uint32(DEGREE) * count)
     at = np.uint32(here + (i // np.uint32(DEGREE) if there else np.uint32(0)))
-    v, d, parent = words[at], words[np.uint32(at + np.uint32(2) * room)], words[np.uint32(at + np.uint32(4) * room)]
+    v, d = words[at], words[np.uint32(at + np.uint32(2) * room)]
     arc = arcs[np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(i % np.uint32(DEGREE)))]
-    d = d if np.uint32(dist[v]) == d else np.uint32(INF)
-    u, to_u = np.uint32(arc), np.uint32(d + np.uint32(arc >> np.uint64(32)))
-    return v, u, to_u if there and u != parent else np.uint32(INF)
+    return np.uint32(arc), np.uint32(d + np.uint32(arc >> np.uint64(32))) if there else np.uint32(INF)
 
 
 @cuda.jit(device=True)
-def put(v, d, parent, threshold, room, words, side, near, base, far, half):
+def put(v, d, threshold, room, words, side, near, base, far, half):
     """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
     is_near = d < threshold
     # One addition for either pile, so that a warp that has both does not make them one after the other.
@@ -107,7 +107,6 @@ def put(v, d, parent, threshold, room, words, side, near, base, far, half):
         at = np.uint32(near + np.uint32(place - base))
         words[at] = v
         words[np.uint32(at + np.uint32(2) * room)] = d
-        words[np.uint32(at + np.uint32(4) * room)] = parent
         return np.uint32(0)
     if is_near:
         place = np.uint32(cuda.atomic.add(words, FAR, np.uint32(1)))
@@ -117,12 +116,11 @@ def put(v, d, parent, threshold, room, words, side, near, base, far, half):
 
 @cuda.jit
 def search(source, delta, room, arcs, dist, far):
-    """One block, with HEADER + 6 room words of shared memory.
+    """One block, with HEADER + 4 room words of shared memory.
 
     words: how many entries were ever put into the one and the other near queue (never set back, so that
     one barrier a round is enough), how many far holds, the least distance in it; then of all places of
-    both queues the rows, their distances, and their parents, from where the row was last lowered: back
-    there leads no shorter path. An entry of far is the distance above the row.
+    both queues the rows, and the distances. An entry of far is the distance above the row.
 
     Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
     it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
@@ -138,7 +136,6 @@ def search(source, delta, room, arcs, dist, far):
     if me == 0:
         words[near] = source
         words[np.uint32(near + np.uint32(2) * room)] = 0
-        words[np.uint32(near + np.uint32(4) * room)] = NOBODY
         words[0] = words[1] = words[FAR] = 0
     cuda.syncthreads()
     while count != 0:
@@ -147,18 +144,23 @@ def search(source, delta, room, arcs, dist, far):
         place = np.uint32(0)
         i = me
         while i < np.uint32(np.uint32(DEGREE) * count):
-            v, u, to_u = relaxation(i, count, room, here, words, arcs, dist)
-            y, x, to_x = relaxation(np.uint32(i + threads), count, room, here, words, arcs, dist)
-            old_u = old_x = np.int32(0)  # both are asked for before either is looked at
+            u, to_u = relaxation(i, count, room, here, words, arcs)
+            v, to_v = relaxation(np.uint32(i + threads), count, room, here, words, arcs)
+            x, to_x = relaxation(np.uint32(i + np.uint32(2) * threads), count, room, here, words, arcs)
+            old_u = old_v = old_x = np.int32(0)  # all are asked for before any is looked at
             if to_u < INF:
                 old_u = cuda.atomic.min(dist, u, np.int32(to_u))
+            if to_v < INF:
+                old_v = cuda.atomic.min(dist, v, np.int32(to_v))
             if to_x < INF:
                 old_x = cuda.atomic.min(dist, x, np.int32(to_x))
             if to_u < np.uint32(old_u):
-                place = max(place, put(u, to_u, v, threshold, room, words, side, near, base, far, half))
+                place = max(place, put(u, to_u, threshold, room, words, side, near, base, far, half))
+            if to_v < np.uint32(old_v):
+                place = max(place, put(v, to_v, threshold, room, words, side, near, base, far, half))
             if to_x < np.uint32(old_x):
-                place = max(place, put(x, to_x, y, threshold, room, words, side, near, base, far, half))
-            i = np.uint32(i + np.uint32(2) * threads)
+                place = max(place, put(x, to_x, threshold, room, words, side, near, base, far, half))
+            i = np.uint32(i + np.uint32(3) * threads)
         full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
         total = words[side]
         count = min(np.uint32(total - base), room)
@@ -178,7 +180,7 @@ def search(source, delta, room, arcs, dist, far):
                     entry = far[np.uint64(halves - half + np.uint64(i))]
                     v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
                     if np.uint32(dist[v]) == d:
-                        put(v, d, NOBODY, threshold, room, words, side, near, base, far, half)
+                        put(v, d, threshold, room, words, side, near, base, far, half)
                         nearest = min(nearest, d)
                     i = np.uint32(i + threads)
                 if nearest != INF:
@@ -235,7 +237,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     rows, source = len(parts.owners), np.uint32(run.source)
     free = bool(graph.arcs) and graph.weights.min() == 0
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
-    room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 24 - 1))
+    room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16 - 1))
     places = 2 * (rows + DEGREE * room)
     run.require(4 * rows + 4 * n + 8 * places)
     arcs, owners = run.resident(*parts)
@@ -244,8 +246,8 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
             dist, predecessor, far = run.allocate((rows, np.int32), (n, np.int32), (places, np.uint64))
         with run.phase("kernels"):
             run.launch(
-                (initialise, blocks_for(rows, run.block), run.block, (source, dist, predecessor)),
-                (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 4 * (HEADER + 6 * room)),
+                (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
+                (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 4 * (HEADER + 4 * room)),
             )
         with run.phase("predecessors"):
             everything = arcs, owners, dist, predecessor
