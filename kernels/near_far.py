@@ -10,9 +10,9 @@ Near is what is below the threshold. The method is Near-Far, by A. Davidson, S. 
 J. D. Owens (Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths, IPDPS 2014).
 
 A road graph takes a thousand rounds and more with some hundred near vertices each, so that a round's
-latency is what counts, and a barrier of one block takes a fiftieth of one of the whole card. For a
-vertex's arcs to be found without a look at where they start, each vertex has a row of DEGREE arcs; one
-with more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
+latency is what counts, and a barrier of one block takes far less time than one of the whole card. For
+a vertex's arcs to be found without a look at where they start, each has a row of DEGREE arcs; one with
+more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
 graph itself are 0, predecessors along such arcs are found last, so that they cannot run in a circle.
 """
 
@@ -239,7 +239,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
     room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16 - 1))
     places = 2 * (rows + DEGREE * room)
-    run.require(4 * rows + 4 * n + 8 * places)
+    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * places)
     arcs, owners = run.resident(*parts)
     with run.timed():
         with run.phase("copy_in"):
