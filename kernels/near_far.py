@@ -2,7 +2,7 @@
 
     while a vertex is near or far
         until none is near
-            each vertex v put near with a distance d, unless it has a lesser one by now:
+            each vertex v put near, by the distance d that it had then:
                 each of its arcs (v, u, w): where d + w < dist[u], dist[u] = d + w, and u is put near or far
         the threshold moves on by delta; what is far and below it is near now
 
@@ -10,9 +10,9 @@ Near is what is below the threshold. The method is Near-Far, by A. Davidson, S. 
 J. D. Owens (Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths, IPDPS 2014).
 
 A road graph takes a thousand rounds and more with some hundred near vertices each, so that a round's
-latency is what counts, and a barrier of one block takes a fiftieth of one of the whole card. For a
-vertex's arcs to be found without a look at where they start, each vertex has a row of DEGREE arcs; one
-with more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
+latency is what counts, and a barrier of one block takes far less time than one of the whole card. For
+a vertex's arcs to be found without a look at where they start, each has a row of DEGREE arcs; one with
+more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
 graph itself are 0, predecessors along such arcs are found last, so that they cannot run in a circle.
 """
 
@@ -20,16 +20,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, uint64
+from numba import cuda, uint32
 
 from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 
 DEGREE = 4  # arcs of a row
-LANES = np.uint32(DEGREE // 2)  # threads of a row: each takes two arcs
-DELTA = 16  # in mean weights
+DELTA = 8  # in mean weights
 NEAR, LEAST_NEAR = 4096, 64  # places of a near queue: at most, and at least, whatever shared memory there is
-FAR = np.uint32(2)  # the counter of far, after those of the two near queues
+HEADER, FAR, LEAST = 4, np.uint32(2), np.uint32(3)  # of the search's shared memory
 NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
 
 
@@ -74,106 +73,124 @@ def default_delta(graph: Graph) -> int:
 
 
 @cuda.jit
-def initialise(source, dist, predecessor):
+def initialise(source, arcs, dist, predecessor):
     row = thread_x()
     if row < len(dist):
-        dist[row] = 0 if row == source else INF
+        # 0, as weights have 31 bits: read so that the arcs lie in the L2 cache, as far as they fit, before one
+        # multiprocessor alone has to wait for them.
+        nothing = np.int32(arcs[np.uint64(np.uint64(DEGREE) * np.uint64(row))] >> np.uint64(63))
+        dist[row] = nothing if row == source else np.int32(INF - nothing)
     if row < len(predecessor):
         predecessor[row] = -1
 
 
 @cuda.jit(device=True)
-def put(v, d, threshold, room, queue, near, waiting, side, base, far, half):
+def relaxation(i, count, room, here, words, arcs):
+    """The i-th arc of a round: its head, and how long the path to it is; INF where there is none.
+
+    No branches, so that the loads of several are under way at once.
+    """
+    there = i < np.uint32(np.uint32(DEGREE) * count)
+    at = np.uint32(here + (i // np.uint32(DEGREE) if there else np.uint32(0)))
+    v, d = words[at], words[np.uint32(at + np.uint32(2) * room)]
+    arc = arcs[np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(i % np.uint32(DEGREE)))]
+    return np.uint32(arc), np.uint32(d + np.uint32(arc >> np.uint64(32))) if there else np.uint32(INF)
+
+
+@cuda.jit(device=True)
+def put(v, d, threshold, room, words, side, near, base, far, half):
     """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
     is_near = d < threshold
     # One addition for either pile, so that a warp that has both does not make them one after the other.
-    place = np.uint32(cuda.atomic.add(waiting, side if is_near else FAR, 1))
-    entry = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
+    place = np.uint32(cuda.atomic.add(words, side if is_near else FAR, np.uint32(1)))
     if is_near and np.uint32(place - base) < room:
-        queue[np.uint32(near + np.uint32(place - base))] = entry
+        at = np.uint32(near + np.uint32(place - base))
+        words[at] = v
+        words[np.uint32(at + np.uint32(2) * room)] = d
         return np.uint32(0)
     if is_near:
-        place = np.uint32(cuda.atomic.add(waiting, FAR, 1))
-    far[np.uint64(half + np.uint64(place))] = entry
+        place = np.uint32(cuda.atomic.add(words, FAR, np.uint32(1)))
+    far[np.uint64(half + np.uint64(place))] = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
     return place
 
 
 @cuda.jit
 def search(source, delta, room, arcs, dist, far):
-    """One block. An entry of a queue, and of far: the distance above the row.
+    """One block, with HEADER + 4 room words of shared memory.
+
+    words: how many entries were ever put into the one and the other near queue (never set back, so that
+    one barrier a round is enough), how many far holds, the least distance in it; then of all places of
+    both queues the rows, and the distances. An entry of far is the distance above the row.
 
     Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
     it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
     for each entry of the queue. So far, each half of which has places for both, cannot run over where it
     is gone through as soon as more than `rows` are in it.
     """
-    queue = cuda.shared.array(0, uint64)  # two near queues: this round's, the next one's
-    # Entries ever put into the one and the other queue, so that a barrier a round is enough; entries of far.
-    waiting = cuda.shared.array(3, int32)
-    least = cuda.shared.array(1, int32)
+    words = cuda.shared.array(0, uint32)
     me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
     threshold = min(delta, np.uint32(INF))
-    count, side, near, half = np.uint32(1), np.uint32(0), np.uint32(0), np.uint64(0)
-    base = other_base = np.uint32(0)  # what waiting stood at before this round and the one before
+    count, side, near, half = np.uint32(1), np.uint32(0), np.uint32(HEADER), np.uint64(0)
+    total = earlier = np.uint32(0)  # what was ever put into the queue now read, and into the other
     if me == 0:
-        queue[0] = source
-        waiting[0] = 0
-        waiting[1] = 0
-        waiting[FAR] = 0
+        words[near] = source
+        words[np.uint32(near + np.uint32(2) * room)] = 0
+        words[0] = words[1] = words[FAR] = 0
     cuda.syncthreads()
     while count != 0:
-        here, near, side = near, np.uint32(room - near), np.uint32(np.uint32(1) - side)
-        base, other_base = other_base, base
+        here, near, side = near, np.uint32(np.uint32(2 * HEADER) + room - near), np.uint32(np.uint32(1) - side)
+        base, earlier = earlier, total
         place = np.uint32(0)
         i = me
-        while i < np.uint32(LANES * count):
-            entry = queue[np.uint32(here + i // LANES)]
-            v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
-            at = np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(2) * np.uint64(i % LANES))
-            a, b = arcs[at], arcs[np.uint64(at + np.uint64(1))]
-            if dist[v] != d:
-                d = np.uint32(INF)  # and leads nowhere; no branch, so that the three loads are under way at once
-            u, to_u = np.uint32(a), np.uint32(d + np.uint32(a >> np.uint64(32)))
-            x, to_x = np.uint32(b), np.uint32(d + np.uint32(b >> np.uint64(32)))
-            old_u = old_x = np.int32(0)  # both are asked for before either is looked at
+        while i < np.uint32(np.uint32(DEGREE) * count):
+            u, to_u = relaxation(i, count, room, here, words, arcs)
+            v, to_v = relaxation(np.uint32(i + threads), count, room, here, words, arcs)
+            x, to_x = relaxation(np.uint32(i + np.uint32(2) * threads), count, room, here, words, arcs)
+            old_u = old_v = old_x = np.int32(0)  # all are asked for before any is looked at
             if to_u < INF:
                 old_u = cuda.atomic.min(dist, u, np.int32(to_u))
+            if to_v < INF:
+                old_v = cuda.atomic.min(dist, v, np.int32(to_v))
             if to_x < INF:
                 old_x = cuda.atomic.min(dist, x, np.int32(to_x))
             if to_u < np.uint32(old_u):
-                place = max(place, put(u, to_u, threshold, room, queue, near, waiting, side, base, far, half))
+                place = max(place, put(u, to_u, threshold, room, words, side, near, base, far, half))
+            if to_v < np.uint32(old_v):
+                place = max(place, put(v, to_v, threshold, room, words, side, near, base, far, half))
             if to_x < np.uint32(old_x):
-                place = max(place, put(x, to_x, threshold, room, queue, near, waiting, side, base, far, half))
-            i = np.uint32(i + threads)
+                place = max(place, put(x, to_x, threshold, room, words, side, near, base, far, half))
+            i = np.uint32(i + np.uint32(3) * threads)
         full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
-        count = min(np.uint32(np.uint32(waiting[side]) - base), room)
-        if count == 0:
-            threshold = min(np.uint32(threshold + delta), np.uint32(INF))
-        while full or (count == 0 and waiting[FAR] != 0):
-            length = np.uint32(waiting[FAR])
-            cuda.syncthreads()
-            if me == 0:
-                waiting[FAR] = 0
-                least[0] = INF
-            cuda.syncthreads()
-            half, nearest = np.uint64(halves - half), np.int32(INF)
-            i = me
-            while i < length:
-                entry = far[np.uint64(halves - half + np.uint64(i))]
-                v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
-                if dist[v] == d:
-                    put(v, d, threshold, room, queue, near, waiting, side, base, far, half)
-                    nearest = min(nearest, np.int32(d))
-                i = np.uint32(i + threads)
-            if nearest != INF:
-                cuda.atomic.min(least, 0, nearest)
-            cuda.syncthreads()
-            full = False
-            count = min(np.uint32(np.uint32(waiting[side]) - base), room)
-            if count == 0:  # the bucket of the least
-                threshold = min(np.uint32(np.uint32(least[0]) // delta * delta + delta), np.uint32(INF))
-        base = np.uint32(waiting[side])
+        total = words[side]
+        count = min(np.uint32(total - base), room)
+        if full or count == 0:
+            if count == 0:
+                threshold = min(np.uint32(threshold + delta), np.uint32(INF))
+            while full or (count == 0 and words[FAR] != 0):
+                length = words[FAR]
+                cuda.syncthreads()
+                if me == 0:
+                    words[FAR] = 0
+                    words[LEAST] = INF
+                cuda.syncthreads()
+                half, nearest = np.uint64(halves - half), np.uint32(INF)
+                i = me
+                while i < length:
+                    entry = far[np.uint64(halves - half + np.uint64(i))]
+                    v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
+                    if np.uint32(dist[v]) == d:
+                        put(v, d, threshold, room, words, side, near, base, far, half)
+                        nearest = min(nearest, d)
+                    i = np.uint32(i + threads)
+                if nearest != INF:
+                    cuda.atomic.min(words, LEAST, nearest)
+                cuda.syncthreads()
+                full = False
+                total = words[side]
+                count = min(np.uint32(total - base), room)
+                if count == 0:  # the bucket of the least
+                    threshold = min(np.uint32(words[LEAST] // delta * delta + delta), np.uint32(INF))
 
 
 @cuda.jit
@@ -220,17 +237,17 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     rows, source = len(parts.owners), np.uint32(run.source)
     free = bool(graph.arcs) and graph.weights.min() == 0
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
-    room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16))
+    room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16 - 1))
     places = 2 * (rows + DEGREE * room)
-    run.require(4 * rows + 4 * n + 8 * places)
+    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * places)
     arcs, owners = run.resident(*parts)
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor, far = run.allocate((rows, np.int32), (n, np.int32), (places, np.uint64))
         with run.phase("kernels"):
             run.launch(
-                (initialise, blocks_for(rows, run.block), run.block, (source, dist, predecessor)),
-                (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 16 * room),
+                (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
+                (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 4 * (HEADER + 4 * room)),
             )
         with run.phase("predecessors"):
             everything = arcs, owners, dist, predecessor

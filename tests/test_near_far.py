@@ -70,7 +70,7 @@ def test_only_what_was_lowered_is_put_far():
     arcs, owners = near_far.layout(on)
     dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 4 * 64), poison, np.uint64)
     dist[source] = 0
-    near_far.search[1, 5, 0, 16 * 64](source, np.uint32(5), np.uint32(64), arcs, dist, far)
+    near_far.search[1, 5, 0, 4 * (near_far.HEADER + 4 * 64)](source, np.uint32(5), np.uint32(64), arcs, dist, far)
     put = far[far != poison]
     assert len(put) and (put >> np.uint64(32)).max() < INF
 
