@@ -7,11 +7,12 @@ Sahni and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the product o
     across    M[K, :] = D (x) M[K, :]                the rows of K
     rest      M = min(M, M[:, K] (x) M[K, :])        all rows
 
-`rest` reads M[:, K] while another block lowers it. Either value gives the same result: the new one is
-itself min over K of old + M[K, K], and M[K, :] is closed, so nothing becomes less through it.
+`rest` reads M[:, K] while another block lowers it, and `across` M[K, :]. Either value gives the same
+result: the new one is itself min over K of old + M[K, K], or of M[K, K] + old, and M[K, K] is closed,
+so nothing becomes less through it.
 
-A block makes a tile of the product, a thread 8 x 8 words of it in registers, one VIADDMNMX each for
-every k. Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and never undercuts it.
+A block makes half a tile of the product, a thread 8 x 8 words of it in registers, one VIADDMNMX each
+for every k. Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and never undercuts it.
 Packed, a word holds the distances to two vertices next to each other, and infinity is 2^15 - 1: the
 halves never carry into each other. Rows and columns past the last vertex are infinite.
 
@@ -37,6 +38,7 @@ U = np.uint32
 DEPTH = 16  # vertices k whose distances lie in shared memory at a time
 PAD = 4  # words after each row of to_k: what a warp writes at a time lies in many of its columns
 PACKED_INF = 2**15 - 1
+RESIDENT = 4  # blocks of the product that a multiprocessor has registers for
 LINES = 256  # threads a block, at most, of the kernels that have a block a row
 
 
@@ -69,7 +71,7 @@ else:
 
 @dataclass(frozen=True)
 class Form:
-    """side: threads along a block's side. per: words along a thread's side. packed: two distances a word."""
+    """side: threads along a tile's side. per: words along a thread's side. packed: two distances a word."""
 
     side: int
     per: int
@@ -84,6 +86,15 @@ class Form:
     def tile(self) -> int:
         """Rows and words of a tile, and vertices of a round."""
         return self.side * self.per
+
+    @property
+    def height(self) -> int:
+        """Rows of the tile's upper or lower half, which a block makes."""
+        return max(1, self.side // 2) * self.per
+
+    @property
+    def threads(self) -> int:
+        return self.side * self.height // self.per
 
     @property
     def close_per(self) -> int:
@@ -106,6 +117,10 @@ class Form:
     def rounds(self, vertices: int) -> int:
         return blocks_for(vertices, self.tile)
 
+    def blocks(self, tiles: int) -> int:
+        """Blocks of the product for so many tiles below each other."""
+        return tiles * self.tile // self.height
+
     def columns(self, vertices: int) -> int:
         """Tiles along a row."""
         return blocks_for(vertices, self.tile * self.per_word)
@@ -124,9 +139,11 @@ def kernels(form: Form) -> SimpleNamespace:
     """
     side, per, tile, per_word, packed, inf = form.side, form.per, form.tile, form.per_word, form.packed, form.inf
     own, close_side = form.close_per, form.close_side
-    bounds = {} if SIMULATED else {"launch_bounds": close_side**2}  # else it may not launch for its registers
-    half, threads, depth = per // 2, side * side, min(DEPTH, tile)
-    to_k_words, padded = depth // per_word, tile + PAD
+    height, threads = form.height, form.threads
+    close_bounds = {} if SIMULATED else {"launch_bounds": close_side**2}  # else it may not launch for its registers
+    bounds = {} if SIMULATED else {"launch_bounds": (threads, RESIDENT)}
+    half, depth = per // 2, min(DEPTH, tile)
+    to_k_words, padded = depth // per_word, height + PAD
     relax = add_min_pairs if packed else add_min
 
     @cuda.jit(device=True)
@@ -171,7 +188,7 @@ def kernels(form: Form) -> SimpleNamespace:
                 lower(matrix, row + U(v // per_word), word_of(weights[arc], v))
                 arc = U(arc + stride)
 
-    @cuda.jit(**bounds)
+    @cuda.jit(**close_bounds)
     def close(words, first, step, panel):
         """One block, a thread own x own distances, 32 bits each: packed ones are taken apart."""
         to_k = cuda.shared.array((2, tile), uint32)
@@ -225,16 +242,16 @@ def kernels(form: Form) -> SimpleNamespace:
             r = U(r + 1)
 
     @cuda.jit(device=True)
-    def place(thread, i):
-        """Where a thread's row or column i lies in the tile.
+    def place(thread, i, length):
+        """Where a thread's row or column i lies among `length` of them.
 
         Half of them in either half of the tile, so that 16-byte loads next to each other meet no bank twice.
         """
-        return U((i // half) * (tile // 2) + thread * half + i % half)
+        return U((i // half) * (length // 2) + thread * half + i % half)
 
     @cuda.jit(device=True)
     def multiply(words, top, k_column, k_row, panel, target):
-        """The tile of target from row `top` on, columns by block, through the k of one round."""
+        """The rows of target from `top` on, columns by block, through the k of one round."""
         to_k = cuda.shared.array((depth, padded), uint32)
         from_k = cuda.shared.array((depth, tile), uint32)
         dist = cuda.local.array((per, per), uint32)
@@ -252,7 +269,7 @@ def kernels(form: Form) -> SimpleNamespace:
         done = U(0)
         while done < tile:
             e = U(0)
-            while e < to_k_words * tile // threads:
+            while e < to_k_words * height // threads:
                 i, k = U((t + e * threads) // to_k_words), U((t + e * threads) % to_k_words)
                 word = target[np.uint64(top + i) * words + U(k_column + done // per_word + k)]
                 if packed:
@@ -270,7 +287,7 @@ def kernels(form: Form) -> SimpleNamespace:
             while k < depth:
                 i = U(0)
                 while i < per:
-                    left[i], right[i] = to_k[k, place(y, i)], from_k[k, place(x, i)]
+                    left[i], right[i] = to_k[k, place(y, i, height)], from_k[k, place(x, i, tile)]
                     i = U(i + 1)
                 r = U(0)
                 while r < per:
@@ -286,18 +303,19 @@ def kernels(form: Form) -> SimpleNamespace:
         while r < per:
             c = U(0)
             while c < per:
-                at = np.uint64(top + place(y, r)) * words + U(j0 + place(x, c))
+                at = np.uint64(top + place(y, r, height)) * words + U(j0 + place(x, c, tile))
                 target[at] = relax(U(0), target[at], dist[r, c])
                 c = U(c + 1)
             r = U(r + 1)
 
-    @cuda.jit
+    @cuda.jit(**bounds)
     def across(words, first, step, panel):
-        multiply(words, U(step * tile), U((first + step) * tile // per_word), U(step * tile), panel, panel)
+        top = U(step * tile + cuda.blockIdx.y * height)
+        multiply(words, top, U((first + step) * tile // per_word), U(step * tile), panel, panel)
 
-    @cuda.jit
+    @cuda.jit(**bounds)
     def rest(words, first, step, panel, target):
-        top = U(cuda.blockIdx.y * tile)
+        top = U(cuda.blockIdx.y * height)
         multiply(words, top, U((first + step) * tile // per_word), U(step * tile), panel, target)
 
     @cuda.jit
@@ -423,12 +441,12 @@ def _distances(form, n, out_arcs, dist, run):
 
 def close_rounds(form: Form, vertices: int, matrix, run: Run) -> None:
     """All rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `form.words`."""
-    kernel, rounds, columns, threads = kernels(form), form.rounds(vertices), form.columns(vertices), form.side**2
+    kernel, rounds, columns, threads = kernels(form), form.rounds(vertices), form.columns(vertices), form.threads
     panel = np.uint32(form.words(vertices)), np.uint32(0), STEP, matrix
     run.launch(
         (kernel.close, 1, form.close_side**2, panel),
-        (kernel.across, columns, threads, panel),
-        (kernel.rest, (columns, rounds), threads, (*panel, matrix)),
+        (kernel.across, (columns, form.blocks(1)), threads, panel),
+        (kernel.rest, (columns, form.blocks(rounds)), threads, (*panel, matrix)),
         times=rounds,
     )
 
@@ -484,7 +502,7 @@ def _strips(form: Form, vertices: int) -> tuple[int, int]:
 
 def _staged_distances(form, n, out_arcs, dist_of, buffers, copies, run):
     kernel, tiles, strips, words = kernels(form), form.rounds(n), len(dist_of), np.uint32(form.words(n))
-    height, columns, threads, lines = _strips(form, n)[0], form.columns(n), form.side**2, min(run.block, LINES)
+    height, columns, threads, lines = _strips(form, n)[0], form.columns(n), form.threads, min(run.block, LINES)
     jobs = [(panel, (panel + i) % strips) for panel in range(strips) for i in range(strips)]
     free, on_card = buffers[1:], {0: buffers[0]}
     behind = None
@@ -498,14 +516,15 @@ def _staged_distances(form, n, out_arcs, dist_of, buffers, copies, run):
             copies.to_host(on_card[behind], dist_of[behind], form.words(n))
         rounds, rows = (min(height, tiles - s * height) for s in (panel, strip))
         arguments = (words, np.uint32(panel * height), STEP, on_card[panel])
-        lower = kernel.rest, (columns, rows), threads, (*arguments, on_card[strip])
+        lower = kernel.rest, (columns, form.blocks(rows)), threads, (*arguments, on_card[strip])
         if panel == 0:
             first = np.uint32(strip * height * form.tile)
             numbers = np.uint32(n), words, first
             run.launch((kernel.initial, rows * form.tile, lines, (*numbers, *out_arcs, on_card[strip])))
         if strip == panel:
             close = kernel.close, 1, form.close_side**2, arguments
-            run.launch(close, (kernel.across, columns, threads, arguments), lower, times=rounds)
+            across = kernel.across, (columns, form.blocks(1)), threads, arguments
+            run.launch(close, across, lower, times=rounds)
         else:
             run.launch(lower, times=rounds)
         copies.wait()

@@ -1,12 +1,14 @@
-"""Bellman-Ford from every source of a sparse graph: eight sources a block, a frontier of queued vertices.
+"""Bellman-Ford from every source of a sparse graph: eight sources a block.
 
 Only vertices with out-arcs lead anywhere: they are the core. A block takes the next eight of them as
 sources and keeps a row of distances, one a source, for each core vertex in shared memory.
 
-    until no vertex is queued
-        each queued vertex v leaves the queue; row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
-        where that lowered a distance, the heads of v's arcs are queued
+    until no distance changes
+        each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
+
+A queue of the vertices whose tails were lowered reads half as many arcs, and took longer when measured
+(docs/performance-apsp.md): the frontier of eight sources is the core.
 
 A vertex outside the core is looked at only in the last step, and as a source it reaches only itself:
 other blocks fill such rows. A row is four words. At first a word holds two 16-bit distances; where
@@ -19,9 +21,10 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, uint8, uint32, uint64
+from llvmlite import ir
+from numba import cuda, types, uint32, uint64
 
-from kernels.device import SIMULATED, Result, Run, blocks_for
+from kernels.device import SIMULATED, Result, Run, blocks_for, gpu_visible
 from kernels.graph import INF, Graph
 
 SOURCES = 8  # a block
@@ -37,19 +40,20 @@ class Layout(NamedTuple):
     core, rest: the vertices with out-arcs, those with most arcs from the core first; the others.
     slices, slice_tails, slice_weights: the arcs between core vertices by their heads. Arc j of the
     vertex in lane i of slice s lies at slices[s] + SLICE * j + i; shorter lists are filled with arcs
-    of weight 0 from the vertex len(core), which is never reached.
-    out_indptr, heads: the same arcs by their tails, compressed. in_indptr, tails, weights: all arcs by
+    of weight 0 from the vertex len(core), which is never reached. in_indptr, tails, weights: all arcs by
     their heads, any vertex, compressed.
+    slice_arcs, arcs: the same with the tail in the upper and the weight in the lower half of a word,
+    of use only where 16 bits can do.
     """
 
     core: np.ndarray
     rest: np.ndarray
     slices: np.ndarray
+    slice_arcs: np.ndarray
     slice_tails: np.ndarray
     slice_weights: np.ndarray
-    out_indptr: np.ndarray
-    heads: np.ndarray
     in_indptr: np.ndarray
+    arcs: np.ndarray
     tails: np.ndarray
     weights: np.ndarray
 
@@ -77,11 +81,10 @@ def layout(graph: Graph) -> Layout:
     slice_tails, slice_weights = np.full(slices[-1], len(core)), np.zeros(slices[-1], np.int64)
     slice_tails[at], slice_weights[at] = tail, weights[within][order]
 
-    by_tail = np.argsort(tail, kind="stable")
     arrays = (
-        *(core, np.flatnonzero(~has_out), slices, slice_tails, slice_weights),
-        *(_starts(np.bincount(tail, minlength=len(core))), head[by_tail]),
-        *(_starts(np.bincount(heads, minlength=n)), place[tails], weights),
+        *(core, np.flatnonzero(~has_out), slices),
+        *(slice_tails << 16 | slice_weights, slice_tails, slice_weights),
+        *(_starts(np.bincount(heads, minlength=n)), place[tails] << 16 | weights, place[tails], weights),
     )
     return Layout(*(array.astype(np.uint32) for array in arrays))
 
@@ -109,42 +112,52 @@ def least_halves(a, b):
     return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
 
 
-@cache
-def step(narrow: bool, hops: bool):
-    """An arc's weight as it is added to a word of a row, as a device function.
+if not SIMULATED:
+    from numba.extending import intrinsic
 
-    narrow: a word holds two distances. hops: it holds a number of arcs below the distance.
+    @intrinsic
+    def least_halves_at_once(typing_context, a, b):
+        """The same as one instruction, which cards have from compute capability 9.0 on."""
+
+        def codegen(context, builder, signature, arguments):
+            word = ir.IntType(32)
+            assembly = ir.InlineAsm(ir.FunctionType(word, [word] * 2), "min.u16x2 $0, $1, $2;", "=r,r,r")
+            return builder.call(assembly, arguments)
+
+        return types.uint32(types.uint32, types.uint32), codegen
+
+
+@cache
+def arc_reader(narrow: bool, hops: bool):
+    """An arc's tail, and its weight as it is added to a word of a row, as a device function.
+
+    narrow: a word holds two distances, and tail and weight lie in one. hops: it holds a number of
+    arcs below the distance.
     """
 
     @cuda.jit(device=True)
-    def word_of(w):
+    def read(tails, weights, at):
         if narrow:
-            return np.uint32(w * np.uint32(0x10001))
+            arc = tails[at]
+            return np.uint32(arc >> np.uint32(16)), np.uint32(np.uint32(arc & LOW) * np.uint32(0x10001))
         elif hops:
-            return np.uint64((np.uint64(w) << np.uint64(32)) | np.uint64(1))
+            return tails[at], np.uint64((np.uint64(weights[at]) << np.uint64(32)) | np.uint64(1))
         else:
-            return np.uint32(w)
+            return tails[at], weights[at]
 
-    return word_of
+    return read
 
 
 @cache
-def relaxation(narrow: bool, hops: bool):
-    """The loop until no vertex is queued, as a device function."""
+def relaxation(narrow: bool, hops: bool, at_once: bool):
+    """The loop until nothing changes, as a device function."""
     word = np.uint64 if hops else np.uint32
-    lesser = least_halves if narrow else least
-    weight = step(narrow, hops)
+    lesser = least if not narrow else least_halves_at_once if at_once else least_halves
+    read = arc_reader(narrow, hops)
     sources = np.uint32(8 if narrow else 4)
 
     @cuda.jit(device=True)
-    def queue_heads(v, out_indptr, heads, queued):
-        arc, end = out_indptr[v], out_indptr[np.uint32(v + np.uint32(1))]
-        while arc < end:
-            queued[heads[arc]] = 1
-            arc = np.uint32(arc + np.uint32(1))
-
-    @cuda.jit(device=True)
-    def relax(core, first, cap, slices, slice_tails, slice_weights, out_indptr, heads, rows, queued):
+    def relax(core, first, cap, slices, tails, weights, rows):
         me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         far = np.uint32(cap * np.uint32(0x10001)) if narrow else cap
         cuda.syncthreads()  # whoever still reads the rows of the sources before
@@ -155,7 +168,6 @@ def relaxation(narrow: bool, hops: bool):
             rows[np.uint32(at | np.uint32(1))] = far
             rows[np.uint32(at | np.uint32(2))] = far
             rows[np.uint32(at | np.uint32(3))] = far
-            queued[v] = 0
             if first <= v and v < np.uint32(first + sources) and v < core:
                 lane = np.uint32(v - first)
                 if narrow:
@@ -165,10 +177,6 @@ def relaxation(narrow: bool, hops: bool):
                     rows[np.uint32(at | lane)] = word(0)
             v = np.uint32(v + threads)
         cuda.syncthreads()
-        v = np.uint32(first + me)
-        if me < sources and v < core:
-            queue_heads(v, out_indptr, heads, queued)
-        cuda.syncthreads()
         changed = True
         while changed:
             lowered = np.int32(0)
@@ -177,8 +185,7 @@ def relaxation(narrow: bool, hops: bool):
                 v = np.uint32(start + me)
                 at = np.uint32(np.uint32(4) * v)
                 lower = False
-                if v < core and queued[v] != 0:
-                    queued[v] = 0
+                if v < core:
                     a0 = a = rows[at]
                     b0 = b = rows[np.uint32(at | np.uint32(1))]
                     c0 = c = rows[np.uint32(at | np.uint32(2))]
@@ -187,7 +194,8 @@ def relaxation(narrow: bool, hops: bool):
                     arc = np.uint32(slices[s] + v % np.uint32(SLICE))
                     end = slices[np.uint32(s + np.uint32(1))]
                     while arc < end:
-                        u, w = np.uint32(np.uint32(4) * slice_tails[arc]), weight(slice_weights[arc])
+                        tail, w = read(tails, weights, arc)
+                        u = np.uint32(np.uint32(4) * tail)
                         a = lesser(a, word(rows[u] + w))
                         b = lesser(b, word(rows[np.uint32(u | np.uint32(1))] + w))
                         c = lesser(c, word(rows[np.uint32(u | np.uint32(2))] + w))
@@ -200,7 +208,6 @@ def relaxation(narrow: bool, hops: bool):
                     rows[np.uint32(at | np.uint32(1))] = b
                     rows[np.uint32(at | np.uint32(2))] = c
                     rows[np.uint32(at | np.uint32(3))] = d
-                    queue_heads(v, out_indptr, heads, queued)
                     lowered = np.int32(1)
                 cuda.syncthreads()
                 start = np.uint32(start + threads)
@@ -238,15 +245,18 @@ def put(n, v, lane, first, core, there, d, u, dist, predecessor):
             dist[at], predecessor[at] = INF, -1
 
 
+read_narrow = arc_reader(True, False)
+
+
 @cuda.jit(device=True)
-def finish_narrow(n, first, cap, core, in_indptr, tails, weights, rows, dist, predecessor):
+def finish_narrow(n, first, cap, core, in_indptr, arcs, weights, rows, dist, predecessor):
     """Distances and predecessors of eight sources. A best: the distance above the place of the tail."""
     v = np.uint32(cuda.threadIdx.x)
     while v < n:
         b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = np.uint32(cap << np.uint32(16))
         arc, end = in_indptr[v], in_indptr[np.uint32(v + np.uint32(1))]
         while arc < end:
-            u, w = tails[arc], np.uint32(weights[arc] * np.uint32(0x10001))
+            u, w = read_narrow(arcs, weights, arc)
             at = np.uint32(np.uint32(4) * u)
             x = np.uint32(rows[at] + w)
             b0, b1 = min(b0, np.uint32(x << np.uint32(16) | u)), min(b1, np.uint32(x & HIGH | u))
@@ -278,7 +288,7 @@ def put_narrow(n, v, lane, first, cap, core, best, dist, predecessor):
 def finish_wide(hops: bool):
     """The same for four sources, a word a distance; as a device function."""
     word = np.uint64 if hops else np.uint32
-    weight = step(False, hops)
+    read = arc_reader(False, hops)
     shift = word(32 if hops else 0)
 
     @cuda.jit(device=True)
@@ -290,8 +300,8 @@ def finish_wide(hops: bool):
                 best, tail = cap, np.uint32(0)
                 arc, end = in_indptr[v], in_indptr[np.uint32(v + np.uint32(1))]
                 while arc < end:
-                    u = tails[arc]
-                    x = word(rows[np.uint32(np.uint32(4) * u + lane)] + weight(weights[arc]))
+                    u, w = read(tails, weights, arc)
+                    x = word(rows[np.uint32(np.uint32(4) * u + lane)] + w)
                     if x < best:
                         best, tail = x, u
                     arc = np.uint32(arc + np.uint32(1))
@@ -319,18 +329,18 @@ def fill(n, i, rest, dist, predecessor):
 
 
 @cache
-def search_from_all(in_shared: bool, hops: bool):
+def search_from_all(in_shared: bool, hops: bool, at_once: bool):
     """Blocks that search and blocks that fill follow each other evenly, so that the card does both at once."""
     word, word_type = (np.uint64, uint64) if hops else (np.uint32, uint32)
     cap = word(INF << 32 if hops else INF)
     may_be_narrow = not hops
-    relax_narrow, relax_wide, finish = relaxation(True, False), relaxation(False, hops), finish_wide(hops)
-    row_bytes = 4 * np.dtype(word).itemsize
+    relax_narrow, relax_wide = relaxation(True, False, at_once), relaxation(False, hops, at_once)
+    finish = finish_wide(hops)
 
     @cuda.jit
     def kernel(
-        n, most, core, rest, slices, slice_tails, slice_weights, out_indptr, heads, in_indptr, tails, weights,
-        work, marks, dist, predecessor,
+        n, most, core, rest, slices, slice_arcs, slice_tails, slice_weights, in_indptr, arcs, tails, weights,
+        work, dist, predecessor,
     ):  # fmt: skip
         size, block, blocks = np.uint32(len(core)), np.uint64(cuda.blockIdx.x), np.uint64(cuda.gridDim.x)
         batches = np.uint64((size + np.uint32(SOURCES - 1)) // np.uint32(SOURCES))
@@ -340,35 +350,37 @@ def search_from_all(in_shared: bool, hops: bool):
             return
         if in_shared:
             rows = cuda.shared.array(0, word_type, ALIGNMENT)
-            bytes_of_block = cuda.shared.array(0, uint8)
-            queued = bytes_of_block[row_bytes * (size + 1) :]
         else:
             start = np.uint64(np.uint64(batch) * np.uint64(size + np.uint32(1)))
             rows = work[np.uint64(4) * start :]
-            queued = marks[start:]
         first = np.uint32(np.uint32(SOURCES) * batch)
         done = False
         if may_be_narrow and most != 0:
-            relax_narrow(size, first, most, slices, slice_tails, slice_weights, out_indptr, heads, rows, queued)
+            relax_narrow(size, first, most, slices, slice_arcs, slice_weights, rows)
             done = all_fit(size, most, rows)
             if done:
-                finish_narrow(n, first, most, core, in_indptr, tails, weights, rows, dist, predecessor)
+                finish_narrow(n, first, most, core, in_indptr, arcs, weights, rows, dist, predecessor)
         if not done:
             end = min(np.uint32(first + np.uint32(SOURCES)), size)
             while first < end:
-                relax_wide(size, first, cap, slices, slice_tails, slice_weights, out_indptr, heads, rows, queued)
+                relax_wide(size, first, cap, slices, slice_tails, slice_weights, rows)
                 finish(n, first, cap, core, in_indptr, tails, weights, rows, dist, predecessor)
                 first = np.uint32(first + np.uint32(4))
 
     return kernel
 
 
+def has_pairs() -> bool:
+    """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
+    return gpu_visible() and cuda.get_current_device().compute_capability >= (9, 0)
+
+
 def apsp(graph: Graph, result: Result, run: Run) -> None:
     """Eight sources a block; fills result, (n, n). Weights may be 0."""
     n, parts = graph.vertices, layout(graph)
     hops = bool(graph.arcs) and graph.weights.min() == 0
-    length = len(parts.core) + 1  # of the rows and of the queue: one for the vertex that is never reached
-    bytes_of_block = length * ((32 if hops else 16) + 1)
+    length = len(parts.core) + 1  # of the rows: one for the vertex that is never reached
+    bytes_of_block = length * (32 if hops else 16)
     in_shared = bytes_of_block <= run.shared_limit
     batches = blocks_for(len(parts.core), SOURCES)
     blocks = batches + blocks_for(len(parts.rest), SOURCES)
@@ -377,12 +389,11 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
-            kept = 1 if in_shared else batches * length
-            work, marks = run.allocate((4 * kept, np.uint64 if hops else np.uint32), (kept, np.uint8))
+            (work,) = run.allocate((1 if in_shared else 4 * batches * length, np.uint64 if hops else np.uint32))
         with run.phase("kernels"):
-            arguments = (np.uint32(n), np.uint32(narrow_cap(graph)), *arrays, work, marks, dist, predecessor)
+            arguments = (np.uint32(n), np.uint32(narrow_cap(graph)), *arrays, work, dist, predecessor)
             shared = bytes_of_block if in_shared else 0
-            run.launch((search_from_all(in_shared, hops), blocks, run.block, arguments, shared))
+            run.launch((search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
         with run.phase("copy_out"):
             run.download((dist, result.distances.ravel()), (predecessor, result.predecessors.ravel()))
 

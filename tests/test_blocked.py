@@ -81,7 +81,7 @@ def test_pairs_are_added_and_compared_apart():
 @pytest.mark.parametrize("vertices", [1, 128, 129, 36682])
 def test_a_matrix_is_padded_to_whole_tiles(vertices, packed):
     form = Form.of(CARD, packed)
-    assert (form.tile, form.side**2, form.close_side**2) == (128, 256, 1024)
+    assert (form.tile, form.height, form.threads, form.close_side**2) == (128, 64, 128, 1024)
     columns = form.columns(vertices) * form.tile * form.per_word
     for padded, unit in ((form.rounds(vertices) * form.tile, 128), (columns, 128 * form.per_word)):
         assert padded % unit == 0 and vertices <= padded < vertices + unit

@@ -8,7 +8,7 @@ import pytest
 from numba import cuda, typeof
 from numba.cuda import dispatcher
 
-from kernels import device, harness
+from kernels import device, frontier, harness
 from kernels.device import STEP, Result, Run
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
@@ -97,3 +97,12 @@ def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, la
     launched.clear()
     variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
     assert launched and set(launched) <= compiled
+
+
+def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(frontier, "has_pairs", lambda: True)
+    frontier.apsp(path(2, directed=True), Result.poisoned("apsp", 2), Recorder(shared=SHARED))
+    (((_, types), function),) = launched.items()
+    ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
+    assert "min.u16x2" in ptx

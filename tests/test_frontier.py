@@ -120,3 +120,8 @@ def test_the_layout_has_every_cheapest_arc_once():
         if parts.slice_tails[at] < len(core)
     ]
     assert sorted(sliced) == within
+    for packed, tails, lengths in (
+        (parts.slice_arcs, parts.slice_tails, parts.slice_weights),
+        (parts.arcs, parts.tails, parts.weights),
+    ):
+        assert np.array_equal(packed >> 16, tails) and np.array_equal(packed & 0xFFFF, lengths)
