@@ -24,7 +24,7 @@ QUEUED, LEFT = 1, 2
 
 
 def default_delta(graph: Graph) -> int:
-    """The largest weight over the mean out-degree, rounded up, up to INF: Meyer and Sanders' 1/d, and SParry's choice."""
+    """The largest weight over the mean out-degree, rounded up, at most INF: Meyer and Sanders' 1/d, and SParry's."""
     if not graph.arcs:
         return 1
     return min(max(1, -(-int(graph.weights.max()) * graph.vertices // graph.arcs)), INF)

@@ -26,6 +26,7 @@ from numba import cuda, types, uint32, uint64
 
 from kernels.device import SIMULATED, Result, Run, blocks_for, gpu_visible
 from kernels.graph import INF, Graph
+from kernels.ready import ready
 
 SOURCES = 8  # a block
 SLICE = 32  # vertices whose arcs are interleaved: a warp reads an arc of each of its vertices at once
@@ -390,10 +391,11 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
             (work,) = run.allocate((1 if in_shared else 4 * batches * length, np.uint64 if hops else np.uint32))
-        with run.phase("kernels"):
             arguments = (np.uint32(n), np.uint32(narrow_cap(graph)), *arrays, work, dist, predecessor)
             shared = bytes_of_block if in_shared else 0
-            run.launch((search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
+            search = ready(run, (search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
+        with run.phase("kernels"):
+            search()
         with run.phase("copy_out"):
             run.download((dist, result.distances.ravel()), (predecessor, result.predecessors.ravel()))
 

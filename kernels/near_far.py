@@ -24,6 +24,7 @@ from numba import cuda, uint32
 
 from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
+from kernels.ready import ready
 
 DEGREE = 4  # arcs of a row
 DELTA = 8  # in mean weights
@@ -235,7 +236,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
     n, parts = graph.vertices, layout(graph)
     rows, source = len(parts.owners), np.uint32(run.source)
-    free = bool(graph.arcs) and graph.weights.min() == 0
+    free = bool(graph.arcs and graph.weights.min() == 0)
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
     room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16 - 1))
     places = 2 * (rows + DEGREE * room)
@@ -244,16 +245,20 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor, far = run.allocate((rows, np.int32), (n, np.int32), (places, np.uint64))
-        with run.phase("kernels"):
-            run.launch(
+            find = ready(
+                run,
                 (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
                 (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 4 * (HEADER + 4 * room)),
             )
-        with run.phase("predecessors"):
             everything = arcs, owners, dist, predecessor
-            run.launch((claim_heads, blocks_for(rows, run.block), run.block, everything))
+            claims = [(claim_heads, blocks_for(rows, run.block), run.block, everything)]
             if free:
-                run.launch((claim_free_heads, 1, run.block, (source, *everything)))
+                claims.append((claim_free_heads, 1, run.block, (source, *everything)))
+            claim = ready(run, *claims)
+        with run.phase("kernels"):
+            find()
+        with run.phase("predecessors"):
+            claim()
         with run.phase("copy_out"):
             run.download((dist[:n], result.distances), (predecessor, result.predecessors))
 

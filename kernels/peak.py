@@ -17,8 +17,8 @@ from kernels.device import Run
 from kernels.errors import WrongResult
 
 U = np.uint32
-CHAINS = 32
-THREADS = 256  # a block, at most; each holds 2 * CHAINS registers
+CHAINS = 48
+THREADS = 512  # a block, at most; each holds 2 * CHAINS registers
 PAIR = 0x10001  # times a number: that number in both halves of a word
 MAX_WEIGHT = 100
 CHECKED = 2  # rows of a dense matrix

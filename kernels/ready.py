@@ -1,4 +1,4 @@
-"""Launches laid out before the clock of their phase starts: for kernels that take less time than Python does to launch."""
+"""Launches laid out before their phase's clock starts: for kernels that take less time than that takes Python."""
 
 from collections.abc import Callable
 

@@ -55,6 +55,7 @@ class Recorder(Run):
 def launched(monkeypatch):
     """What is launched, by kernel and types of its arguments."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
+    monkeypatch.setattr("kernels.ready.gpu_visible", lambda: False)  # also where a card is: nothing is to be prepared
     return Recorder.launched
 
 
