@@ -8,7 +8,7 @@ sources and keeps a row of distances, one a source, for each core vertex in shar
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
 A queue of the vertices whose tails were lowered reads half as many arcs, and took longer when measured
-(docs/performance-apsp.md): the frontier of eight sources is the core.
+(docs/performance.md): the frontier of eight sources is the core.
 
 A vertex outside the core is looked at only in the last step, and as a source it reaches only itself:
 other blocks fill such rows. A row is four words. At first a word holds two 16-bit distances; where

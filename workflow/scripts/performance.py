@@ -53,7 +53,8 @@ def main(args: argparse.Namespace) -> None:
     text, rows = args.page.read_text(), measurements.load([args.archive / "timings.csv"])
     for name in ("one_source", "sparse", "dense"):
         text = fill(text, name, cells(rows, name, f"From the archive {args.archive.name}."), args.page)
-    text = fill(text, "peak_table", (args.archive / "peak_table.md").read_text(), args.page)
+    for name in ("layouts", "peak_table"):
+        text = fill(text, name, (args.archive / f"{name}.md").read_text(), args.page)
     with atomic(args.page, "w") as file:
         file.write(text)
 

@@ -102,7 +102,8 @@ def rate(column: str, seconds: float, vertices: float, arcs: float) -> tuple[flo
 def rate_text(per_second: float, unit: str) -> str:
     if unit == "relaxations":
         return f"{digits(per_second / 1e12)} T relaxations/s"
-    return f"{per_second / 1e6:,.0f} MTEPS"
+    millions = per_second / 1e6
+    return f"{f'{millions:,.0f}' if millions >= 100 else digits(millions)} MTEPS"
 
 
 def heads() -> dict[str, str]:
