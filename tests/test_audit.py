@@ -253,6 +253,11 @@ def test_a_dataset_that_was_two_graphs_is_refused(tmp_path):
         audit.select(measurements.load(paths), [CLAIMS["flag_factor"]])
 
 
+def test_a_cell_that_no_claim_is_about_is_left_out(tmp_path):
+    paths = put(tmp_path, two(1, 2.8, "nyc") | {("bellman_ford/naive", "gnutella04"): around(1)})
+    assert set(audit.select(measurements.load(paths), [CLAIMS["flag_factor"]])["dataset"]) == {"nyc"}
+
+
 THROTTLED = {("bellman_ford/naive", "nyc"): ["power cap", "software thermal"]}
 
 

@@ -198,8 +198,10 @@ class Audited:
 
 def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
     """The rows of what claims are about. Raises InputError as measurements.select does."""
-    names = {name for claim in listed for name in (claim.left, *claim.right)}
-    return measurements.select(rows, sorted(names), measurements.paper_datasets().index)
+    cells = {(name, dataset) for claim in listed for name in (claim.left, *claim.right) for dataset in claim.datasets}
+    chosen = measurements.select(rows, sorted({name for name, _ in cells}), measurements.paper_datasets().index)
+    keys = pd.MultiIndex.from_arrays([chosen["algorithm"] + "/" + chosen["variant"], chosen["dataset"]])
+    return chosen[keys.isin(list(cells))]
 
 
 def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Audited]:
