@@ -475,7 +475,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
     dist_of = [distances[top : top + size] for top in range(0, n, size)]
     last_of = [result.predecessors[top : top + size] for top in range(0, n, size)]
     pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
-    with run.timed(), Copies() as copies, pinned[0], pinned[1]:
+    with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until no copy is left
         with run.phase("copy_in"):
             buffers = run.allocate(*[(size * form.words(n), np.uint32)] * STRIPS)
             (missed,) = run.upload(np.zeros(1, np.int32))
@@ -568,6 +568,7 @@ class Copies:
     def __exit__(self, *error):
         if not SIMULATED:
             for stream in self.streams:
+                _checked(driver.cuStreamSynchronize(stream))
                 _checked(driver.cuStreamDestroy(stream))
 
     def to_card(self, rows: np.ndarray, buffer, words: int) -> None:

@@ -371,6 +371,11 @@ def search_from_all(in_shared: bool, hops: bool, at_once: bool):
     return kernel
 
 
+def bytes_of_block(core: int, hops: bool) -> int:
+    """The shared memory that a block's rows take; one row more than the core has, for the vertex never reached."""
+    return (core + 1) * (32 if hops else 16)
+
+
 def has_pairs() -> bool:
     """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
     return gpu_visible() and cuda.get_current_device().compute_capability >= (9, 0)
@@ -380,19 +385,19 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     """Eight sources a block; fills result, (n, n). Weights may be 0."""
     n, parts = graph.vertices, layout(graph)
     hops = bool(graph.arcs) and graph.weights.min() == 0
-    length = len(parts.core) + 1  # of the rows: one for the vertex that is never reached
-    bytes_of_block = length * (32 if hops else 16)
-    in_shared = bytes_of_block <= run.shared_limit
+    needed = bytes_of_block(len(parts.core), hops)
+    in_shared = needed <= run.shared_limit
     batches = blocks_for(len(parts.core), SOURCES)
     blocks = batches + blocks_for(len(parts.rest), SOURCES)
-    run.require(2 * 4 * n * n + (0 if in_shared else batches * bytes_of_block))
+    run.require(2 * 4 * n * n + (0 if in_shared else batches * needed))
     arrays = run.resident(*parts)
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
-            (work,) = run.allocate((1 if in_shared else 4 * batches * length, np.uint64 if hops else np.uint32))
+            word = np.uint64 if hops else np.uint32
+            (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
             arguments = (np.uint32(n), np.uint32(narrow_cap(graph)), *arrays, work, dist, predecessor)
-            shared = bytes_of_block if in_shared else 0
+            shared = needed if in_shared else 0
             search = ready(run, (search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
         with run.phase("kernels"):
             search()

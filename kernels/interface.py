@@ -24,6 +24,7 @@ from kernels import baselines, datasets, device, harness
 from kernels.blocked_floyd_warshall import PACKED_INF, Form
 from kernels.device import Run
 from kernels.errors import InputError
+from kernels.frontier import bytes_of_block
 from kernels.graph import INF, Graph
 from kernels.variants import find
 
@@ -110,7 +111,7 @@ def choose_sssp(card: Card | None) -> tuple[str, str]:
     """The variant (algorithm/variant) for one source, and why."""
     if card is None:
         return "dijkstra/scipy", "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
-    return "delta_stepping/near_far", "the fastest on a GPU from one source"
+    return "delta_stepping/near_far", "on road networks the fastest on a GPU from one source"
 
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
@@ -120,17 +121,16 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         if importlib.util.find_spec("networkit"):
             return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {baselines.cores()} cores"
         return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed"
+    core = int(np.count_nonzero(np.diff(graph.indptr)))
+    rows = bytes_of_block(core, hops=bool(arcs and graph.weights.min() == 0))
+    if arcs * SPARSE < n * n and rows <= card.shared and 8 * n * n <= card.free:
+        return "bellman_ford/frontier_apsp", (
+            f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
+        )
     form = Form.of(Run(), packed=False)
     matrices = 4 * form.rounds(n) * form.tile * form.words(n) + 8 * n * n
     if matrices > card.free:
         return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
-    core = np.count_nonzero(np.diff(graph.indptr))
-    # A row of frontier.py and its mark in the queue; with weights of 0 its words are 64 bits wide.
-    rows = (core + 1) * (33 if arcs and graph.weights.min() == 0 else 17)
-    if arcs * SPARSE < n * n and rows <= card.shared:
-        return "bellman_ford/frontier_apsp", (
-            f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
-        )
     why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"
     farthest = _farthest(graph)
     seen = f"{why}; from one vertex the largest distance is {farthest:,}"

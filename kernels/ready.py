@@ -6,7 +6,7 @@ from kernels.device import Prepared, Run, gpu_visible
 
 
 def ready(run: Run, *launches: tuple) -> Callable[[], None]:
-    """What launches them in turn and waits after each, as run.launch(*launches) would."""
+    """What launches them in turn and waits after each, as run.launch(*launches) would without run.graph."""
     if not gpu_visible():
         return lambda: run.launch(*launches)
     prepared = Prepared(launches)

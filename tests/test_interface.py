@@ -83,10 +83,11 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
         (random_graph(1000, 9000, 10**6), CARD, "floyd_warshall/blocked", "so that not all may fit in 16 bits"),
         (
             random_graph(1000, 3000),
-            Card(CARD.shared, 10**7),
+            Card(CARD.shared, 7 * 10**6),
             "floyd_warshall/staged",
-            "on the card 10,000,000 are free",
+            "on the card 7,000,000 are free",
         ),
+        (random_graph(1000, 3000), Card(CARD.shared, 8 * 10**6), "bellman_ford/frontier_apsp", "sparse"),
         (random_graph(1, 0), CARD, "bellman_ford/frontier_apsp", "the 0 vertices with out-arcs"),
     ],
 )

@@ -3,6 +3,7 @@
 A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset).
 """
 
+import ast
 import csv
 import hashlib
 import json
@@ -23,6 +24,7 @@ from kernels.variants import ALGORITHMS, VARIANTS, find, select
 from workflow.scripts.download import raw_name
 
 ROOT = Path(__file__).parents[1]
+NO_TIMES = ("kernels/graph.py", "kernels/errors.py")  # modules whose change makes no cell due
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
 _TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
 TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
@@ -140,9 +142,18 @@ def identity(entry: dict) -> str:
 
 
 def code(algorithm: str, variant: str) -> str:
-    """A digest of the code that a cell's times depend on: the variant's module and device.py."""
-    module = find(algorithm, variant).function.__module__.replace(".", "/") + ".py"
-    return digest(*((ROOT / path).read_bytes() for path in (module, "kernels/device.py")))
+    """A digest of the code that a cell's times depend on: see module_code."""
+    return module_code(find(algorithm, variant).function.__module__)
+
+
+def module_code(name: str) -> str:
+    """A digest of a module of kernels and of those that it imports, but for what graphs and errors are."""
+    paths = {f"{name.replace('.', '/')}.py": None}
+    for node in ast.walk(ast.parse((ROOT / next(iter(paths))).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kernels":
+            names = [node.module] if "." in node.module else [f"kernels.{alias.name}" for alias in node.names]
+            paths |= {f"{imported.replace('.', '/')}.py": None for imported in sorted(names)}
+    return digest(*((ROOT / path).read_bytes() for path in paths if path not in NO_TIMES))
 
 
 def on_gpu(algorithm: str, variant: str) -> bool:

@@ -14,7 +14,7 @@ rule peak:
         mem_mb=16000,
         runtime=15,
     params:
-        code=settings.code("floyd_warshall", "blocked"),
+        code=settings.module_code("kernels.peak"),
         vertices=[8192, 32768],
         commit=untracked(config["commit"]),
     message:

@@ -114,10 +114,20 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
     for name in swept:
         keep_sweep(draw_sweep.SWEEPS[name], args.cells.parent / f"{name}.csv", args.archive)
-    for path in plain:
-        copy(path, PLAIN[path.name]([path])["device"].iloc[0], args.archive)
+    folders = {copy(path, only_device(PLAIN[path.name]([path]), path), args.archive) for path in plain}
     if cells:
         keep_cells(cells, args)
+    else:
+        for folder in folders:
+            if (folder / "timings.csv").exists():
+                keep([], {}, folder, args.tolerance)
+
+
+def only_device(rows, path: Path) -> str:
+    """The card that a file's rows were measured on. Raises InputError where it has none."""
+    if rows.empty:
+        raise InputError(f"{path}: no rows: delete it and measure again")
+    return rows["device"].iloc[0]
 
 
 def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:

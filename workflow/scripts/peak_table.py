@@ -22,8 +22,8 @@ NOTES = [
     "one relaxation of 32 bits or for two of 16.",
     "Rounds on a dense matrix: random weights, the launches of Blocked and nothing else. On a dataset: the vertices "
     "cubed over kernels_s. Median, [least, greatest] of n repeats.",
-    "Part of the peak: over the median of the chains with as many bits, on the same card. Blocked, 16 bits, is held "
-    "against that of 16 bits also where it had to do all again in 32.",
+    "Part of the peak: over the median of the chains with as many bits, on a card of the same name. Blocked, 16 bits, "
+    "is held against that of 16 bits also where it had to do all again in 32.",
 ]
 
 

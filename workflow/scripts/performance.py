@@ -17,7 +17,7 @@ from workflow.scripts.readme import fill
 def section(variant: Variant) -> str:
     """The marker under which a variant's cells stand."""
     if variant.problem == "sssp":
-        return "one_source"
+        return "layouts" if variant.algorithm == "bellman_ford" else "one_source"
     return "dense" if variant.algorithm == "floyd_warshall" else "sparse"
 
 
