@@ -1,11 +1,9 @@
-from workflow.scripts import table6
-
 PEAK_CELLS = [cell for cell in PAPER_CELLS if cell[0] == "floyd_warshall" and settings.find(*cell[:2]).beyond]
 
 
 rule table6:
     input:
-        cells=measurements(table6.CELLS),
+        cells=table6_measurements,
         sources=source_measurements(),
     output:
         in_report(table_files("table6"), "beyond", "Table 6", "table6"),
@@ -25,7 +23,7 @@ rule table6:
 
 rule figure8:
     input:
-        measurements(table6.CELLS),
+        table6_measurements,
     output:
         in_report(figure_files("figure8"), "beyond", "Figure 8", "figure", ".svg"),
     log:

@@ -139,6 +139,12 @@ def kept(csv):
     ]
 
 
+def table6_measurements(wildcards):
+    from workflow.scripts import table6  # here, since pandas takes a fifth of a second and most runs do not ask for it
+
+    return measurements(table6.CELLS)
+
+
 def source_files():
     """A file a dataset of those in config that have the variant."""
     found = settings.cells(config)
@@ -152,16 +158,16 @@ def source_measurements():
 
 
 def needs_sources(wildcards):
-    if SIMULATING:
-        raise WorkflowError("sources cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+    needs_gpu("sources")
     if not source_files():
         raise WorkflowError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
     return source_files()
 
 
-def needs_gpu(wildcards):
+def needs_gpu(target):
+    """No files; refuses the target where there is no GPU."""
     if SIMULATING:
-        raise WorkflowError("peak cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+        raise WorkflowError(f"{target} cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
     return []
 
 

@@ -1,7 +1,7 @@
 # Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
 rule peak:
     input:
-        needs_gpu,
+        lambda wildcards: needs_gpu("peak"),
     output:
         update("results/peak.csv"),
     log:

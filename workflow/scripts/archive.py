@@ -14,6 +14,8 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
+
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
@@ -94,13 +96,18 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
 def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
     """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
     rows = draw_sweep.load(sweep, [measured])
-    folder = copy(measured, rows["device"].iloc[0], archive)
+    folder = copy(measured, rows, archive)
     draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", folder)
 
 
-def copy(measured: Path, device: str, archive: Path) -> Path:
-    """Copy a file into the archive of the card it was measured on; returns that folder."""
-    folder = archive / slug(device)
+def copy(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
+    """Copy a file, with these rows, into the archive of the card it was measured on; returns that folder.
+
+    Raises InputError where it has no rows.
+    """
+    if rows.empty:
+        raise InputError(f"{measured}: no rows: delete it and measure again")
+    folder = archive / slug(rows["device"].iloc[0])
     with open(measured, "rb") as source, atomic(folder / measured.name) as target:
         shutil.copyfileobj(source, target)
     return folder
@@ -114,20 +121,13 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
     for name in swept:
         keep_sweep(draw_sweep.SWEEPS[name], args.cells.parent / f"{name}.csv", args.archive)
-    folders = {copy(path, only_device(PLAIN[path.name]([path]), path), args.archive) for path in plain}
+    folders = {copy(path, PLAIN[path.name]([path]), args.archive) for path in plain}
     if cells:
         keep_cells(cells, args)
     else:
         for folder in folders:
             if (folder / "timings.csv").exists():
                 keep([], {}, folder, args.tolerance)
-
-
-def only_device(rows, path: Path) -> str:
-    """The card that a file's rows were measured on. Raises InputError where it has none."""
-    if rows.empty:
-        raise InputError(f"{path}: no rows: delete it and measure again")
-    return rows["device"].iloc[0]
 
 
 def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:

@@ -104,7 +104,7 @@ def _claim(where: str, row: dict[str, str]) -> Claim:
 def measured_times(rows: pd.DataFrame) -> Times:
     """The seconds of every cell that has some."""
     ok = rows[rows["status"] == "ok"]
-    groups = ok.groupby([ok["algorithm"] + "/" + ok["variant"], "dataset"])
+    groups = ok.groupby([measurements.variants(ok), "dataset"])
     return {cell: seconds.to_numpy() for cell, seconds in groups["seconds"]}
 
 
@@ -200,14 +200,14 @@ def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
     """The rows of what claims are about. Raises InputError as measurements.select does."""
     cells = {(name, dataset) for claim in listed for name in (claim.left, *claim.right) for dataset in claim.datasets}
     chosen = measurements.select(rows, sorted({name for name, _ in cells}), measurements.paper_datasets().index)
-    keys = pd.MultiIndex.from_arrays([chosen["algorithm"] + "/" + chosen["variant"], chosen["dataset"]])
+    keys = pd.MultiIndex.from_arrays([measurements.variants(chosen), chosen["dataset"]])
     return chosen[keys.isin(list(cells))]
 
 
 def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Audited]:
     """The claims, judged. rows: as select gives them."""
     papers, times = paper_times(), measured_times(rows)
-    first = rows.groupby([rows["algorithm"] + "/" + rows["variant"], "dataset"])[["device", "throttling"]].first()
+    first = rows.groupby([measurements.variants(rows), "dataset"])[["device", "throttling"]].first()
     cards = {cell: device for cell, device in first["device"].items() if VARIANTS[cell[0]].on_gpu}
     reasons = {cell: reason for cell, reason in first["throttling"].items() if reason}
 

@@ -51,9 +51,7 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
     order = {"column": columns, "dataset": list(measurements.paper_datasets().index)}
     rows = measurements.select(rows, *order.values())
     rows = rows[pd.MultiIndex.from_frame(rows[["problem", "dataset"]]).isin(SHOWN)]
-    launches = rows.groupby([(rows["algorithm"] + "/" + rows["variant"]).rename("column"), "dataset"])[
-        "launches"
-    ].first()
+    launches = rows.groupby([measurements.variants(rows).rename("column"), "dataset"])["launches"].first()
     found = measurements.summarise(rows).join(launches).reset_index()
     found = found[(found["status"] == "ok") & (found["kernels"] > 0)]
     return found.sort_values(list(order), key=lambda names: names.map(order[names.name].index), ignore_index=True)
@@ -61,7 +59,7 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
     """Sentences on where these cells (of rows) come from: devices with what ran on each, stand-ins, their run."""
-    used = rows.set_index([rows["algorithm"] + "/" + rows["variant"], "dataset"], drop=False)
+    used = rows.set_index([measurements.variants(rows), "dataset"], drop=False)
     used = used[used.index.isin(cells.set_index(["column", "dataset"]).index)].reset_index(drop=True)
     heads = {key: algorithm(key) if variant.on_gpu else label(key) for key, variant in VARIANTS.items()}
     return [*measurements.origin(used, source, heads), *measurements.run(used)]

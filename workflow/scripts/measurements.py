@@ -89,7 +89,7 @@ def _read(path: Path | str, settings: tuple[str, ...]) -> pd.DataFrame:
     _refuse(rows, ok & ~(rows["seconds"] > 0), "seconds of a row that is ok must be above 0")
     _refuse(rows, ~ok & rows[list(TIMES)].notna().any(axis=1), "only a row that is ok has times")
     cards = _cards(Path(path))
-    cell = rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]
+    cell = variants(rows) + "/" + rows["dataset"]
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
         rows[column] = [cards.get(name, {}).get(column, unknown) for name in cell]
     return rows
@@ -125,15 +125,20 @@ def _refuse(rows: pd.DataFrame, wrong: pd.Series, message: str) -> None:
         raise InputError(f"{line} ({cell}, status {row.status!r}): {message}")
 
 
+def variants(rows: pd.DataFrame) -> pd.Series:
+    """What each row is of: algorithm/variant."""
+    return rows["algorithm"] + "/" + rows["variant"]
+
+
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
     """The rows of columns (each algorithm/variant) on datasets.
 
     Raises InputError where a dataset was not the same graph for all of them: no two of its times compare.
     """
-    chosen = rows[(rows["algorithm"] + "/" + rows["variant"]).isin(columns) & rows["dataset"].isin(datasets)]
+    chosen = rows[variants(rows).isin(columns) & rows["dataset"].isin(datasets)]
     for dataset, group in chosen.groupby("dataset"):
         if group[["vertices", "arcs", "dataset_sha256"]].drop_duplicates().shape[0] > 1:
-            graphs = group["dataset_sha256"].str[:12].groupby(group["algorithm"] + "/" + group["variant"], sort=False)
+            graphs = group["dataset_sha256"].str[:12].groupby(variants(group), sort=False)
             cells = ", ".join(f"{variant} on {sha256}" for variant, sha256 in graphs.first().items())
             raise InputError(f"{dataset} was not one graph ({cells}): measure all its variants on the same data")
     return chosen
@@ -145,7 +150,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     status, device, note (items joined by "; "), vertices, arcs; of `seconds` median, min, max (s, NaN unless
     status is ok) and repeats; of the phases kernels and predecessors the median (s).
     """
-    column = (rows["algorithm"] + "/" + rows["variant"]).rename("column")
+    column = variants(rows).rename("column")
     return rows.groupby([column, "dataset"], sort=False).agg(
         status=("status", "first"),
         median=("seconds", "median"),
@@ -178,7 +183,7 @@ def paper_times() -> pd.DataFrame:
     """
     times = pd.read_csv(PAPER / "times.csv")
     times["seconds"] = times["seconds"].mask(times["text"].str.startswith(">"))
-    times["column"] = times["algorithm"] + "/" + times["variant"]
+    times["column"] = variants(times)
     return times.set_index(["column", "dataset"])[["seconds", "text"]]
 
 
@@ -204,7 +209,7 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
     heads: what each algorithm/variant is called.
     """
     sentences = [source]
-    columns = rows["algorithm"] + "/" + rows["variant"]
+    columns = variants(rows)
     for device, ran in columns.groupby(rows["device"], sort=False):
         names = ", ".join(dict.fromkeys(head for column, head in heads.items() if column in set(ran)))
         sentences.append(f"On {device or 'a device without name'}: {names}.")
@@ -231,5 +236,5 @@ def run(rows: pd.DataFrame) -> list[str]:
 
 def about(rows: pd.DataFrame, source: str) -> list[str]:
     """The sentences of origin, with each variant under its own name, and of run."""
-    names = dict.fromkeys(rows["algorithm"] + "/" + rows["variant"])
+    names = dict.fromkeys(variants(rows))
     return [*origin(rows, source, {name: name for name in names}), *run(rows)]

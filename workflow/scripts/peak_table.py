@@ -43,8 +43,8 @@ def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
     peaks: as load gives them; rows: as measurements.load does.
     """
-    rows = rows[(rows["algorithm"] + "/" + rows["variant"]).isin(BITS) & (rows["status"] == "ok")]
-    column = rows["algorithm"] + "/" + rows["variant"]
+    rows = rows[measurements.variants(rows).isin(BITS) & (rows["status"] == "ok")]
+    column = measurements.variants(rows)
     rates = [
         pd.DataFrame(
             {
@@ -98,7 +98,7 @@ def write(peaks: pd.DataFrame, rows: pd.DataFrame, source: str, folder: Path) ->
     """Write the table's files into a folder."""
     facts = compare(peaks, rows)
     devices = ", ".join(dict.fromkeys(facts["device"]))
-    of_both = pd.concat([peaks, rows[(rows["algorithm"] + "/" + rows["variant"]).isin(BITS)]])
+    of_both = pd.concat([peaks, rows[measurements.variants(rows).isin(BITS)]])
     said = [f"On {devices}."] if devices else ["No measurement."]
     text, numbers = to_text(facts), ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
     notes = [*NOTES, source, *said, *measurements.run(of_both)]

@@ -24,7 +24,7 @@ def section(variant: Variant) -> str:
 def cells(rows: pd.DataFrame, name: str, source: str) -> str:
     """A section's measured cells as Markdown. rows: as measurements.load gives them."""
     keys = [key for key, variant in VARIANTS.items() if variant.beyond and section(variant) == name]
-    rows = rows[(rows["algorithm"] + "/" + rows["variant"]).isin(keys)]
+    rows = rows[measurements.variants(rows).isin(keys)]
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).reset_index()
     if not len(found):
         return f"{source} No measurement yet."

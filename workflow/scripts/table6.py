@@ -6,6 +6,7 @@ The times of other programs are cited: workflow/paper/peers.csv, with what they 
 from __future__ import annotations
 
 import argparse
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,7 @@ NOTES = [
 ]
 
 
+@cache
 def cited_programs() -> dict[str, str]:
     """What the cited time of each program is of."""
     return yaml.safe_load((measurements.PAPER / "peers.yaml").read_text())
@@ -108,7 +110,7 @@ def rate_text(per_second: float, unit: str) -> str:
 
 def heads() -> dict[str, str]:
     """What each variant is called under the table: Ours (Frontier)."""
-    return {key: f"{who} ({VARIANTS[key].title})" for key, who in KEYS.items() if key in VARIANTS}
+    return {key: f"{who} ({VARIANTS[key].title})" for key, who in KEYS.items()}
 
 
 def name(cell: pd.Series) -> str:
@@ -117,9 +119,12 @@ def name(cell: pd.Series) -> str:
     return variant.title if variant.on_gpu else f"{variant.title} on {tables.cores(cell['note'])}"
 
 
-def compare(rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset with all that the CSV says; rows: as select gives them, searches: as sources.load does."""
-    found, of_many, cited = facts(rows), many(searches), cited_times()
+def compare(found: pd.DataFrame, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
+    """A row a dataset with all that the CSV says.
+
+    found: the facts of rows, which are as select gives them; searches: as sources.load does.
+    """
+    of_many, cited = many(searches), cited_times()
     graphs, stand_ins = tables.counts(CELLS, rows), measurements.stand_ins(rows)
     flat = []
     for dataset in PROBLEM:
@@ -141,9 +146,8 @@ def compare(rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(flat)
 
 
-def to_text(rows: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
+def to_text(found: pd.DataFrame, compared: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
     """The table for readers, all cells text; compared: as compare gives it."""
-    found, stand_ins = facts(rows), measurements.stand_ins(rows)
     names = compared["dataset"]
     text = {
         "Dataset": [f"{dataset}.txt{' †' if dataset in stand_ins else ''}" for dataset in names],
@@ -214,23 +218,20 @@ def verdicts(found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
     return said
 
 
-def notes(rows: pd.DataFrame, searches: pd.DataFrame, compared: pd.DataFrame, source: str) -> list[str]:
-    """The sentences under the table."""
-    return [
-        *NOTES,
-        *(f"{peer}, cited, not measured by this project: {text}." for peer, text in cited_programs().items()),
-        *verdicts(facts(rows), compared),
-        *measurements.origin(rows, source, heads()),
-        *measurements.run(pd.concat([rows, searches])),
-    ]
-
-
 def render(rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> dict[str, str]:
     """The table's files by suffix. rows: as measurements.load gives them; searches: as sources.load does."""
     rows = select(rows)
     select(pd.concat([rows, searches]))  # refuses other graphs than the table's
-    compared = compare(rows, searches)
-    text, said = to_text(rows, compared), notes(rows, searches, compared, source)
+    found = facts(rows)
+    compared = compare(found, rows, searches)
+    text = to_text(found, compared, measurements.stand_ins(rows))
+    said = [
+        *NOTES,
+        *(f"{peer}, cited, not measured by this project: {text}." for peer, text in cited_programs().items()),
+        *verdicts(found, compared),
+        *measurements.origin(rows, source, heads()),
+        *measurements.run(pd.concat([rows, searches])),
+    ]
     title = f"Table 6: {TITLE}"
     return {
         ".csv": tables.csv_text(compared.assign(source=source)),
