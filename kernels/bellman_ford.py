@@ -109,17 +109,18 @@ def update_stride_flag(previous, dist, changed):
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
     """A thread a vertex (section 2.1.1)."""
-    _drive(graph, result, run, relax_naive, update_naive, predecessors_naive)
+    drive(graph, result, run, csr(graph, run), relax_naive, update_naive, predecessors_naive)
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """Half the blocks, each thread striding over vertices (section 2.1.2)."""
-    _drive(graph, result, run, relax_stride, update_stride, predecessors_stride, halves=2)
+    drive(graph, result, run, csr(graph, run), relax_stride, update_stride, predecessors_stride, halves=2)
 
 
 def stride_flag(graph: Graph, result: Result, run: Run) -> None:
     """Stride, and only vertices whose distance has just changed relax their arcs (section 2.1.3)."""
-    _drive(graph, result, run, relax_stride_flag, update_stride_flag, predecessors_stride, halves=2, flagged=True)
+    kernels = relax_stride_flag, update_stride_flag, predecessors_stride
+    drive(graph, result, run, csr(graph, run), *kernels, halves=2, flagged=True)
 
 
 def launches(vertices: int, tile: int) -> int:
@@ -127,11 +128,15 @@ def launches(vertices: int, tile: int) -> int:
     return 2 * (vertices - 1) + 1
 
 
-def _drive(graph, result, run, relax, update, find_predecessors, *, halves=1, flagged=False):
-    """Fill result, (n,), from run.source. The CSR arrays are on the card before the clock starts."""
+def csr(graph: Graph, run: Run) -> list:
+    """The graph's arrays on the card."""
+    return run.resident(graph.indptr, graph.indices, graph.weights)
+
+
+def drive(graph, result, run, arcs, relax, update, find_predecessors, *, halves=1, flagged=False):
+    """Fill result, (n,), from run.source. arcs: the kernels' first arguments, on the card before the clock starts."""
     n = graph.vertices
     blocks = (run.grid if halves > 1 else None) or max(1, blocks_for(n, run.block) // halves)
-    csr = run.resident(graph.indptr, graph.indices, graph.weights)
     start = np.full(n, INF, np.int32)
     start[run.source] = 0
     none = np.full(n, -1, np.int32)
@@ -141,11 +146,11 @@ def _drive(graph, result, run, relax, update, find_predecessors, *, halves=1, fl
             previous, dist, predecessor, *changed = run.upload(start, start, none, *changed)
         with run.phase("kernels"):
             run.launch(
-                (relax, blocks, run.block, (*csr, previous, dist, *changed)),
+                (relax, blocks, run.block, (*arcs, previous, dist, *changed)),
                 (update, blocks, run.block, (previous, dist, *changed)),
                 times=n - 1,
             )
         with run.phase("predecessors"):
-            run.launch((find_predecessors, blocks, run.block, (*csr, dist, predecessor)))
+            run.launch((find_predecessors, blocks, run.block, (*arcs, dist, predecessor)))
         with run.phase("copy_out"):
             run.download((dist, result.distances), (predecessor, result.predecessors))

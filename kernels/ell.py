@@ -20,7 +20,7 @@ import numpy as np
 from numba import cuda
 from scipy.sparse import csgraph
 
-from kernels.bellman_ford import update_stride
+from kernels.bellman_ford import drive, update_stride
 from kernels.device import Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 
@@ -131,21 +131,5 @@ def find_predecessors(column, lengths, heads, weights, rest_tails, rest_heads, r
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
-    n = graph.vertices
-    blocks = run.grid or max(1, blocks_for(n, run.block) // 2)
-    arrays = np.uint32(pitch(n)), *run.resident(*layout(graph))
-    start = np.full(n, INF, np.int32)
-    start[run.source] = 0
-    with run.timed():
-        with run.phase("copy_in"):
-            previous, dist, predecessor = run.upload(start, start, np.full(n, -1, np.int32))
-        with run.phase("kernels"):
-            run.launch(
-                (relax, blocks, run.block, (*arrays, previous, dist)),
-                (update_stride, blocks, run.block, (previous, dist)),
-                times=n - 1,
-            )
-        with run.phase("predecessors"):
-            run.launch((find_predecessors, blocks, run.block, (*arrays, dist, predecessor)))
-        with run.phase("copy_out"):
-            run.download((dist, result.distances), (predecessor, result.predecessors))
+    arcs = np.uint32(pitch(graph.vertices)), *run.resident(*layout(graph))
+    drive(graph, result, run, arcs, relax, update_stride, find_predecessors, halves=2)
