@@ -75,22 +75,11 @@ def to_text(facts: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
     )
 
 
-def generated(facts: pd.DataFrame) -> list[str]:
-    """A sentence on each dataset that was generated."""
-    said = {
-        (name, item.removeprefix(measurements.GENERATED).strip())
-        for name, note in zip(facts["dataset"], facts["note"], strict=True)
-        for item in measurements.items([note])
-        if item.startswith(measurements.GENERATED)
-    }
-    return [f"{name}.txt is generated: {how}." for name, how in sorted(said)]
-
-
 def write(rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the table's files into a folder; rows: as measurements.load gives them."""
     facts, stand_ins = compare(rows), measurements.stand_ins(rows)
     shown = pd.concat([facts, facts.assign(column=CSR)])
-    notes = [*NOTES, *generated(facts), *long_table.origin(rows, shown, source)]
+    notes = [*NOTES, *long_table.origin(rows, shown, source)]
     text = to_text(facts, stand_ins)
     long_table.write(folder / "layouts", TITLE, text, facts.assign(source=source), notes, list(text.columns[1:]))
 

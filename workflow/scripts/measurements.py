@@ -204,7 +204,7 @@ def stand_ins(rows: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
-    """Sentences on where the numbers come from: the source, the devices with what ran on each, stand-ins.
+    """Sentences on where the numbers come from: the source, the devices with what ran on each, what is not the paper's.
 
     heads: what each algorithm/variant is called.
     """
@@ -218,6 +218,9 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
         for text in texts:
             by_text.setdefault(text, []).append(f"{dataset}.txt")
     sentences += [f"† {', '.join(datasets)}: {text}." for text, datasets in by_text.items()]
+    for dataset, notes in rows.groupby("dataset", sort=False)["note"]:
+        made = (item.removeprefix(GENERATED).strip() for item in items(notes) if item.startswith(GENERATED))
+        sentences += [f"{dataset}.txt is generated: {how}." for how in dict.fromkeys(made)]
     throttled = rows[(rows["throttling"] != "") & columns.isin(list(heads))]
     for (*variant, dataset), reasons in throttled.groupby(CELL, sort=False)["throttling"].first().items():
         sentences.append(f"{dataset}.txt, {heads['/'.join(variant)]}: the card was throttled ({reasons}).")
