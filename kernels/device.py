@@ -24,7 +24,6 @@ from kernels.errors import NotEnoughMemory, TimeLimit
 SIMULATED = bool(config.ENABLE_CUDASIM)
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
 GRAPH_ITERATIONS = 1024
-SIMULATED_BLOCKS = 2
 POISON = -7  # in every result before a run: neither a distance nor a predecessor
 
 
@@ -89,7 +88,12 @@ class Run:
     @property
     def blocks(self) -> int:
         """How many blocks a kernel gets whose blocks share out the work."""
-        return self.grid or (SIMULATED_BLOCKS if SIMULATED else 2 * _card().MULTIPROCESSOR_COUNT)
+        return self.grid or 2 * self.multiprocessors
+
+    @property
+    def multiprocessors(self) -> int:
+        """What the card has; a kernel whose blocks wait for each other gets a block for each of them."""
+        return 1 if SIMULATED else _card().MULTIPROCESSOR_COUNT
 
     @property
     def shared_limit(self) -> int:
@@ -169,7 +173,7 @@ class Run:
 
 
 class Prepared:
-    """Launches whose arguments are laid out once, as the driver's cuLaunchKernel wants them.
+    """Launches whose arguments are laid out once, as the driver's cuLaunchKernel and its cooperative sister want them.
 
     Numba's dispatcher takes far longer to start a kernel than the kernel of a small graph runs, so
     that a loop over it measures Python. This loop is compiled, and calls the driver as C would.
@@ -180,12 +184,14 @@ class Prepared:
         self.handles = np.empty(count, np.uint64)
         self.shapes = np.ones((count, 6), np.uint32)  # blocks x, y, z, threads x, y, z
         self.shared = np.zeros(count, np.uint32)
+        self.together = np.zeros(count, np.bool_)  # whether all blocks have to be on the card at once
         self.parameters = np.empty(count, np.uint64)  # where each launch's pointers to its arguments lie
         self.step = np.zeros(1, np.uint64)
         self.kept = [launches]  # alive as long as the addresses are used
         for i, (kernel, blocks, threads, arguments, *shared) in enumerate(launches):
             compiled = kernel.specialize(*(np.uint32(0) if a is STEP else a for a in arguments))
-            self.handles[i] = int(next(iter(compiled.overloads.values()))._codelibrary.get_cufunc().handle)
+            compiled = next(iter(compiled.overloads.values()))
+            self.handles[i], self.together[i] = int(compiled._codelibrary.get_cufunc().handle), compiled.cooperative
             if shared:
                 self.shared[i] = shared[0]
                 attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -234,7 +240,8 @@ class Prepared:
 
     def _loop(self, times: int, *, stream: int, wait: bool) -> None:
         loop = _launch_loop()
-        error = loop(self.handles, self.shapes, self.shared, self.parameters, self.step, times, stream, wait)
+        arrays = self.handles, self.shapes, self.shared, self.together, self.parameters, self.step
+        error = loop(*arrays, times, stream, wait)
         if error:
             raise RuntimeError(f"the CUDA driver refused a launch: error {error}")
 
@@ -258,23 +265,27 @@ def _as_passed(argument) -> list[int]:
 @cache
 def _launch_loop():
     library = ctypes.CDLL("libcuda.so.1")
-    launch_kernel, synchronize = library.cuLaunchKernel, library.cuCtxSynchronize
-    launch_kernel.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
-    launch_kernel.restype = ctypes.c_int
-    synchronize.argtypes, synchronize.restype = [], ctypes.c_int
-    return compile_loop(launch_kernel, synchronize)
+    functions = library.cuLaunchKernel, library.cuLaunchCooperativeKernel, library.cuCtxSynchronize
+    pointers = 3, 2, 0  # stream, parameters, and what only the first takes besides
+    for function, count in zip(functions, pointers, strict=True):
+        function.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * count] if count else []
+        function.restype = ctypes.c_int
+    return compile_loop(*functions)
 
 
-def compile_loop(launch_kernel, synchronize):
-    """The loop over launches and waits, given cuLaunchKernel and cuCtxSynchronize as ctypes functions."""
+def compile_loop(launch_kernel, launch_together, synchronize):
+    """The loop over launches and waits; cuLaunchKernel, cuLaunchCooperativeKernel, cuCtxSynchronize by ctypes."""
 
     @njit
-    def loop(handles, shapes, shared, parameters, step, times, stream, wait):
+    def loop(handles, shapes, shared, together, parameters, step, times, stream, wait):
         for i in range(times):
             step[0] = i
             for j in range(len(handles)):
                 x, y, z, tx, ty, tz = shapes[j]
-                error = launch_kernel(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j], 0)
+                if together[j]:
+                    error = launch_together(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j])
+                else:
+                    error = launch_kernel(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j], 0)
                 if wait and error == 0:
                     error = synchronize()
                 if error != 0:

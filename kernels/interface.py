@@ -111,7 +111,7 @@ def choose_sssp(card: Card | None) -> tuple[str, str]:
     """The variant (algorithm/variant) for one source, and why."""
     if card is None:
         return "dijkstra/scipy", "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
-    return "delta_stepping/near_far", "on road networks the fastest on a GPU from one source"
+    return "delta_stepping/near_far", "the fastest that was measured from one source"
 
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:

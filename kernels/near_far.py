@@ -1,4 +1,4 @@
-"""Delta-stepping with two piles, near and far, from one source; one block does the whole search.
+"""Delta-stepping with two piles, near and far, from one source: one block while few vertices are near, else all.
 
     while a vertex is near or far
         until none is near
@@ -10,26 +10,35 @@ Near is what is below the threshold. The method is Near-Far, by A. Davidson, S. 
 J. D. Owens (Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths, IPDPS 2014).
 
 A road graph takes a thousand rounds and more with some hundred near vertices each, so that a round's
-latency is what counts, and a barrier of one block takes far less time than one of the whole card. For
-a vertex's arcs to be found without a look at where they start, each has a row of DEGREE arcs; one with
-more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
+latency is what counts, and a barrier of one block takes far less time than one of the whole card: one
+block searches, with its queue in shared memory. Where what is near does not fit there, or far is long,
+all blocks go on, with a queue in global memory; where few are near again one block does, and the others
+wait. The host has no part in that.
+
+For a vertex's arcs to be found without a look at where they start, each has a row of DEGREE arcs; one
+with more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
 graph itself are 0, predecessors along such arcs are found last, so that they cannot run in a circle.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.device import Result, Run, blocks_for, thread_x
+from kernels.device import SIMULATED, Result, Run, blocks_for, thread_x
 from kernels.graph import INF, Graph
 from kernels.ready import ready
 
 DEGREE = 4  # arcs of a row
 DELTA = 8  # in mean weights
-NEAR, LEAST_NEAR = 4096, 64  # places of a near queue: at most, and at least, whatever shared memory there is
-HEADER, FAR, LEAST = 4, np.uint32(2), np.uint32(3)  # of the search's shared memory
+NEAR, LEAST_NEAR = 4096, 64  # places of one block's near queue: at most, and at least, whatever shared memory there is
+WIDE = 2**20  # places of all blocks' near queue, at most
+LONG = 2**14  # entries of far that all blocks go through
+FEW = 512  # near vertices that one block goes on with
+# In the words of queues:
+FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, HEADER = (np.uint32(i) for i in (2, 3, 4, 6, 7, 8, 9))
+MAX_THREADS = {} if SIMULATED else {"launch_bounds": 1024}  # else cards before 9.0 have too few registers for them
 NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
 
 
@@ -85,96 +94,125 @@ def initialise(source, arcs, dist, predecessor):
         predecessor[row] = -1
 
 
-@cuda.jit(device=True)
-def relaxation(i, count, room, here, words, arcs):
-    """The i-th arc of a round: its head, and how long the path to it is; INF where there is none.
-
-    No branches, so that the loads of several are under way at once.
-    """
-    there = i < np.uint32(np.uint32(DEGREE) * count)
-    at = np.uint32(here + (i // np.uint32(DEGREE) if there else np.uint32(0)))
-    v, d = words[at], words[np.uint32(at + np.uint32(2) * room)]
-    arc = arcs[np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(i % np.uint32(DEGREE)))]
-    return np.uint32(arc), np.uint32(d + np.uint32(arc >> np.uint64(32))) if there else np.uint32(INF)
-
-
-@cuda.jit(device=True)
-def put(v, d, threshold, room, words, side, near, base, far, half):
-    """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
-    is_near = d < threshold
-    # One addition for either pile, so that a warp that has both does not make them one after the other.
-    place = np.uint32(cuda.atomic.add(words, side if is_near else FAR, np.uint32(1)))
-    if is_near and np.uint32(place - base) < room:
-        at = np.uint32(near + np.uint32(place - base))
-        words[at] = v
-        words[np.uint32(at + np.uint32(2) * room)] = d
-        return np.uint32(0)
-    if is_near:
-        place = np.uint32(cuda.atomic.add(words, FAR, np.uint32(1)))
-    far[np.uint64(half + np.uint64(place))] = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
-    return place
-
-
-@cuda.jit
-def search(source, delta, room, arcs, dist, far):
-    """One block, with HEADER + 4 room words of shared memory.
+@cache
+def rounds(by_all: bool):
+    """Rounds of one block until all should go on, or of all until one block should, as a device function.
 
     words: how many entries were ever put into the one and the other near queue (never set back, so that
-    one barrier a round is enough), how many far holds, the least distance in it; then of all places of
-    both queues the rows, and the distances. An entry of far is the distance above the row.
+    one barrier a round is enough), how many far holds, the least distance in it, and what is handed over;
+    then, from HEADER on, of all `room` places of both queues the rows, and the distances. An entry of far
+    is the distance above the row.
 
     Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
     it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
-    for each entry of the queue. So far, each half of which has places for both, cannot run over where it
-    is gone through as soon as more than `rows` are in it.
+    for each entry of the queue. So far, each half of which has places for rows and for a round of either
+    kind, cannot run over where it is gone through as soon as more than `rows` are in it.
     """
-    words = cuda.shared.array(0, uint32)
-    me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
-    rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
-    threshold = min(delta, np.uint32(INF))
-    count, side, near, half = np.uint32(1), np.uint32(0), np.uint32(HEADER), np.uint64(0)
-    total = earlier = np.uint32(0)  # what was ever put into the queue now read, and into the other
-    if me == 0:
-        words[near] = source
-        words[np.uint32(near + np.uint32(2) * room)] = 0
-        words[0] = words[1] = words[FAR] = 0
-    cuda.syncthreads()
-    while count != 0:
-        here, near, side = near, np.uint32(np.uint32(2 * HEADER) + room - near), np.uint32(np.uint32(1) - side)
-        base, earlier = earlier, total
-        place = np.uint32(0)
-        i = me
-        while i < np.uint32(np.uint32(DEGREE) * count):
-            u, to_u = relaxation(i, count, room, here, words, arcs)
-            v, to_v = relaxation(np.uint32(i + threads), count, room, here, words, arcs)
-            x, to_x = relaxation(np.uint32(i + np.uint32(2) * threads), count, room, here, words, arcs)
-            old_u = old_v = old_x = np.int32(0)  # all are asked for before any is looked at
-            if to_u < INF:
-                old_u = cuda.atomic.min(dist, u, np.int32(to_u))
-            if to_v < INF:
-                old_v = cuda.atomic.min(dist, v, np.int32(to_v))
-            if to_x < INF:
-                old_x = cuda.atomic.min(dist, x, np.int32(to_x))
-            if to_u < np.uint32(old_u):
-                place = max(place, put(u, to_u, threshold, room, words, side, near, base, far, half))
-            if to_v < np.uint32(old_v):
-                place = max(place, put(v, to_v, threshold, room, words, side, near, base, far, half))
-            if to_x < np.uint32(old_x):
-                place = max(place, put(x, to_x, threshold, room, words, side, near, base, far, half))
-            i = np.uint32(i + np.uint32(3) * threads)
-        full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
-        total = words[side]
-        count = min(np.uint32(total - base), room)
-        if full or count == 0:
+
+    @cuda.jit(device=True)
+    def meet():
+        if by_all:
+            cuda.cg.this_grid().sync()
+        else:
+            cuda.syncthreads()
+
+    @cuda.jit(device=True)
+    def next_place(words, counter):
+        if by_all and not SIMULATED:  # one addition for all of a warp that count alike
+            alike = cuda.match_any_sync(cuda.activemask(), counter)
+            leader = np.int32(cuda.ffs(alike) - 1)
+            before = np.uint32(cuda.popc(np.uint32(alike & cuda.lanemask_lt())))
+            place = np.int32(0)
+            if before == 0:
+                place = np.int32(cuda.atomic.add(words, counter, np.uint32(cuda.popc(alike))))
+            return np.uint32(np.uint32(cuda.shfl_sync(alike, place, leader)) + before)
+        return np.uint32(cuda.atomic.add(words, counter, np.uint32(1)))
+
+    @cuda.jit(device=True)
+    def put(v, d, threshold, room, words, side, near, base, far, half):
+        """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
+        is_near = d < threshold
+        # One addition for either pile, so that a warp that has both does not make them one after the other.
+        place = next_place(words, side if is_near else FAR)
+        if is_near and np.uint32(place - base) < room:
+            at = np.uint32(near + np.uint32(place - base))
+            words[at] = v
+            words[np.uint32(at + np.uint32(2) * room)] = d
+            return np.uint32(0)
+        if is_near:
+            place = next_place(words, FAR)
+        far[np.uint64(half + np.uint64(place))] = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
+        return place
+
+    @cuda.jit(device=True)
+    def relaxation(i, count, room, here, words, arcs, dist):
+        """The i-th arc of a round: its head, and how long the path to it is; INF where there is none.
+
+        No branches, so that the loads of several are under way at once.
+        """
+        there = i < np.uint32(np.uint32(DEGREE) * count)
+        at = np.uint32(here + (i // np.uint32(DEGREE) if there else np.uint32(0)))
+        v, d = words[at], words[np.uint32(at + np.uint32(2) * room)]
+        if by_all:  # one block does not look: a load more takes longer than the arcs of the few that are out of date
+            there = there and np.uint32(dist[v]) >= d
+        arc = arcs[np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(i % np.uint32(DEGREE)))]
+        return np.uint32(arc), np.uint32(d + np.uint32(arc >> np.uint64(32))) if there else np.uint32(INF)
+
+    @cuda.jit(device=True)
+    def go_on(words, room, few, delta, threshold, half, count, arcs, dist, far):
+        """Start from `count` entries at HEADER; return threshold, half, how many entries are near, and where."""
+        me = thread_x() if by_all else np.uint32(cuda.threadIdx.x)
+        threads = np.uint32(cuda.gridsize(1)) if by_all else np.uint32(cuda.blockDim.x)
+        rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
+        side, near = np.uint32(0), HEADER
+        base = total = earlier = np.uint32(0)  # what was ever put into a queue: before, into that now read, the other
+        while True:
+            full = False
+            if count != 0:
+                here, near = near, np.uint32(np.uint32(2) * HEADER + room - near)
+                side = np.uint32(np.uint32(1) - side)
+                base, earlier = earlier, total
+                place = np.uint32(0)
+                i = me
+                while i < np.uint32(np.uint32(DEGREE) * count):
+                    u, to_u = relaxation(i, count, room, here, words, arcs, dist)
+                    v, to_v = relaxation(np.uint32(i + threads), count, room, here, words, arcs, dist)
+                    x, to_x = relaxation(np.uint32(i + np.uint32(2) * threads), count, room, here, words, arcs, dist)
+                    old_u = old_v = old_x = np.int32(0)  # all are asked for before any is looked at
+                    if to_u < INF:
+                        old_u = cuda.atomic.min(dist, u, np.int32(to_u))
+                    if to_v < INF:
+                        old_v = cuda.atomic.min(dist, v, np.int32(to_v))
+                    if to_x < INF:
+                        old_x = cuda.atomic.min(dist, x, np.int32(to_x))
+                    if to_u < np.uint32(old_u):
+                        place = max(place, put(u, to_u, threshold, room, words, side, near, base, far, half))
+                    if to_v < np.uint32(old_v):
+                        place = max(place, put(v, to_v, threshold, room, words, side, near, base, far, half))
+                    if to_x < np.uint32(old_x):
+                        place = max(place, put(x, to_x, threshold, room, words, side, near, base, far, half))
+                    i = np.uint32(i + np.uint32(3) * threads)
+                if by_all:
+                    if place >= rows:
+                        words[np.uint32(FULL + side)] = 1
+                    meet()
+                    full = words[np.uint32(FULL + side)] != 0
+                else:
+                    full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
+                total = words[side]
+                count = min(np.uint32(total - base), room)
+            idle = full or count == 0
+            if not by_all and (np.uint32(total - base) > room or (idle and words[FAR] > LONG)):
+                return threshold, half, count, near
             if count == 0:
                 threshold = min(np.uint32(threshold + delta), np.uint32(INF))
             while full or (count == 0 and words[FAR] != 0):
                 length = words[FAR]
-                cuda.syncthreads()
+                meet()
                 if me == 0:
-                    words[FAR] = 0
+                    words[FAR] = words[FULL] = words[np.uint32(FULL + np.uint32(1))] = 0
                     words[LEAST] = INF
-                cuda.syncthreads()
+                meet()
                 half, nearest = np.uint64(halves - half), np.uint32(INF)
                 i = me
                 while i < length:
@@ -186,12 +224,75 @@ def search(source, delta, room, arcs, dist, far):
                     i = np.uint32(i + threads)
                 if nearest != INF:
                     cuda.atomic.min(words, LEAST, nearest)
-                cuda.syncthreads()
+                meet()
                 full = False
                 total = words[side]
                 count = min(np.uint32(total - base), room)
                 if count == 0:  # the bucket of the least
                     threshold = min(np.uint32(words[LEAST] // delta * delta + delta), np.uint32(INF))
+            if count == 0 or (by_all and count <= few):
+                return threshold, half, count, near
+
+    return go_on
+
+
+@cuda.jit(device=True)
+def hand_over(words, near, room, count, to, to_room):
+    """What is near, to the first queue of other words: by one block."""
+    i = np.uint32(cuda.threadIdx.x)
+    while i < count:
+        to[np.uint32(HEADER + i)] = words[np.uint32(near + i)]
+        to[np.uint32(HEADER + np.uint32(2) * to_room + i)] = words[np.uint32(near + np.uint32(2) * room + i)]
+        i = np.uint32(i + cuda.blockDim.x)
+    if cuda.threadIdx.x == 0:
+        to[0] = to[1] = to[FULL] = to[np.uint32(FULL + np.uint32(1))] = 0
+        to[FAR] = words[FAR]
+    cuda.syncthreads()
+
+
+alone, together = rounds(by_all=False), rounds(by_all=True)
+
+
+@cuda.jit(device=True)
+def by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far):
+    """Go on with `count` entries at HEADER of own; hand what comes of it over to words."""
+    threshold, half, count, near = alone(own, room, np.uint32(0), delta, threshold, half, count, arcs, dist, far)
+    hand_over(own, near, room, count, words, wide)
+    if cuda.threadIdx.x == 0:
+        words[THRESHOLD], words[HALF], words[COUNT] = threshold, np.uint32(half != 0), count
+
+
+@cuda.jit
+def search(source, delta, room, wide, arcs, dist, far, words):
+    """Distances, until all blocks should go on: one block, with HEADER + 4 room words of shared memory.
+
+    words: HEADER + 4 wide. Whatever lies in it and in far.
+    """
+    own = cuda.shared.array(0, uint32)
+    if cuda.threadIdx.x == 0:
+        own[HEADER] = source
+        own[np.uint32(HEADER + np.uint32(2) * room)] = own[0] = own[1] = own[FAR] = 0
+    cuda.syncthreads()
+    threshold = min(delta, np.uint32(INF))
+    by_one_block(words, wide, own, room, delta, threshold, np.uint64(0), np.uint32(1), arcs, dist, far)
+
+
+@cuda.jit(**MAX_THREADS)
+def search_on(delta, room, wide, arcs, dist, far, words):
+    """The rest of the distances: blocks that are all on the card at once, else as `search`, which ran before."""
+    own = cuda.shared.array(0, uint32)
+    grid = cuda.cg.this_grid()
+    few = min(room, np.uint32(FEW))
+    threshold, half, count = words[THRESHOLD], np.uint64(words[HALF]) * np.uint64(len(far) // 2), words[COUNT]
+    while count != 0 or words[FAR] != 0:
+        threshold, half, count, near = together(words, wide, few, delta, threshold, half, count, arcs, dist, far)
+        grid.sync()  # before the first block changes words
+        if count != 0:
+            if cuda.blockIdx.x == 0:
+                hand_over(words, near, wide, count, own, room)
+                by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far)
+            grid.sync()
+            threshold, half, count = words[THRESHOLD], np.uint64(words[HALF]) * np.uint64(len(far) // 2), words[COUNT]
 
 
 @cuda.jit
@@ -238,17 +339,23 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     rows, source = len(parts.owners), np.uint32(run.source)
     free = bool(graph.arcs and graph.weights.min() == 0)
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
-    room = min(NEAR, max(LEAST_NEAR, run.shared_limit // 16 - 1))
-    places = 2 * (rows + DEGREE * room)
-    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * places)
+    room = min(NEAR, max(LEAST_NEAR, (run.shared_limit // 4 - int(HEADER)) // 4))
+    wide = max(room, min(WIDE, rows))
+    places, words = 2 * (rows + DEGREE * (room + wide)), int(HEADER) + 4 * wide
+    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * places + 4 * words)
     arcs, owners = run.resident(*parts)
     with run.timed():
         with run.phase("copy_in"):
-            dist, predecessor, far = run.allocate((rows, np.int32), (n, np.int32), (places, np.uint64))
+            dist, predecessor, far, queues = run.allocate(
+                *((rows, np.int32), (n, np.int32), (places, np.uint64), (words, np.uint32))
+            )
+            on = delta, np.uint32(room), np.uint32(wide), arcs, dist, far, queues
+            shared = 4 * (int(HEADER) + 4 * room)
             find = ready(
                 run,
                 (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
-                (search, 1, run.block, (source, delta, np.uint32(room), arcs, dist, far), 4 * (HEADER + 4 * room)),
+                (search, 1, run.block, (source, *on), shared),
+                (search_on, run.multiprocessors, run.block, on, shared),
             )
             everything = arcs, owners, dist, predecessor
             claims = [(claim_heads, blocks_for(rows, run.block), run.block, everything)]
@@ -264,5 +371,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Three, and one more where a weight is 0."""
+    """Four, and one more where a weight is 0."""
     return None

@@ -22,7 +22,7 @@ class Recorder(Run):
 
     launched: dict
 
-    blocks = property(lambda self: 2)
+    multiprocessors = property(lambda self: 1)
     shared_limit = property(lambda self: SHARED if self.shared is None else self.shared)
 
     def require(self, needed):

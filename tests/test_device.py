@@ -1,29 +1,40 @@
 """The compiled loop that launches kernels, with a driver that only writes down what it is asked for."""
 
 import ctypes
+from functools import partial
 
 import numpy as np
 import pytest
 
 from kernels.device import _as_passed, compile_loop
 
-LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+LAUNCHES = {
+    said: ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * pointers)
+    for said, pointers in (("alone", 3), ("together", 2))
+}
 SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 @pytest.fixture
 def driver():
-    """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, argument)."""
+    """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, argument, how).
+
+    The second of two kernels wants all of its blocks on the card together.
+    """
     done, refusals = [], []
 
-    def launch(kernel, *rest):
-        *shape, stream, parameters, _ = rest
+    def launch(how, kernel, *rest):
+        *shape, stream, parameters = rest[:9]
         first = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_uint64))[0]
-        done.append((kernel, tuple(shape), stream, ctypes.c_uint32.from_address(first).value))
+        done.append((kernel, tuple(shape), stream, ctypes.c_uint32.from_address(first).value, how))
         return 700 if len(done) in refusals else 0
 
-    callbacks = LAUNCH(launch), SYNCHRONIZE(lambda: done.append("wait") or 0)
-    callbacks[0].argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+    callbacks = [
+        *(kind(partial(launch, how)) for how, kind in LAUNCHES.items()),
+        SYNCHRONIZE(lambda: done.append("wait") or 0),
+    ]
+    for callback, kind in zip(callbacks, LAUNCHES.values(), strict=False):
+        callback.argtypes = kind._argtypes_
     loop = compile_loop(*callbacks)
     step, other = np.zeros(1, np.uint64), np.array([42], np.uint64)
     pointers = [np.array([step.ctypes.data], np.uint64), np.array([other.ctypes.data], np.uint64)]
@@ -35,6 +46,7 @@ def driver():
             np.array([7, 8], np.uint64),
             np.array([[5, 4, 1, 32, 16, 1], [9, 1, 1, 64, 1, 1]], np.uint32),
             np.array([0, 100], np.uint32),
+            np.array([False, True]),
             np.array([p.ctypes.data for p in pointers], np.uint64),
             step,
             times,
@@ -51,7 +63,7 @@ def test_every_launch_is_made_in_turn_and_waited_for(driver):
     first, second = (5, 4, 1, 32, 16, 1, 0), (9, 1, 1, 64, 1, 1, 100)
     expected = []
     for step in range(3):
-        expected += [(7, first, None, step), "wait", (8, second, None, 42), "wait"]
+        expected += [(7, first, None, step, "alone"), "wait", (8, second, None, 42, "together"), "wait"]
     assert driver(3, True) == (0, expected)
 
 

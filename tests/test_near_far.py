@@ -56,6 +56,16 @@ def test_queues_with_little_room(room, delta, monkeypatch):
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
+@pytest.mark.parametrize("few", [0, 1, 3])
+@pytest.mark.parametrize("long", [0, 4])
+@pytest.mark.parametrize("room, wide", [(1, 4), (3, 8), (64, 64)])
+def test_all_blocks_and_one_take_turns(room, wide, long, few, monkeypatch):
+    for name, value in {"LEAST_NEAR": room, "WIDE": wide, "LONG": long, "FEW": few}.items():
+        monkeypatch.setattr(near_far, name, value)
+    solve(graph(range(1, 30)), shared=0, delta=3)
+    solve(graph([0, 1, 2]), shared=0)
+
+
 def test_far_is_gone_through_before_it_runs_over(monkeypatch):
     # Each vertex of a path lowers three far ones: 60 entries while the path is near, and far has 2 (23 + 4) places.
     monkeypatch.setattr(near_far, "LEAST_NEAR", 1)
@@ -68,9 +78,10 @@ def test_far_is_gone_through_before_it_runs_over(monkeypatch):
 def test_only_what_was_lowered_is_put_far():
     on, source, poison = graph(range(1, 30)), np.uint32(0), 2**64 - 1
     arcs, owners = near_far.layout(on)
-    dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 4 * 64), poison, np.uint64)
+    dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 8 * 64), poison, np.uint64)
     dist[source] = 0
-    near_far.search[1, 5, 0, 4 * (near_far.HEADER + 4 * 64)](source, np.uint32(5), np.uint32(64), arcs, dist, far)
+    words, numbers = np.zeros(near_far.HEADER + 4 * 64, np.uint32), np.array([0, 5, 64, 64], np.uint32)
+    near_far.search[1, 5, 0, words.nbytes](*numbers, arcs, dist, far, words)
     put = far[far != poison]
     assert len(put) and (put >> np.uint64(32)).max() < INF
 
