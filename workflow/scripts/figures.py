@@ -96,7 +96,6 @@ PLOTS = {
 }
 X_LABEL, Y_LABEL = "(number of vertices, number of edges)", "Execution Time (s)"
 WIDTH, HEIGHT = 7.0, 6.4  # inches: the width of a page's text
-NOTE_CHARACTERS = 140  # a line of 7 pt over WIDTH
 GROUP = 0.88  # the part of a group's width that is drawn on
 BEFORE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 HOLLOW = {"markerfacecolor": "white", "markersize": 7}  # seen around a filled mark at the same place
@@ -176,8 +175,7 @@ def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
 
 def write_below(figure: Figure, sentences: list[str]) -> None:
     """Small text under the whole figure."""
-    note = textwrap.fill(" ".join(sentences), NOTE_CHARACTERS, break_on_hyphens=False)
-    figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color="0.25")
+    figure.supxlabel(" ".join(sentences), x=0.01, ha="left", fontsize=7, color="0.25", wrap=True)
 
 
 def say_unmeasured(axes: Axes) -> None:
