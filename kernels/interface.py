@@ -30,6 +30,7 @@ from kernels.variants import find
 
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
+SMALL = 2**15  # vertices and arcs that SciPy is through with before a card has started
 SPARSE = 128  # a frontier suits graphs with fewer than one of so many possible arcs
 HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is made
 
@@ -72,7 +73,7 @@ def shortest_paths(graph, source: int) -> Paths:
     """
     graph = as_graph(graph)
     graph.check_source(source)
-    return _solve(graph, source, *choose_sssp(Card.visible()))
+    return _solve(graph, source, *choose_sssp(graph, Card.visible()))
 
 
 def all_pairs(graph) -> Paths:
@@ -107,10 +108,12 @@ def as_graph(graph) -> Graph:
     return Graph.from_arcs(graph.shape[0], *arcs.coords, weights.astype(np.int64))
 
 
-def choose_sssp(card: Card | None) -> tuple[str, str]:
+def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
     """The variant (algorithm/variant) for one source, and why."""
     if card is None:
         return "dijkstra/scipy", "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
+    if graph.vertices + graph.arcs < SMALL:
+        return "dijkstra/scipy", f"a GPU takes longer to start than {graph.vertices + graph.arcs:,} vertices and arcs"
     return "delta_stepping/near_far", "the fastest that was measured from one source"
 
 
@@ -121,6 +124,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         if importlib.util.find_spec("networkit"):
             return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {baselines.cores()} cores"
         return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed"
+    if n * (n + arcs) < SMALL:
+        return "dijkstra/scipy_apsp", f"a GPU takes longer to start than {n:,} searches of so few vertices and arcs"
     core = int(np.count_nonzero(np.diff(graph.indptr)))
     rows = bytes_of_block(core, hops=bool(arcs and graph.weights.min() == 0))
     if arcs * SPARSE < n * n and rows <= card.shared and 8 * n * n <= card.free:

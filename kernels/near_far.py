@@ -11,9 +11,9 @@ J. D. Owens (Work-Efficient Parallel GPU Methods for Single-Source Shortest Path
 
 A road graph takes a thousand rounds and more with some hundred near vertices each, so that a round's
 latency is what counts, and a barrier of one block takes far less time than one of the whole card: one
-block searches, with its queue in shared memory. Where what is near does not fit there, or far is long,
-all blocks go on, with a queue in global memory; where few are near again one block does, and the others
-wait. The host has no part in that.
+block searches, with its queue in shared memory. Where what is near does not fit there, or far is long
+once it is to be gone through, all blocks go on, with a queue in global memory; where few are near again
+one block does, and the others wait. The host has no part in that.
 
 For a vertex's arcs to be found without a look at where they start, each has a row of DEGREE arcs; one
 with more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
@@ -98,15 +98,17 @@ def initialise(source, arcs, dist, predecessor):
 def rounds(by_all: bool):
     """Rounds of one block until all should go on, or of all until one block should, as a device function.
 
-    words: how many entries were ever put into the one and the other near queue (never set back, so that
-    one barrier a round is enough), how many far holds, the least distance in it, and what is handed over;
-    then, from HEADER on, of all `room` places of both queues the rows, and the distances. An entry of far
-    is the distance above the row.
+    words: how many entries were put into the one and the other near queue (never set back meanwhile,
+    so that one barrier a round is enough), how many far holds, the least distance in it, for either
+    queue whether far was full when it was filled, and what is handed over; then, from HEADER on, of
+    all `room` places of both queues the rows, and the distances. An entry of far is the distance
+    above the row.
 
     Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
     it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
-    for each entry of the queue. So far, each half of which has places for rows and for a round of either
-    kind, cannot run over where it is gone through as soon as more than `rows` are in it.
+    for each entry of the queue. So far cannot run over: each half of it has places for rows and for a round
+    of either kind, and it is gone through after the round that puts more than `rows` into it, or, where
+    that is left to all blocks, after their first.
     """
 
     @cuda.jit(device=True)
@@ -255,11 +257,15 @@ alone, together = rounds(by_all=False), rounds(by_all=True)
 
 @cuda.jit(device=True)
 def by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far):
-    """Go on with `count` entries at HEADER of own; hand what comes of it over to words."""
+    """Go on with `count` entries at HEADER of own; hand what comes of it over to words.
+
+    With more far than there are rows, all blocks look at far after a round: their first is of side 1.
+    """
     threshold, half, count, near = alone(own, room, np.uint32(0), delta, threshold, half, count, arcs, dist, far)
     hand_over(own, near, room, count, words, wide)
     if cuda.threadIdx.x == 0:
         words[THRESHOLD], words[HALF], words[COUNT] = threshold, np.uint32(half != 0), count
+        words[np.uint32(FULL + np.uint32(1))] = np.uint32(words[FAR] > len(dist))
 
 
 @cuda.jit
@@ -279,7 +285,7 @@ def search(source, delta, room, wide, arcs, dist, far, words):
 
 @cuda.jit(**MAX_THREADS)
 def search_on(delta, room, wide, arcs, dist, far, words):
-    """The rest of the distances: blocks that are all on the card at once, else as `search`, which ran before."""
+    """The rest of the distances, after `search`: blocks that are all on the card at once; arguments as there."""
     own = cuda.shared.array(0, uint32)
     grid = cuda.cg.this_grid()
     few = min(room, np.uint32(FEW))

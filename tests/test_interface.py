@@ -64,8 +64,8 @@ def random_graph(vertices, arcs, weight=9):
 
 
 def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
-    assert choose_sssp(None)[0] == "dijkstra/scipy"
     graph = random_graph(5, 9)
+    assert choose_sssp(graph, None)[0] == "dijkstra/scipy"
     assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
     monkeypatch.setattr(interface.importlib.util, "find_spec", lambda name: None)
     assert choose_apsp(graph, None) == (
@@ -88,7 +88,9 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
             "on the card 7,000,000 are free",
         ),
         (random_graph(1000, 3000), Card(CARD.shared, 8 * 10**6), "bellman_ford/frontier_apsp", "sparse"),
-        (random_graph(1, 0), CARD, "bellman_ford/frontier_apsp", "the 0 vertices with out-arcs"),
+        (random_graph(300, 0), CARD, "bellman_ford/frontier_apsp", "the 0 vertices with out-arcs"),
+        (random_graph(100, 227), CARD, "dijkstra/scipy_apsp", "longer to start than 100 searches"),
+        (random_graph(100, 228), CARD, "floyd_warshall/blocked16", "dense"),
     ],
 )
 def test_with_a_card_the_graph_decides(graph, card, variant, reason):
@@ -97,7 +99,9 @@ def test_with_a_card_the_graph_decides(graph, card, variant, reason):
 
 
 def test_one_source_on_a_card():
-    assert choose_sssp(CARD)[0] == "delta_stepping/near_far"
+    assert choose_sssp(random_graph(10_000, 22_768), CARD)[0] == "delta_stepping/near_far"
+    chosen, why = choose_sssp(random_graph(10_000, 22_767), CARD)
+    assert chosen == "dijkstra/scipy" and "longer to start than 32,767 vertices and arcs" in why
 
 
 @pytest.mark.parametrize("least", [0, 1])

@@ -75,6 +75,17 @@ def test_far_is_gone_through_before_it_runs_over(monkeypatch):
     solve(on, delta=100, shared=0)
 
 
+def test_far_is_gone_through_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
+    """A hub is lowered again by every other vertex of a path, and each time lowers 16 far ones."""
+    for name, value in {"LEAST_NEAR": 8, "WIDE": 8, "LONG": 0, "FEW": 8}.items():
+        monkeypatch.setattr(near_far, name, value)
+    hub = 40
+    arcs = [(t, t + 1, 1) for t in range(hub - 1)] + [(t, hub, 3 * (hub - t)) for t in range(0, hub, 2)]
+    arcs += [(hub, hub + 1 + j, 1) for j in range(4)]
+    arcs += [(hub + 1 + j, hub + 5 + 4 * j + k, 5000) for j in range(4) for k in range(4)]
+    solve(Graph.from_arcs(hub + 21, *np.array(arcs).T), block=1, shared=0, delta=1000)
+
+
 def test_only_what_was_lowered_is_put_far():
     on, source, poison = graph(range(1, 30)), np.uint32(0), 2**64 - 1
     arcs, owners = near_far.layout(on)

@@ -86,7 +86,7 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
     return (
         f"{text.to_markdown(index=False)}\n\nTimes and results: archive {config['archive']}, on {ran_on}. "
         f"In parentheses: the allowed variation, which is the interval or range of the archive widened by {percent}. "
-        "†: on a stand-in, as said above."
+        "†: on a stand-in, as said below."
     )
 
 
@@ -98,7 +98,7 @@ def _table_line(number: int, cells: list[settings.Cell], percent: str) -> tuple:
         " ".join([f"table{number}", *(f"figure{figure}" for figure in figures)]),
         cells,
         ", ".join([f"results/table{number}.md", *(f"figures/figure{figure}.svg" for figure in figures)]),
-        f"medians between the least and the greatest of Table {number} above, or up to {percent} outside",
+        f"medians between the least and the greatest of Table {number} below, or up to {percent} outside",
     )
 
 
