@@ -31,7 +31,7 @@ from cuda.bindings import driver, runtime
 from llvmlite import ir
 from numba import cuda, int32, types, uint32
 
-from kernels.device import SIMULATED, STEP, Result, Run, _checked, blocks_for
+from kernels.device import SIMULATED, STEP, Result, Run, _checked, blocks_for, gpu_visible, has_pairs
 from kernels.graph import INF, Graph
 
 U = np.uint32
@@ -393,7 +393,7 @@ def blocked16(graph: Graph, result: Result, run: Run) -> None:
     With 32 bits at once on cards before compute capability 9.0, which take the minimum of pairs apart.
     """
     forms = [Form.of(run, packed=False)]
-    if SIMULATED or not cuda.is_available() or cuda.get_current_device().compute_capability >= (9, 0):
+    if has_pairs() or not gpu_visible():
         forms.insert(0, Form.of(run, packed=True))
     _drive(graph, result, run, *forms)
 

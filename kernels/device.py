@@ -337,6 +337,11 @@ def gpu_visible() -> bool:
     return not SIMULATED and cuda.is_available()
 
 
+def has_pairs() -> bool:
+    """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
+    return gpu_visible() and _card().compute_capability >= (9, 0)
+
+
 @cache
 def cpu_name() -> str:
     """The processor's name as the system gives it."""

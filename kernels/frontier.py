@@ -24,7 +24,7 @@ import numpy as np
 from llvmlite import ir
 from numba import cuda, types, uint32, uint64
 
-from kernels.device import SIMULATED, Result, Run, blocks_for, gpu_visible
+from kernels.device import SIMULATED, Result, Run, blocks_for, has_pairs
 from kernels.graph import INF, Graph
 from kernels.ready import ready
 
@@ -374,11 +374,6 @@ def search_from_all(in_shared: bool, hops: bool, at_once: bool):
 def bytes_of_block(core: int, hops: bool) -> int:
     """The shared memory that a block's rows take; one row more than the core has, for the vertex never reached."""
     return (core + 1) * (32 if hops else 16)
-
-
-def has_pairs() -> bool:
-    """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
-    return gpu_visible() and cuda.get_current_device().compute_capability >= (9, 0)
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
