@@ -257,7 +257,7 @@ def test_a_missing_twin_is_said_not_guessed(tmp_path):
 
 def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "rule_graph", lambda: "")
-    rows = everything()[list(measurements.COLUMNS)].fillna("").astype(str).to_dict("records")
+    rows = everything()[list(measurements.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
     archive.keep(rows, {}, tmp_path / "card", tolerance=0.05)
     kept = {path.name for path in (tmp_path / "card").iterdir()}
     assert kept >= {"growth.md", "growth.csv", "growth.svg", "growth.png", "launch_overhead.md", "launch_overhead.csv"}

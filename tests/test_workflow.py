@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -450,8 +451,12 @@ def wait_for(what, process):
 
 def jobs(process, script):
     """The processes in which Snakemake runs a step's script."""
-    children = psutil.Process(process.pid).children(recursive=True)
-    return [child for child in children if f"workflow.scripts.{script}" in child.cmdline()]
+    found = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            if f"workflow.scripts.{script}" in child.cmdline():
+                found.append(child)
+    return found
 
 
 def kill_job(process, script):
