@@ -289,16 +289,18 @@ def search_on(delta, room, wide, arcs, dist, far, words):
     own = cuda.shared.array(0, uint32)
     grid = cuda.cg.this_grid()
     few = min(room, np.uint32(FEW))
-    threshold, half, count = words[THRESHOLD], np.uint64(words[HALF]) * np.uint64(len(far) // 2), words[COUNT]
-    while count != 0 or words[FAR] != 0:
+    while True:
+        threshold, half, count = words[THRESHOLD], np.uint64(words[HALF]) * np.uint64(len(far) // 2), words[COUNT]
+        if count == 0 and words[FAR] == 0:
+            return
         threshold, half, count, near = together(words, wide, few, delta, threshold, half, count, arcs, dist, far)
         grid.sync()  # before the first block changes words
-        if count != 0:
-            if cuda.blockIdx.x == 0:
-                hand_over(words, near, wide, count, own, room)
-                by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far)
-            grid.sync()
-            threshold, half, count = words[THRESHOLD], np.uint64(words[HALF]) * np.uint64(len(far) // 2), words[COUNT]
+        if count == 0:
+            return
+        if cuda.blockIdx.x == 0:
+            hand_over(words, near, wide, count, own, room)
+            by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far)
+        grid.sync()
 
 
 @cuda.jit
