@@ -203,6 +203,15 @@ def stand_ins(rows: pd.DataFrame) -> dict[str, list[str]]:
     return result
 
 
+def generated(rows: pd.DataFrame) -> list[str]:
+    """A sentence on each dataset that was generated."""
+    sentences = []
+    for dataset, notes in rows.groupby("dataset", sort=False)["note"]:
+        made = (item.removeprefix(GENERATED).strip() for item in items(notes) if item.startswith(GENERATED))
+        sentences += [f"{dataset}.txt is generated: {how}." for how in dict.fromkeys(made)]
+    return sentences
+
+
 def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
     """Sentences on where the numbers come from: the source, the devices with what ran on each, what is not the paper's.
 
@@ -218,9 +227,7 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
         for text in texts:
             by_text.setdefault(text, []).append(f"{dataset}.txt")
     sentences += [f"† {', '.join(datasets)}: {text}." for text, datasets in by_text.items()]
-    for dataset, notes in rows.groupby("dataset", sort=False)["note"]:
-        made = (item.removeprefix(GENERATED).strip() for item in items(notes) if item.startswith(GENERATED))
-        sentences += [f"{dataset}.txt is generated: {how}." for how in dict.fromkeys(made)]
+    sentences += generated(rows)
     throttled = rows[(rows["throttling"] != "") & columns.isin(list(heads))]
     for (*variant, dataset), reasons in throttled.groupby(CELL, sort=False)["throttling"].first().items():
         sentences.append(f"{dataset}.txt, {heads['/'.join(variant)]}: the card was throttled ({reasons}).")

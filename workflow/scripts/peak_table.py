@@ -98,10 +98,10 @@ def write(peaks: pd.DataFrame, rows: pd.DataFrame, source: str, folder: Path) ->
     """Write the table's files into a folder."""
     facts = compare(peaks, rows)
     devices = ", ".join(dict.fromkeys(facts["device"]))
-    of_both = pd.concat([peaks, rows[measurements.variants(rows).isin(BITS)]])
+    cells = rows[measurements.variants(rows).isin(BITS)]
     said = [f"On {devices}."] if devices else ["No measurement."]
     text, numbers = to_text(facts), ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
-    notes = [*NOTES, source, *said, *measurements.run(of_both)]
+    notes = [*NOTES, source, *said, *measurements.generated(cells), *measurements.run(pd.concat([peaks, cells]))]
     long_table.write(folder / "peak_table", TITLE, text, facts.assign(source=source), notes, numbers)
 
 
