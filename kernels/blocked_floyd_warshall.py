@@ -12,9 +12,11 @@ result: the new one is itself min over K of old + M[K, K], or of M[K, K] + old, 
 so nothing becomes less through it.
 
 A block makes half a tile of the product, a thread 8 x 8 words of it in registers, one VIADDMNMX each
-for every k. Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and never undercuts it.
-Packed, a word holds the distances to two vertices next to each other, and infinity is 2^15 - 1: the
-halves never carry into each other. Rows and columns past the last vertex are infinite.
+for every k. What finds indexes takes turns with it on the same unit of the card: hence four words are
+loaded at once, and four k follow each other without a look at a counter. Infinity is 2^31 - 1 in
+unsigned words: the sum of two never wraps and never undercuts it. Packed, a word holds the distances
+to two vertices next to each other, and infinity is 2^15 - 1: the halves never carry into each other.
+Rows and columns past the last vertex are infinite.
 
 Packed distances are right or seen to be wrong. Where a distance does not fit in 15 bits, take the
 first vertex v on that shortest path for which it does not: the vertex u before it has its true
@@ -68,6 +70,33 @@ else:
 
         return types.uint32(types.uint32, types.uint32, types.uint32), codegen
 
+    def four_words_at(context, builder, matrix, array, at):
+        data = context.make_array(matrix)(context, builder, array).data
+        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(ir.IntType(32), 4).as_pointer())
+
+    @intrinsic
+    def load_four(typing_context, matrix, at):
+        """Four words of a flat matrix in one instruction; `at` is a multiple of four."""
+
+        def codegen(context, builder, signature, arguments):
+            words = builder.load(four_words_at(context, builder, matrix, *arguments), align=16)
+            parts = [builder.extract_element(words, ir.IntType(32)(i)) for i in range(4)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(types.uint32, 4)(matrix, at), codegen
+
+    @intrinsic
+    def store_four(typing_context, matrix, at, words):
+        def codegen(context, builder, signature, arguments):
+            array, index, values = arguments
+            vector = ir.VectorType(ir.IntType(32), 4)(ir.Undefined)
+            for i in range(4):
+                vector = builder.insert_element(vector, builder.extract_value(values, i), ir.IntType(32)(i))
+            builder.store(vector, four_words_at(context, builder, matrix, array, index), align=16)
+            return context.get_dummy_value()
+
+        return types.void(matrix, at, words), codegen
+
 
 @dataclass(frozen=True)
 class Form:
@@ -79,8 +108,8 @@ class Form:
 
     @classmethod
     def of(cls, run: Run, packed: bool) -> "Form":
-        """Tiles of 128 x 128 words; small ones where run.tile is less than 32, for the simulator."""
-        return cls(16, 8, packed) if run.tile >= 32 else cls(max(1, run.tile // 2), 2, packed)
+        """Tiles of 128 x 128 words; of 4 x 4 where run.tile is less than 32, for the simulator."""
+        return cls(16, 8, packed) if run.tile >= 32 else cls(2, 2, packed)
 
     @property
     def tile(self) -> int:
@@ -90,7 +119,7 @@ class Form:
     @property
     def height(self) -> int:
         """Rows of the tile's upper or lower half, which a block makes."""
-        return max(1, self.side // 2) * self.per
+        return self.side // 2 * self.per
 
     @property
     def threads(self) -> int:
@@ -142,7 +171,7 @@ def kernels(form: Form) -> SimpleNamespace:
     height, threads = form.height, form.threads
     close_bounds = {} if SIMULATED else {"launch_bounds": close_side**2}  # else it may not launch for its registers
     bounds = {} if SIMULATED else {"launch_bounds": (threads, RESIDENT)}
-    half, depth = per // 2, min(DEPTH, tile)
+    wide, depth = per // 2, min(DEPTH, tile)  # words next to each other that a thread takes at a time
     to_k_words, padded = depth // per_word, height + PAD
     relax = add_min_pairs if packed else add_min
 
@@ -242,12 +271,48 @@ def kernels(form: Form) -> SimpleNamespace:
             r = U(r + 1)
 
     @cuda.jit(device=True)
+    def load(matrix, at, part):
+        if wide == 4 and not SIMULATED:
+            part[0], part[1], part[2], part[3] = load_four(matrix, at)
+        else:
+            i = U(0)
+            while i < wide:
+                part[i] = matrix[at + i]
+                i = U(i + 1)
+
+    @cuda.jit(device=True)
+    def store(matrix, at, part):
+        if wide == 4 and not SIMULATED:
+            store_four(matrix, at, (part[0], part[1], part[2], part[3]))
+        else:
+            i = U(0)
+            while i < wide:
+                matrix[at + i] = part[i]
+                i = U(i + 1)
+
+    @cuda.jit(device=True)
     def place(thread, i, length):
         """Where a thread's row or column i lies among `length` of them.
 
         Half of them in either half of the tile, so that 16-byte loads next to each other meet no bank twice.
         """
-        return U((i // half) * (length // 2) + thread * half + i % half)
+        return U((i // wide) * (length // 2) + thread * wide + i % wide)
+
+    @cuda.jit(device=True)
+    def through(k, y, x, to_k, from_k, dist):
+        left = cuda.local.array(per, uint32)
+        right = cuda.local.array(per, uint32)
+        i = U(0)
+        while i < per:
+            left[i], right[i] = to_k[k, place(y, i, height)], from_k[k, place(x, i, tile)]
+            i = U(i + 1)
+        r = U(0)
+        while r < per:
+            c = U(0)
+            while c < per:
+                dist[r, c] = relax(left[r], right[c], dist[r, c])
+                c = U(c + 1)
+            r = U(r + 1)
 
     @cuda.jit(device=True)
     def multiply(words, top, k_column, k_row, panel, target):
@@ -255,8 +320,7 @@ def kernels(form: Form) -> SimpleNamespace:
         to_k = cuda.shared.array((depth, padded), uint32)
         from_k = cuda.shared.array((depth, tile), uint32)
         dist = cuda.local.array((per, per), uint32)
-        left = cuda.local.array(per, uint32)
-        right = cuda.local.array(per, uint32)
+        part = cuda.local.array(wide, uint32)
         t, j0 = U(cuda.threadIdx.x), U(cuda.blockIdx.x * tile)
         y, x = U(t // side), U(t % side)
         r = U(0)
@@ -266,46 +330,58 @@ def kernels(form: Form) -> SimpleNamespace:
                 dist[r, c] = U(inf)
                 c = U(c + 1)
             r = U(r + 1)
+        columns, rows = np.uint64(top) * words + k_column, np.uint64(k_row) * words + j0
         done = U(0)
         while done < tile:
             e = U(0)
-            while e < to_k_words * height // threads:
-                i, k = U((t + e * threads) // to_k_words), U((t + e * threads) % to_k_words)
-                word = target[np.uint64(top + i) * words + U(k_column + done // per_word + k)]
-                if packed:
-                    to_k[U(2 * k), i], to_k[U(2 * k + 1), i] = U((word & 0xFFFF) * 0x10001), U((word >> 16) * 0x10001)
-                else:
-                    to_k[k, i] = word
+            while e < to_k_words * height // (threads * wide):
+                at = U(wide * t + e * U(wide * threads))
+                i, k = U(at // to_k_words), U(at % to_k_words)
+                load(target, columns + np.uint64(i) * words + k, part)
+                c = U(0)
+                while c < wide:
+                    word, at = part[c], U(k + c)
+                    if packed:
+                        to_k[U(2 * at), i] = U((word & 0xFFFF) * 0x10001)
+                        to_k[U(2 * at + 1), i] = U((word >> 16) * 0x10001)
+                    else:
+                        to_k[at, i] = word
+                    c = U(c + 1)
                 e = U(e + 1)
             e = U(0)
-            while e < depth * tile // threads:
-                k, j = U((t + e * threads) // tile), U((t + e * threads) % tile)
-                from_k[k, j] = panel[np.uint64(k_row + done + k) * words + U(j0 + j)]
+            while e < depth * tile // (threads * wide):
+                at = U(wide * t + e * U(wide * threads))
+                k, j = U(at // tile), U(at % tile)
+                load(panel, rows + np.uint64(k) * words + j, part)
+                c = U(0)
+                while c < wide:
+                    from_k[k, U(j + c)] = part[c]
+                    c = U(c + 1)
                 e = U(e + 1)
             cuda.syncthreads()
             k = U(0)
             while k < depth:
-                i = U(0)
-                while i < per:
-                    left[i], right[i] = to_k[k, place(y, i, height)], from_k[k, place(x, i, tile)]
-                    i = U(i + 1)
-                r = U(0)
-                while r < per:
-                    c = U(0)
-                    while c < per:
-                        dist[r, c] = relax(left[r], right[c], dist[r, c])
-                        c = U(c + 1)
-                    r = U(r + 1)
-                k = U(k + 1)
+                through(k, y, x, to_k, from_k, dist)
+                through(U(k + 1), y, x, to_k, from_k, dist)
+                through(U(k + 2), y, x, to_k, from_k, dist)
+                through(U(k + 3), y, x, to_k, from_k, dist)
+                k = U(k + 4)
             cuda.syncthreads()  # also before `across` writes what it read
             done = U(done + depth)
+            columns, rows = columns + np.uint64(to_k_words), rows + np.uint64(depth) * words
         r = U(0)
         while r < per:
+            line = np.uint64(top + place(y, r, height)) * words + j0
             c = U(0)
             while c < per:
-                at = np.uint64(top + place(y, r, height)) * words + U(j0 + place(x, c, tile))
-                target[at] = relax(U(0), target[at], dist[r, c])
-                c = U(c + 1)
+                at = line + place(x, c, tile)
+                load(target, at, part)
+                i = U(0)
+                while i < wide:
+                    part[i] = relax(U(0), part[i], dist[r, U(c + i)])
+                    i = U(i + 1)
+                store(target, at, part)
+                c = U(c + wide)
             r = U(r + 1)
 
     @cuda.jit(**bounds)

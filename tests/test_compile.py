@@ -1,5 +1,6 @@
 """Every kernel a variant launches compiles for three generations of cards, without a card, and before it is timed."""
 
+import re
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -107,3 +108,15 @@ def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
     (((_, types), function),) = launched.items()
     ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
     assert "min.u16x2" in ptx
+
+
+@pytest.mark.parametrize("name", ["blocked", "blocked16"])
+def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeypatch):
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
+    products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("across", "rest")]
+    assert len(products) == (4 if name == "blocked16" else 2)
+    for function, types in products:
+        ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
+        taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)
+        assert set(taken) == {("ld", "v4"), ("st", "v4")}
