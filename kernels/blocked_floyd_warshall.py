@@ -38,7 +38,7 @@ from kernels.graph import INF, Graph
 
 U = np.uint32
 DEPTH = 16  # vertices k whose distances lie in shared memory at a time
-PAD = 4  # words after each row of to_k: what a warp writes at a time lies in many of its columns
+PAD = 4  # words after each row of to_k: a warp writes to several at a time, which else lie in the same banks
 PACKED_INF = 2**15 - 1
 RESIDENT = 4  # blocks of the product that a multiprocessor has registers for
 LINES = 256  # threads a block, at most, of the kernels that have a block a row
@@ -76,7 +76,7 @@ else:
 
     @intrinsic
     def load_four(typing_context, matrix, at):
-        """Four words of a flat matrix in one instruction; `at` is a multiple of four."""
+        """Four words of a flat uint32 matrix in one instruction; `at` is a multiple of four, and has 64 bits."""
 
         def codegen(context, builder, signature, arguments):
             words = builder.load(four_words_at(context, builder, matrix, *arguments), align=16)

@@ -113,6 +113,7 @@ def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
 @pytest.mark.parametrize("name", ["blocked", "blocked16"])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr("kernels.blocked_floyd_warshall.has_pairs", lambda: True)
     VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
     products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("across", "rest")]
     assert len(products) == (4 if name == "blocked16" else 2)
@@ -120,3 +121,4 @@ def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeyp
         ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)
         assert set(taken) == {("ld", "v4"), ("st", "v4")}
+        assert ".local" not in ptx

@@ -318,17 +318,20 @@ def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
     assert inside == config["protocol"] | config["simulator"] != config["protocol"]
 
 
-def test_only_what_goes_past_the_paper_is_repeated_more_often(config):
+def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(config):
     """And the JSON of any other cell is what it was before there was such a thing, so that none is due for it."""
     common = settings.protocol(config)
     for variant in VARIANTS.values():
         found = yaml.safe_load(settings.protocol(config, variant.algorithm, variant.name))
         if variant.beyond:
-            assert found == yaml.safe_load(common) | {"repeats": 20}
+            assert found == yaml.safe_load(common) | {"repeats": 20, "budget_s": 600}
         else:
             assert settings.protocol(config, variant.algorithm, variant.name) == common
-    config["protocol"]["repeats"] = 30
-    assert yaml.safe_load(settings.protocol(config, "floyd_warshall", "blocked"))["repeats"] == 30
+    minutes = [settings.runtime_min(config, "floyd_warshall", name, "gnutella04") for name in ("tiled", "blocked")]
+    assert minutes[1] - minutes[0] == (600 - 60) / 60
+    config["protocol"] |= {"repeats": 30, "budget_s": 700}
+    found = yaml.safe_load(settings.protocol(config, "floyd_warshall", "blocked"))
+    assert (found["repeats"], found["budget_s"]) == (30, 700)
     assert {"floyd_warshall/blocked", "bellman_ford/frontier_apsp"} <= {
         key for key, variant in VARIANTS.items() if variant.beyond
     }

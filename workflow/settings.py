@@ -166,10 +166,14 @@ def digest(*parts: bytes) -> str:
 
 def protocol(config: dict, algorithm: str = "", variant: str = "") -> str:
     """JSON of how cells (of a variant) are measured; in the simulator with its own blocks and tiles."""
+    return json.dumps(_protocol(config, algorithm, variant), sort_keys=True)
+
+
+def _protocol(config: dict, algorithm: str, variant: str) -> dict:
     found = config["protocol"] | (config["simulator"] if simulating(config) else {})
     if variant and find(algorithm, variant).beyond:
-        found["repeats"] = max(found["repeats"], config["beyond"]["repeats"])
-    return json.dumps(found, sort_keys=True)
+        found |= {key: max(found[key], least) for key, least in config["beyond"].items()}
+    return found
 
 
 def prepare_environment(config: dict) -> None:
@@ -195,7 +199,8 @@ BYTES = {
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     """Minutes that a cell may take: its repeats, of which one may pass the budget, and BASE_S."""
-    protocol, (n, m), cell = config["protocol"], _size(config, dataset), find(algorithm, variant)
+    protocol, cell = _protocol(config, algorithm, variant), find(algorithm, variant)
+    n, m = _size(config, dataset)
     work = n * (n + m) if cell.problem == "sssp" else n**3
     run = SECONDS.get(cell.key, SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
     return math.ceil((BASE_S + protocol["budget_s"] + run) / 60)
