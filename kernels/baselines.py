@@ -98,20 +98,30 @@ def _find_predecessors(indptr, indices, weights, sources, distances, predecessor
 def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor):
     """The tail of an arc that makes up the difference of two distances.
 
-    Arcs of weight 0 could close a circle: they count once their tail has a predecessor, and are looked at again
-    as long as fewer and fewer wait for that.
+    Arcs of weight 0 could close a circle: they count last, and from vertices that have a predecessor by then, each of
+    which is looked at once more.
     """
+    n, some_free = len(dist), False
     predecessor[:] = -1
-    waiting, before = len(indices), len(indices) + 1
-    while 0 < waiting < before:
-        before, waiting = waiting, 0
-        for u in range(len(dist)):
-            if dist[u] == INF:
-                continue
-            for arc in range(indptr[u], indptr[u + 1]):
-                v, w = indices[arc], weights[arc]
-                if predecessor[v] == -1 and v != source and dist[v] - w == dist[u]:
-                    if w > 0 or u == source or predecessor[u] != -1:
-                        predecessor[v] = u
-                    else:
-                        waiting += 1
+    for u in range(n):
+        if dist[u] == INF:
+            continue
+        for arc in range(indptr[u], indptr[u + 1]):
+            v, w = indices[arc], weights[arc]
+            some_free |= w == 0
+            if w > 0 and v != source and predecessor[v] == -1 and dist[v] - w == dist[u]:
+                predecessor[v] = u
+    if not some_free:
+        return
+    queue, count = np.empty(n, np.int32), 0
+    for v in range(n):
+        if v == source or predecessor[v] != -1:
+            queue[count], count = v, count + 1
+    at = 0
+    while at < count:
+        u, at = queue[at], at + 1
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = indices[arc]
+            if weights[arc] == 0 and v != source and predecessor[v] == -1 and dist[v] == dist[u]:
+                predecessor[v] = u
+                queue[count], count = v, count + 1

@@ -92,20 +92,17 @@ def _shortened(indptr, indices, weights, dist):
 def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
     """The first vertex whose predecessor is wrong or does not lead to the source, or -1."""
     n = len(dist)
-    for v in range(n):
-        p = predecessor[v]
-        if v == source or dist[v] == INF:
-            if p != -1:
-                return v
+    fits = np.zeros(n, np.bool_)  # an arc from the predecessor makes up the difference of the two distances
+    for u in range(n):
+        if dist[u] == INF:
             continue
-        if p < 0 or p >= n or dist[p] == INF:
-            return v
-        found = False
-        for arc in range(indptr[p], indptr[p + 1]):
-            if indices[arc] == v and np.int64(dist[p]) + weights[arc] == dist[v]:
-                found = True
-                break
-        if not found:
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = indices[arc]
+            if predecessor[v] == u and np.int64(dist[u]) + weights[arc] == dist[v]:
+                fits[v] = True
+    for v in range(n):
+        has_none = v == source or dist[v] == INF
+        if (has_none and predecessor[v] != -1) or (not has_none and not fits[v]):
             return v
     leads = np.zeros(n, np.bool_)  # to the source, by its predecessors
     leads[source] = True

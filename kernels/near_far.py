@@ -318,27 +318,54 @@ def claim_heads(arcs, owners, dist, predecessor):
             arc = np.uint64(arc + np.uint64(1))
 
 
+@cuda.jit(device=True)
+def claim_free(row, links, source, arcs, owners, dist, predecessor, far, words):
+    """Make a row's owner the predecessor along the row's arcs of weight 0, and queue whom that claims first.
+
+    links: also queue the rows that this one leads to in the tree of its owner.
+    """
+    n, u = np.uint32(len(predecessor)), owners[row]
+    arc = np.uint64(np.uint64(DEGREE) * np.uint64(row))
+    end = np.uint64(arc + np.uint64(DEGREE))
+    while arc < end:
+        v, w = np.uint32(arcs[arc]), np.uint32(arcs[arc] >> np.uint64(32))
+        claims = False
+        if w == 0:
+            if v >= n:
+                claims = links
+            elif v != source and dist[v] == dist[row] and predecessor[v] < 0:
+                claims = cuda.atomic.cas(predecessor, v, -1, np.int32(u)) == -1
+        if claims:
+            far[cuda.atomic.add(words, FAR, np.uint32(1))] = np.uint64(v)
+        arc = np.uint64(arc + np.uint64(1))
+
+
 @cuda.jit
-def claim_free_heads(source, arcs, owners, dist, predecessor):
-    """The others' predecessors, by arcs of weight 0 from vertices that lead to the source already; one block."""
-    n, rows = np.uint32(len(predecessor)), np.uint32(len(dist))
-    changed = True
-    while changed:
-        claimed = np.int32(0)
-        row = np.uint32(cuda.threadIdx.x)
-        while row < rows:
-            u = owners[row]
-            if u == source or predecessor[u] >= 0:
-                arc = np.uint64(np.uint64(DEGREE) * np.uint64(row))
-                end = np.uint64(arc + np.uint64(DEGREE))
-                while arc < end:
-                    v = np.uint32(arcs[arc])
-                    if arcs[arc] < n and v != source and dist[v] == dist[row] and predecessor[v] < 0:
-                        cuda.atomic.cas(predecessor, v, -1, np.int32(u))
-                        claimed = np.int32(1)
-                    arc = np.uint64(arc + np.uint64(1))
-            row = np.uint32(row + cuda.blockDim.x)
-        changed = cuda.syncthreads_or(claimed) != 0
+def claim_free_heads(source, arcs, owners, dist, predecessor, far, words):
+    """Predecessors by arcs of weight 0, from vertices that have one by now, and from the source.
+
+    far, which is empty by now (words[FAR] is 0), becomes the queue: each vertex is claimed, and so queued, once, and
+    each row of its tree once behind it. So all rows are enough places, and the work is linear.
+    """
+    row = thread_x()
+    if row < len(dist):
+        u = owners[row]
+        if u == source or predecessor[u] >= 0:
+            claim_free(row, False, source, arcs, owners, dist, predecessor, far, words)
+
+
+@cuda.jit
+def claim_further_heads(source, arcs, owners, dist, predecessor, far, words):
+    """The same from those who are queued, until nobody is: one block."""
+    start, end = np.uint32(0), words[FAR]
+    while start < end:
+        cuda.syncthreads()  # all have read the end before anyone moves it
+        i = np.uint32(start + cuda.threadIdx.x)
+        while i < end:
+            claim_free(np.uint32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
+            i = np.uint32(i + cuda.blockDim.x)
+        cuda.syncthreads()
+        start, end = end, words[FAR]
 
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
@@ -368,7 +395,9 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
             everything = arcs, owners, dist, predecessor
             claims = [(claim_heads, blocks_for(rows, run.block), run.block, everything)]
             if free:
-                claims.append((claim_free_heads, 1, run.block, (source, *everything)))
+                queued = source, *everything, far, queues
+                claims.append((claim_free_heads, blocks_for(rows, run.block), run.block, queued))
+                claims.append((claim_further_heads, 1, run.block, queued))
             claim = ready(run, *claims)
         with run.phase("kernels"):
             find()
@@ -379,5 +408,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Four, and one more where a weight is 0."""
+    """Four, and two more where a weight is 0."""
     return None

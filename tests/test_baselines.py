@@ -8,6 +8,7 @@ from kernels.device import Result, Run
 from kernels.errors import TimeLimit
 from kernels.graph import INF, Graph
 from kernels.variants import VARIANTS
+from tests.counted import Counted
 
 BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == baselines.__name__]
 
@@ -72,6 +73,20 @@ def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
     distances = np.array([[0, 5, 5]], np.int32)  # 1 and 2 are out of reach
     baselines._find_predecessors(*(graph.indptr, graph.indices, graph.weights), np.array([0]), distances, predecessors)
     assert predecessors.tolist() == [[-1, -1, -1]]
+
+
+@pytest.mark.parametrize("vertices", [50, 200])
+def test_each_free_arc_is_read_no_more_than_twice(vertices, monkeypatch):
+    """On a path to vertex 0: against the order in which the vertices are gone through."""
+    monkeypatch.setattr(Counted, "reads", 0)
+    u = np.arange(vertices - 1)
+    path = Graph.from_arcs(vertices, u + 1, u, np.zeros(len(u), int))
+    predecessors = np.full(vertices, -7, np.int32)
+    find = baselines._find_predecessors_from.py_func
+    arcs = path.indptr, path.indices.view(Counted), path.weights
+    find(*arcs, vertices - 1, np.zeros(vertices, np.int32), predecessors)
+    assert predecessors.tolist() == [*range(1, vertices), -1]
+    assert Counted.reads == 2 * path.arcs
 
 
 @pytest.mark.parametrize("key", [key for key in BASELINES if key.endswith("_apsp")])

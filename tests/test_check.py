@@ -9,6 +9,7 @@ from kernels.check import BATCH, check
 from kernels.device import POISON, Result
 from kernels.errors import WrongResult
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from tests.counted import Counted
 
 # 6 and 7 are out of reach of 0, 5 is a sink; 0 -> 1 is parallel, the dearer arc last; 2 -> 2 is a loop.
 ARCS = [(0, 1, 4), (0, 1, 9), (0, 2, 1), (2, 1, 2), (1, 3, 5), (2, 3, 8), (3, 4, 1), (4, 5, 2), (2, 2, 1), (6, 7, 1)]
@@ -98,6 +99,17 @@ def test_predecessors_that_go_in_a_circle():
     assert checked(graph, "sssp", from_0([0, 5, 5, 6], [-1, 0, 1, 2])) == 1
     with pytest.raises(WrongResult, match="predecessor 2 of vertex 1"):
         checked(graph, "sssp", from_0([0, 5, 5, 6], [-1, 2, 1, 2]))
+
+
+@pytest.mark.parametrize("leaves", [50, 200])
+def test_a_hubs_arcs_are_read_a_fixed_number_of_times(leaves, monkeypatch):
+    monkeypatch.setattr(Counted, "reads", 0)
+    star = graph_of(leaves + 1, [(0, v, v) for v in range(1, leaves + 1)])
+    heads, distances = star.indices.view(Counted), np.arange(leaves + 1)
+    predecessors = np.array([-1] + [0] * leaves)
+    look = checker._wrong_predecessor.py_func
+    assert look(star.indptr, heads, star.weights, 0, distances, predecessors) == -1
+    assert Counted.reads == leaves
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,27 @@ def test_a_hub_whose_free_arcs_lie_in_its_tree():
     solve(Graph.from_arcs(19, np.zeros(18, int), heads, heads % 2))
 
 
+@pytest.mark.parametrize(
+    "arcs",
+    [
+        [(v + 1, v) for v in range(22)],  # a path to vertex 0, against the order of the vertices
+        [(22, v) for v in range(22)],  # a star: its hub's arcs lie in a tree of rows
+        [(v, v ^ bit) for v in range(23) for bit in (1, 2, 4, 8, 16) if v ^ bit < 23],  # circles everywhere
+        [(22, v) for v in range(12)] + [(11, v) for v in range(12, 22)] + [(v, 11) for v in range(22)],
+    ],
+    ids=["path", "star", "circles", "two hubs"],
+)
+@pytest.mark.parametrize("block", [1, 5])
+def test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs(arcs, block, monkeypatch):
+    look, looks = near_far.claim_free, []
+    monkeypatch.setattr(near_far, "claim_free", lambda row, *rest: looks.append(int(row)) or look(row, *rest))
+    on = Graph.from_arcs(23, *np.array([(*arc, 0) for arc in arcs]).T)
+    result = solve(on, source=22, block=block)
+    assert (result.predecessors >= 0).sum() == 22
+    rows = len(near_far.layout(on).owners)
+    assert rows - 1 <= len(looks) <= 2 * rows and set(looks) == set(range(rows))
+
+
 @pytest.mark.parametrize("free", [0, 1])
 @pytest.mark.parametrize("delta", [1, None])
 def test_distances_up_to_the_largest(free, delta):
