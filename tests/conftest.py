@@ -1,30 +1,58 @@
 """Tests marked `simulator` run in numba's CUDA simulator, which must be asked for before numba is imported."""
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 from kernels.device import SIMULATED
 
+REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
+RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
+
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "simulator: runs in a process of its own, in numba's CUDA simulator")
+    config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Let another pytest run a marked test, and fail as it does."""
+    """Let another pytest run the marked tests of this file, once, and end as the test did there."""
     if SIMULATED or not pyfuncitem.get_closest_marker("simulator"):
         return None
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", pyfuncitem.nodeid],
-        cwd=pyfuncitem.config.rootpath,
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        capture_output=True,
-        text=True,
-    )
-    if ran.returncode:
-        pytest.fail(ran.stdout + ran.stderr, pytrace=False)
+    session = pyfuncitem.session
+    results = session.stash.setdefault(RESULTS, {})
+    if pyfuncitem.nodeid not in results:
+        of_file = [item for item in session.items if item.path == pyfuncitem.path]
+        marked = [item.nodeid for item in of_file if item.get_closest_marker("simulator")]
+        results.update(_simulated(marked, session.config))
+    outcome, said = results[pyfuncitem.nodeid]
+    if outcome == "skipped":
+        pytest.skip(said)
+    if outcome == "failed":
+        pytest.fail(said, pytrace=False)
     return True
+
+
+def _simulated(tests: list[str], config) -> dict[str, tuple[str, str]]:
+    """What came of each test, "passed", "skipped" or "failed", and what was said of it."""
+    with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as reports:
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests],
+            cwd=config.rootpath,
+            env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", REPORTS: reports.name},
+            capture_output=True,
+            text=True,
+        )
+        found = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # where the process did not come to them
+        return found | {test: (outcome, said) for test, outcome, said in map(json.loads, reports)}
+
+
+def pytest_runtest_logreport(report):
+    """In the process with the simulator: write down what came of a test, or of what it needs."""
+    if (path := os.environ.get(REPORTS)) and (report.when == "call" or not report.passed):
+        with open(path, "a") as file:
+            file.write(json.dumps([report.nodeid, report.outcome, report.longreprtext]) + "\n")
