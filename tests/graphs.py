@@ -139,7 +139,8 @@ class Dirty(Run):
     def allocate(self, *arrays):
         allocated = super().allocate(*arrays)
         for array in allocated:
-            array.copy_to_device(np.full(array.size * array.dtype.itemsize, self.filling, np.uint8).view(array.dtype))
+            (word,) = np.full(array.dtype.itemsize, self.filling, np.uint8).view(array.dtype)
+            array.copy_to_device(np.full(array.size, word))
         return allocated
 
 
