@@ -1,5 +1,5 @@
 # `make` sets up and runs the main job; `make test` sets up and tests.
-# ARGS=… goes to pytest. CUDA=12 makes the environment for CUDA 12 drivers, CORES=n runs n jobs at a time.
+# ARGS=… goes to pytest, or to sanitize: parts of the names of variants, --tool memcheck or racecheck. CUDA=12 makes the environment for CUDA 12 drivers, CORES=n runs n jobs at a time.
 PYTHON ?= $(firstword $(foreach p,python3.12 python3.11 python3,$(shell $(p) -c 'import sys; (3, 11) <= sys.version_info[:2] <= (3, 12) and print("$(p)")' 2>/dev/null)))
 CUDA ?= 13
 CORES ?= 1
@@ -9,13 +9,17 @@ SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: all test setup lint lock clean
+.PHONY: all test sanitize setup lint lock clean
 
 all: setup
 	snakemake --cores $(CORES)
 
 test: setup
 	pytest -n 2 --dist loadfile $(ARGS)
+
+# Needs a card, and compute-sanitizer on PATH.
+sanitize: setup
+	python -m tests.sanitize $(ARGS)
 
 setup: $(READY)
 

@@ -31,7 +31,8 @@ def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecesso
                 arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
                 while arc < end:
                     v = np.uint32(indices[arc])
-                    if v != source and d == np.int32(dist[np.uint32(row + v)] - weights[arc]):
+                    to_v = dist[np.uint32(row + v)]
+                    if v != source and to_v != INF and d == np.int32(to_v - weights[arc]):
                         predecessor[np.uint32(row + v)] = u
                     arc = np.uint32(arc + 1)
             u = np.uint32(u + threads)

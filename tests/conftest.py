@@ -1,4 +1,8 @@
-"""Tests marked `simulator` run in numba's CUDA simulator, which must be asked for before numba is imported."""
+"""What the marks of tests mean.
+
+`simulator`: in numba's CUDA simulator, which must be asked for before numba is imported. `gpu`: on a card; skipped
+where there is none, unless REQUIRE_GPU=1 makes that a failure.
+"""
 
 import json
 import os
@@ -8,7 +12,7 @@ import tempfile
 
 import pytest
 
-from kernels.device import SIMULATED
+from kernels.device import SIMULATED, gpu_visible
 
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
@@ -16,6 +20,13 @@ RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
+    config.addinivalue_line("markers", "gpu: runs on a card; skipped where there is none, but for REQUIRE_GPU=1")
+
+
+def pytest_runtest_setup(item):
+    """Skip a test that needs a card where there is none, or let it fail."""
+    if item.get_closest_marker("gpu") and not gpu_visible():
+        (pytest.fail if os.environ.get("REQUIRE_GPU") == "1" else pytest.skip)("no GPU is visible")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,198 @@
+"""Graphs on which a kernel that races, wraps or forgets to write goes wrong, and checked runs of a variant on them.
+
+For tests/test_gpu.py and tests/sanitize.py. Every graph is the same for the same number of vertices. Neighbours
+have numbers that lie apart, so that one warp writes what another reads.
+"""
+
+import importlib.util
+from functools import lru_cache
+from types import ModuleType
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from kernels.check import check
+from kernels.device import Result, Run
+from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.variants import Variant
+
+FILLINGS = 0xA5, 0x5A  # as an int32 less than any distance, and more than most
+WEIGHTS = np.arange(1, 1000)
+
+
+def make(vertices: int, tails, heads, weights, *, directed: bool = True) -> Graph:
+    """The vertices numbered anew at random, but for 0; weights: one of them at random for each arc, or a list."""
+    rng = np.random.default_rng(vertices)
+    number = np.r_[0, 1 + rng.permutation(vertices - 1)]
+    tails, heads = number[np.asarray(tails, int)], number[np.asarray(heads, int)]
+    weights = np.asarray(weights) if isinstance(weights, list) else rng.choice(weights, len(tails))
+    if not directed:
+        tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
+    return Graph.from_arcs(vertices, tails, heads, weights, directed=directed)
+
+
+def sparse(n: int, weights=WEIGHTS) -> Graph:
+    """Four arcs a vertex; from a quarter of the vertices none leads on, to an eighth none leads."""
+    rng = np.random.default_rng(1)
+    return make(n, rng.integers(0, max(1, 3 * n // 4), 4 * n), rng.integers(0, max(1, 7 * n // 8), 4 * n), weights)
+
+
+def dense(n: int, weights=WEIGHTS) -> Graph:
+    """An arc for every ordered pair."""
+    return make(n, *np.indices((n, n)).reshape(2, -1), weights)
+
+
+def hubs(n: int, weights=WEIGHTS) -> Graph:
+    """Six arcs a vertex, most of them from and to a few."""
+    ends = np.random.default_rng(2).random((2, 6 * n)) ** 4
+    return make(n, *(n * ends).astype(int), weights)
+
+
+def path(n: int, weights=WEIGHTS) -> Graph:
+    """From 0 through all vertices."""
+    return make(n, np.arange(n - 1), np.arange(1, n), weights)
+
+
+def comb(n: int, weights=WEIGHTS) -> Graph:
+    """A path through every third vertex, and from each of them a tooth of two arcs."""
+    v = np.arange(n)
+    return make(n, np.r_[v[:-3:3], v[:-1][v[:-1] % 3 < 2]], np.r_[v[3::3], v[1:][v[1:] % 3 > 0]], weights)
+
+
+def grid(n: int, weights=WEIGHTS) -> Graph:
+    """Streets in rows and columns, both ways: undirected."""
+    v = np.arange(n)
+    side = max(1, int(n**0.5))
+    along, across = v[:-1][v[1:] % side > 0], v[:-side]
+    return make(n, np.r_[along, across], np.r_[along + 1, across + side], weights, directed=False)
+
+
+def star(n: int, weights=WEIGHTS) -> Graph:
+    """From 0 an arc to every other vertex, and back."""
+    v, centre = np.arange(1, n), np.zeros(n - 1, int)
+    return make(n, np.r_[centre, v], np.r_[v, centre], weights)
+
+
+def funnel(n: int) -> Graph:
+    """From 0 by equal arcs to all but the last three, from all of these by unequal arcs to each of those, and back."""
+    middle, last = np.arange(1, n - 3), np.arange(n - 3, n)
+    to_last = np.random.default_rng(3).integers(1, 10**6, 3 * len(middle)).tolist()
+    tails = np.r_[0 * middle, np.repeat(middle, 3), last]
+    heads = np.r_[middle, np.tile(last, len(middle)), last[1:], 0]
+    return make(n, tails, heads, [1] * len(middle) + to_last + [1, 1, 1])
+
+
+def parallel(n: int, weights=WEIGHTS) -> Graph:
+    """Twelve arcs a vertex to itself and the next two: loops, and several arcs of each pair."""
+    tails = np.repeat(np.arange(n), 12)
+    return make(n, tails, (tails + np.random.default_rng(4).integers(0, 3, 12 * n)) % n, weights)
+
+
+def lone(n: int) -> Graph:
+    """No arcs but a loop."""
+    return make(n, [0], [0], [5])
+
+
+def bare(n: int) -> Graph:
+    """No arcs."""
+    return make(n, [], [], np.arange(1, 2))
+
+
+def heavy(n: int) -> Graph:
+    """Weights near 2^31, distances of up to just what fits, and longer ones, of which there is none; n > 9."""
+    arcs = [(0, 1, MAX_WEIGHT - 5), (1, 2, 5), (1, 3, 6), (2, 4, 1), (0, 5, MAX_WEIGHT), (5, 6, MAX_WEIGHT), (3, 7, 1)]
+    rng = np.random.default_rng(5)
+    weights = np.r_[1, 2**28, 2**30, MAX_WEIGHT // 2, MAX_WEIGHT - np.arange(3)]
+    arcs = np.r_[arcs, [(0, 8, 2)], np.c_[rng.integers(8, n, (5 * n, 2)), rng.choice(weights, 5 * n)]]
+    return make(n, *arcs.T[:2], arcs.T[2].tolist())
+
+
+def free_cycles(n: int) -> Graph:
+    """Cycles of three to nine arcs of weight 0, both ways, joined by arcs that cost as much as one another."""
+    rng = np.random.default_rng(6)
+    v, lengths = np.arange(n), rng.integers(3, 10, n)
+    first = np.repeat(np.r_[0, np.cumsum(lengths)], np.r_[lengths, 1])[:n]  # the first vertex of each one's cycle
+    after = np.where(np.r_[first[1:], n] == first, v + 1, first)
+    joined = rng.integers(0, n, (2, n))
+    tails, heads = np.r_[v, after, joined[0]], np.r_[after, v, joined[1]]
+    return make(n, tails, heads, [0] * (2 * n) + [7] * n)
+
+
+def free_hubs(n: int) -> Graph:
+    """A chain of hubs: arcs of weight 0 lead from each to twenty vertices, and from all of these to the next hub."""
+    v = np.arange(n)
+    hub, leaf = v - v % 21, v[v % 21 > 0]
+    on = leaf[hub[leaf] + 21 < n]
+    return make(n, np.r_[hub[leaf], on], np.r_[leaf, hub[on] + 21], np.zeros(1, int))
+
+
+def narrow_path(n: int) -> Graph:
+    """A path whose distances do not fit in 16 bits from its first vertices, and do from its last."""
+    return path(n, np.array([0x6000, 0x7000]))
+
+
+class Dirty(Run):
+    """Whose memory on the card holds one byte over and over at first, and not what an earlier run left there."""
+
+    filling = 0
+
+    def allocate(self, *arrays):
+        allocated = super().allocate(*arrays)
+        for array in allocated:
+            (word,) = np.full(array.dtype.itemsize, self.filling, np.uint8).view(array.dtype)
+            array.copy_to_device(np.full(array.size, word))
+        return allocated
+
+
+def solve(variant: Variant, on: Graph, *, runs: int = len(FILLINGS), rows: int | None = None, **settings) -> list[Run]:
+    """Let a variant run on a graph with these settings of Run; every result is checked, or so many rows of it."""
+    done, result = [], Result.poisoned(variant.problem, on.vertices)
+    for i in range(runs):
+        run = Dirty(graph=variant.graph, **settings)
+        run.filling = FILLINGS[i % len(FILLINGS)]
+        result.poison()
+        variant.function(on, result, run)
+        assert_right(on, variant.problem, result, run.source, rows)
+        assert variant.launches(on.vertices, run.tile) in (run.launches, None)
+        done.append(run)
+    return done
+
+
+def assert_right(on: Graph, problem: str, result: Result, source: int, rows: int | None = None) -> None:
+    """Compare with SciPy, and let kernels.check go through it; only that, of so many rows, where they are given."""
+    if rows is None:
+        distances, fit = expected(on, problem, source)
+        wrong = np.argwhere(result.distances != distances)
+        assert not len(wrong), f"{len(wrong)} wrong distances, the first at {wrong[0].tolist()}"
+        if not fit:
+            return assert_tree(on, problem, result, source)
+    full, rows = (on.vertices, 1) if rows is None else (0, rows)
+    assert check(on, problem, result, source, full_check=full, checked_rows=rows)
+
+
+@lru_cache(maxsize=4)
+def expected(on: Graph, problem: str, source: int) -> tuple[np.ndarray, bool]:
+    """SciPy's distances, INF where they are too long for the result, and whether none is."""
+    exact = csgraph.dijkstra(on.to_scipy(), indices=source if problem == "sssp" else None)
+    return np.where(exact <= MAX_WEIGHT, exact, INF).astype(np.int32), not (np.isfinite(exact) & (exact > INF)).any()
+
+
+def assert_tree(on: Graph, problem: str, result: Result, source: int) -> None:
+    """Each predecessor is -1, or has an arc that makes up the difference of the distances; all weights are positive."""
+    arcs = set(zip(on.tails.tolist(), on.indices.tolist(), on.weights.tolist(), strict=True))
+    sources = [source] if problem == "sssp" else range(on.vertices)
+    distances, predecessors = (a.reshape(len(sources), -1).tolist() for a in (result.distances, result.predecessors))
+    for s, to, last in zip(sources, distances, predecessors, strict=True):
+        for v, u in enumerate(last):
+            assert u == -1 if v == s or to[v] == INF else (u, v, to[v] - to[u]) in arcs
+
+
+def near_far_with(**constants: int) -> ModuleType:
+    """kernels.near_far once more, with other constants: a kernel keeps those that it was compiled with."""
+    spec = importlib.util.find_spec("kernels.near_far")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, value in constants.items():
+        assert isinstance(getattr(module, name), int)
+        setattr(module, name, value)
+    return module

@@ -1,0 +1,531 @@
+"""On a card: every GPU variant with its real blocks and tiles against SciPy, and how kernels are launched and timed."""
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import conftest
+import numpy as np
+import pytest
+from numba import cuda, int32
+from scipy.sparse import csgraph
+
+import kernels
+from kernels import blocked_floyd_warshall as blocked
+from kernels import device, frontier, interface
+from kernels.device import GRAPH_ITERATIONS, PHASES, STEP, Run
+from kernels.errors import NotEnoughMemory
+from kernels.graph import INF, Graph
+from kernels.variants import VARIANTS
+from tests import graphs
+from tests.graphs import near_far_with, solve
+from workflow.scripts import measure
+
+ROOT = Path(__file__).parents[1]
+GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
+FREE = [v for v in GPU if v.beyond and v.name != "stride_ell"]  # weights may be 0
+BLOCK_PER_SOURCE = [VARIANTS[k] for k in ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")]
+NEAR_FAR, FRONTIER = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/frontier_apsp"]
+FREE_WEIGHT, HALF_FREE = np.zeros(1, int), np.arange(2)
+
+# Graphs by name: how they are made, and the vertices of the one for one source and of the one for all pairs.
+POSITIVE = {
+    "one vertex": (graphs.bare, 1, 1),
+    "one with a loop": (graphs.lone, 1, 1),
+    "two": (graphs.path, 2, 2),
+    "33": (graphs.sparse, 33, 33),
+    "129": (graphs.sparse, 129, 129),
+    "one more than a block": (graphs.sparse, 1025, 1025),
+    "sparse": (graphs.sparse, 4000, 600),
+    "dense": (graphs.dense, 500, 200),
+    "hubs": (graphs.hubs, 4000, 500),
+    "path": (graphs.path, 3000, 1025),
+    "comb": (graphs.comb, 3000, 400),
+    "grid": (graphs.grid, 3600, 529),
+    "star": (graphs.star, 4000, 300),
+    "funnel": (graphs.funnel, 2000, 400),
+    "parallel": (graphs.parallel, 1025, 129),
+    "without arcs": (graphs.bare, 1025, 40),
+    "heavy": (graphs.heavy, 500, 60),
+}
+FREE_ARCS = {
+    "path": (lambda n: graphs.path(n, FREE_WEIGHT), 4000, 400),
+    "path, half free": (lambda n: graphs.path(n, HALF_FREE), 4000, 400),
+    "star": (lambda n: graphs.star(n, FREE_WEIGHT), 4000, 300),
+    "star, half free": (lambda n: graphs.star(n, HALF_FREE), 4000, 300),
+    "grid": (lambda n: graphs.grid(n, FREE_WEIGHT), 3600, 400),
+    "grid, half free": (lambda n: graphs.grid(n, HALF_FREE), 3600, 400),
+    "cycles": (graphs.free_cycles, 4000, 300),
+    "chain of hubs": (graphs.free_hubs, 4201, 400),
+    "hubs, half free": (lambda n: graphs.hubs(n, HALF_FREE), 4000, 300),
+    "sparse": (lambda n: graphs.sparse(n, np.arange(3)), 4000, 300),
+    "parallel": (lambda n: graphs.parallel(n, HALF_FREE), 1025, 129),
+    "two": (lambda n: graphs.path(n, FREE_WEIGHT), 2, 2),
+}
+
+
+def of(names, variants):
+    """A case for each graph and variant, by graphs: SciPy is then asked once for each."""
+    return [pytest.param(name, variant, id=f"{name}-{variant.key}") for name in names for variant in variants]
+
+
+@lru_cache(maxsize=4)
+def graph(family: str, name: str, problem: str) -> Graph:
+    make, *vertices = {"positive": POSITIVE, "free": FREE_ARCS}[family][name]
+    return make(vertices[problem == "apsp"])
+
+
+def by_key(variants):
+    return pytest.mark.parametrize("variant", variants, ids=lambda v: v.key)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "variant"), of(POSITIVE, GPU))
+def test_every_variant_on_every_graph(name, variant):
+    on = graph("positive", name, variant.problem)
+    solve(variant, on)
+    if variant.problem == "sssp":
+        solve(variant, on, runs=1, source=on.vertices - 1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "variant"), of(FREE_ARCS, FREE))
+def test_weights_of_zero(name, variant):
+    on = graph("free", name, variant.problem)
+    solve(variant, on, runs=4)
+    if variant.problem == "sssp":
+        solve(variant, on, source=on.vertices // 2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("make", [graphs.path, graphs.funnel, graphs.hubs], ids=lambda make: make.__name__)
+@by_key(GPU)
+def test_again_and_again(variant, make):
+    """A race may go well many times. With few blocks each takes many sources, and its warps drift apart."""
+    on = small(make)
+    solve(variant, on, runs=12)
+    solve(variant, on, runs=4, grid=8)
+
+
+@lru_cache(maxsize=8)
+def small(make):
+    return make(257)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "shape",
+    [{"block": 32, "tile": 8, "grid": 1}, {"block": 96, "tile": 16, "grid": 7}, {"block": 256, "grid": 1000}],
+    ids=str,
+)
+@by_key(GPU)
+def test_other_blocks_tiles_and_grids(variant, shape):
+    solve(variant, small(graphs.sparse), **shape)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "variant"), of(["sparse", "hubs", "path", "grid", "funnel"], BLOCK_PER_SOURCE))
+def test_a_block_a_source_in_global_memory(name, variant):
+    solve(variant, graph("positive", name, variant.problem), shared=0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("delta", [1, 100, INF])
+@pytest.mark.parametrize(
+    ("name", "variant"), of(["sparse", "path", "funnel"], [NEAR_FAR, VARIANTS["delta_stepping/block_apsp"]])
+)
+def test_any_delta(name, variant, delta):
+    solve(variant, graph("positive", name, variant.problem), delta=delta)
+
+
+@lru_cache(maxsize=4)
+def large(make):
+    return make(20_000)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("make", [graphs.sparse, graphs.hubs, graphs.star, graphs.grid], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("variant", [NEAR_FAR, VARIANTS["edge/sssp"]], ids=lambda v: v.key)
+def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, make):
+    solve(variant, large(make))
+
+
+# All blocks always; by turns, with queues that overflow; by turns where all are wide.
+TURNS = [
+    {"LEAST_NEAR": 64, "WIDE": 2**20, "LONG": 0, "FEW": 0},
+    {"LEAST_NEAR": 3, "WIDE": 8, "LONG": 4, "FEW": 1},
+    {"LEAST_NEAR": 64, "WIDE": 256, "LONG": 100, "FEW": 16},
+]
+
+
+@pytest.fixture(scope="module", params=TURNS, ids=lambda turns: "-".join(map(str, turns.values())))
+def by_turns(request):
+    return replace(NEAR_FAR, function=near_far_with(**request.param).sssp)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("delta", [None, 20])
+@pytest.mark.parametrize(
+    "make",
+    [graphs.sparse, graphs.hubs, graphs.funnel, graphs.grid, *(make for make, *_ in FREE_ARCS.values())],
+    ids=["sparse", "hubs", "funnel", "grid", *(f"free {name}" for name in FREE_ARCS)],
+)
+def test_one_block_and_all_take_turns(by_turns, make, delta):
+    solve(by_turns, make(600), runs=4, shared=0, delta=delta)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shared", [None, 0], ids=["shared", "global"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        graphs.hubs,
+        graphs.narrow_path,
+        lambda n: graphs.hubs(n, np.array([1, 40_000])),
+        lambda n: graphs.hubs(n, np.arange(3)),
+    ],
+    ids=["16 bits", "16 and 32 bits", "32 bits", "64 bits"],
+)
+def test_the_frontier_in_every_width_wherever_its_work_is_kept(make, shared):
+    solve(FRONTIER, wide(make), shared=shared)
+
+
+@lru_cache(maxsize=1)
+def wide(make):
+    return make(1300)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("make", [graphs.hubs, graphs.narrow_path], ids=lambda make: make.__name__)
+def test_halves_of_a_word_compared_at_once_and_one_by_one(make, monkeypatch):
+    assert device.has_pairs() == (cuda.get_current_device().compute_capability >= (9, 0))
+    solve(FRONTIER, small(make))
+    monkeypatch.setattr(frontier, "has_pairs", lambda: False)
+    solve(FRONTIER, small(make))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("last", "again"), [(2**14 - 2, False), (2**14 - 1, True)])
+def test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32(last, again, monkeypatch):
+    variant, n = VARIANTS["floyd_warshall/blocked16"], 300
+    on = graphs.path(n, [*[1] * (n - 3), 2**14 - (n - 3), last])
+    once = VARIANTS["floyd_warshall/blocked"].launches(n, 32)
+    assert {run.launches for run in solve(variant, on)} == {once * (1 + (again and device.has_pairs()))}
+    monkeypatch.setattr(blocked, "has_pairs", lambda: False)
+    assert {run.launches for run in solve(variant, on)} == {once}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("vertices", [129, 641, 900])  # two strips; five and a last row; eight
+def test_strips_come_and_go(vertices):
+    on = graphs.sparse(vertices)
+    assert blocked._strips(blocked.Form.of(Run(), packed=False), vertices)[1] == -(-vertices // 128)
+    solve(VARIANTS["floyd_warshall/staged"], on, runs=4)
+
+
+@pytest.mark.gpu
+@by_key([v for v in FREE if v.problem == "apsp"])
+def test_all_pairs_of_five_thousand_vertices(variant):
+    """Where `staged` has strips of two tiles, and a last one of one."""
+    solve(variant, five_thousand(), runs=1, rows=48)
+
+
+@lru_cache(maxsize=1)
+def five_thousand():
+    return graphs.sparse(5121)
+
+
+# How kernels are launched.
+
+
+@cuda.jit
+def multiply_and_add(factor, more, numbers):
+    i = cuda.grid(1)
+    if i < len(numbers):
+        numbers[i] = np.uint32(numbers[i] * factor + more)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("replayed", [False, True], ids=["launched", "replayed"])
+@pytest.mark.parametrize("times", [0, 1, 7, GRAPH_ITERATIONS, 2 * GRAPH_ITERATIONS + 5])
+@pytest.mark.parametrize("step", [np.uint32(12345), STEP], ids=["the same each time", "STEP"])
+def test_launches_are_made_in_turn_with_their_arguments(step, times, replayed):
+    run, started = Run(graph=replayed), np.arange(70, dtype=np.uint32)
+    (numbers,) = run.upload(started)
+    run.launch(
+        (multiply_and_add, 3, 32, (np.uint32(5), step, numbers)),
+        (multiply_and_add, 3, 32, (np.uint32(3), np.uint32(1), numbers)),
+        times=times,
+    )
+    assert run.launches == 2 * times
+    expected = started.tolist()
+    for i in range(times):
+        more = i if step is STEP else int(step)
+        expected = [((number * 5 + more) * 3 + 1) % 2**32 for number in expected]
+    assert numbers.copy_to_host().tolist() == expected
+
+
+@cuda.jit
+def where(seen):
+    place = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+    thread = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    seen[place, thread] += 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("replayed", [False, True], ids=["launched", "replayed"])
+def test_grids_and_blocks_of_three_dimensions(replayed):
+    run = Run(graph=replayed)
+    (seen,) = run.upload(np.zeros((2 * 3 * 4, 5 * 6 * 7), np.int64))
+    run.launch((where, (2, 3, 4), (5, 6, 7), (seen,)), times=2)
+    assert (seen.copy_to_host() == 2).all()
+
+
+@cuda.jit
+def pass_on(numbers, seen):
+    """Each block writes, all wait for each other, and each reads what the next one wrote."""
+    me, threads = cuda.grid(1), cuda.gridsize(1)
+    numbers[me] = me
+    cuda.cg.this_grid().sync()
+    seen[me] = numbers[(me + cuda.blockDim.x) % threads]
+
+
+@pytest.mark.gpu
+def test_blocks_that_wait_for_each_other():
+    run, block = Run(), 1024
+    count = run.multiprocessors * block
+    for _ in range(20):
+        numbers, seen = run.upload(*[np.full(count, -1, np.int64)] * 2)
+        run.launch((pass_on, run.multiprocessors, block, (numbers, seen)))
+        assert (seen.copy_to_host() == (np.arange(count) + block) % count).all()
+
+
+@pytest.mark.gpu
+def test_more_blocks_that_wait_for_each_other_than_there_is_space_for_are_refused():
+    run = Run()
+    blocks = 64 * run.multiprocessors
+    numbers, seen = run.upload(*[np.zeros(1024 * blocks, np.int64)] * 2)
+    with pytest.raises(RuntimeError, match="the CUDA driver refused a launch: error 720"):
+        run.launch((pass_on, blocks, 1024, (numbers, seen)))
+    assert run.launches == 0
+
+
+@cuda.jit
+def reverse(numbers):
+    here, n = cuda.shared.array(0, int32), len(numbers)
+    i = cuda.threadIdx.x
+    while i < n:
+        here[i] = numbers[i]
+        i += cuda.blockDim.x
+    cuda.syncthreads()
+    i = cuda.threadIdx.x
+    while i < n:
+        numbers[i] = here[n - 1 - i]
+        i += cuda.blockDim.x
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("replayed", [False, True], ids=["launched", "replayed"])
+def test_as_much_shared_memory_as_a_block_may_have(replayed):
+    run = Run(graph=replayed)
+    assert run.shared_limit > 48 * 1024
+    (numbers,) = run.upload(np.arange(run.shared_limit // 4, dtype=np.int32))
+    run.launch((reverse, 1, 1024, (numbers,), numbers.size * 4), times=3)
+    assert (numbers.copy_to_host() == np.arange(numbers.size)[::-1]).all()
+
+
+@pytest.mark.gpu
+def test_what_the_driver_refuses_is_an_error_and_harms_nothing():
+    run = Run()
+    (numbers,) = run.upload(np.arange(9, dtype=np.int32))
+    with pytest.raises(RuntimeError, match="the CUDA driver refused a call"):
+        run.launch((reverse, 1, 32, (numbers,), run.shared_limit + 2**20))
+    with pytest.raises(RuntimeError, match=r"the CUDA driver refused a launch: error 1$"):
+        run.launch((reverse, 1, 2048, (numbers,), 36))
+    run.launch((reverse, 1, 32, (numbers,), 36))
+    assert numbers.copy_to_host().tolist() == list(range(8, -1, -1))
+
+
+# How they are timed.
+
+
+@cuda.jit
+def spin(times, seen):
+    number, i = np.uint32(seen[0]), np.uint32(0)
+    while i < times:
+        number = np.uint32(number * number + i)
+        i = np.uint32(i + 1)
+    seen[0] = number
+
+
+LONG = np.uint32(2**25)  # about a tenth of a second
+
+
+@pytest.fixture
+def spinning():
+    """The arguments of a long kernel, compiled."""
+    arguments = LONG, cuda.to_device(np.ones(1, np.uint32))
+    Run().launch((spin, 1, 1, (np.uint32(1), arguments[1])))
+    spin[1, 1](np.uint32(1), arguments[1])
+    cuda.synchronize()
+    return arguments
+
+
+@pytest.mark.gpu
+def test_phases_are_seconds_and_sum_to_at_most_the_region(spinning):
+    run, host = Run(), {}
+    with run.timed():
+        for name in PHASES:
+            with run.phase(name):
+                started = time.perf_counter()
+                run.launch((spin, 1, 1, spinning))
+                host[name] = time.perf_counter() - started
+    assert min(host.values()) > 0.01
+    for name, seconds in host.items():
+        assert run.phases[name] == pytest.approx(seconds, rel=0.1)
+    assert sum(host.values()) <= run.seconds
+    assert sum(run.phases.values()) <= run.seconds * 1.001
+
+
+@pytest.mark.gpu
+def test_region_and_phase_end_when_the_card_is_idle(spinning):
+    started = time.perf_counter()
+    spin[1, 1](*spinning)
+    cuda.synchronize()
+    long = time.perf_counter() - started
+    region, phase = Run(), Run()
+    with region.timed():
+        spin[1, 1](*spinning)  # which does not wait
+    assert region.seconds > long / 2
+    with phase.phase("kernels"):
+        spin[1, 1](*spinning)
+    assert phase.phases["kernels"] > long / 2
+
+
+@pytest.mark.gpu
+def test_the_warm_up():
+    run = Run()
+    device.warm_up(5000, run.block, 10)
+    device.warm_up(1, run.block, 0)
+
+
+# What is asked of the card, and what is run on it.
+
+
+@pytest.mark.gpu
+def test_more_memory_than_the_card_has_is_refused():
+    free, total = cuda.current_context().get_memory_info()
+    Run().require(2**20)
+    with pytest.raises(NotEnoughMemory) as refused:
+        Run().require(2 * free)
+    assert refused.value.needed == 2 * free and refused.value.where == "the card"
+    assert 0 < refused.value.free <= total
+
+
+@pytest.mark.gpu
+def test_the_state_of_the_card():
+    state = device.card_state()
+    assert state["uuid"].startswith(("GPU-", "MIG-"))
+    assert int(state["driver"].split(".")[0]) >= 500
+    assert 0 < state["sm_clock_mhz"] <= state["max_sm_clock_mhz"] and state["memory_clock_mhz"] > 0
+    assert 0 < state["temperature_c"] < 120 and 0 < state["power_w"] < 3000
+    assert set(state["throttling"]) <= set(device._THROTTLING)
+    about = device.describe(on_gpu=True)
+    assert about["driver"] == state["driver"] and about["device"] and int(about["cuda"].split(".")[0]) >= 12
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("make", "vertices", "free", "variant"),
+    [
+        (graphs.sparse, 1000, None, "bellman_ford/frontier_apsp"),
+        (graphs.dense, 300, None, "floyd_warshall/blocked16"),
+        (lambda n: graphs.dense(n, np.arange(1, 2) * 10**6), 300, None, "floyd_warshall/blocked"),
+        (graphs.dense, 300, 2**20, "floyd_warshall/staged"),
+    ],
+    ids=["sparse", "dense", "dense, far", "a full card"],
+)
+def test_all_pairs_by_the_variant_that_suits(make, vertices, free, variant, monkeypatch):
+    if free:
+        card = interface.Card(Run().shared_limit, free)
+        monkeypatch.setattr(interface.Card, "visible", lambda: card)
+    on = make(vertices)
+    found = kernels.all_pairs(on)
+    assert found.variant == variant
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(on.to_scipy()))
+    some = np.arange(0, vertices, 25)
+    lengths = csgraph.construct_dist_matrix(on.to_scipy(), found.predecessors)
+    np.testing.assert_array_equal(lengths[some], found.distances[some])
+
+
+@pytest.mark.gpu
+def test_one_source_by_the_variant_that_suits():
+    on = graphs.sparse(9000)
+    found = kernels.shortest_paths(on, 5)
+    assert found.variant == "delta_stepping/near_far"
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(on.to_scipy(), indices=5))
+
+
+@pytest.mark.gpu
+def test_the_command_on_the_card():
+    command = [sys.executable, "-m", "kernels", "bellman_ford", "naive", "workflow/samples/sample3.txt", "--validate"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "bellman_ford/naive on sample3: 1 row checked, all right" in ran.stderr
+
+
+@pytest.mark.gpu
+@by_key(GPU)
+def test_a_cell_as_it_is_measured(variant, tmp_path):
+    on = replace(small(graphs.sparse), meta={"name": "made", "sha256": "5" * 64})
+    on.save(tmp_path / "made.npz")
+    out = tmp_path / "made.csv"
+    protocol = {"repeats": 3}
+    measure.main(
+        Namespace(
+            algorithm=variant.algorithm,
+            variant=variant.name,
+            graph=tmp_path / "made.npz",
+            protocol=protocol,
+            config_digest="",
+            commit="c0ffee",
+            out=out,
+        )
+    )
+    with open(out, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["status"] for row in rows] == ["ok"] * 3
+    for row in rows:
+        seconds = float(row["seconds"])
+        assert 0 < float(row["kernels_s"]) <= seconds < 10
+        assert sum(float(row[f"{phase}_s"]) for phase in PHASES) <= seconds * 1.001 + 1e-5
+        assert row["device"] == device.describe(on_gpu=True)["device"]
+        assert variant.launches(on.vertices, 32) in (int(row["launches"]), None)
+    record = json.loads(out.with_suffix(".json").read_text())
+    for when in ("before", "after"):
+        assert record["card"][when]["uuid"] == device.card_state()["uuid"]
+    assert (record["commit"], record["tree_clean"]) == ("c0ffee", None)
+    assert record["packages"]["numba-cuda"] == rows[0]["numba_cuda"]
+
+
+# Where there is no card.
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("0", pytest.skip.Exception), ("1", pytest.fail.Exception)])
+def test_without_a_card_these_are_skipped_or_fail(required, outcome, monkeypatch, request):
+    monkeypatch.setenv("REQUIRE_GPU", required)
+    monkeypatch.setattr(conftest, "gpu_visible", lambda: False)
+    request.applymarker(pytest.mark.gpu)
+    with pytest.raises(outcome, match="no GPU is visible"):
+        conftest.pytest_runtest_setup(request.node)
+
+
+def test_no_variant_is_left_out():
+    assert {v.key for v in GPU} == {key for key, v in VARIANTS.items() if v.on_gpu}
+    assert len(FREE) == 5
