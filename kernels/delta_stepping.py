@@ -115,6 +115,7 @@ def search_by_buckets(in_shared: bool):
                     if marks[np.uint32(offset + v)] & QUEUED:
                         nearest = min(nearest, d)
                     v = np.uint32(v + threads)
+            cuda.syncthreads()  # all have read the least distance before it is set for the next source
             r = np.uint32(r + cuda.gridDim.x)
 
     return kernel

@@ -218,7 +218,7 @@ class Prepared:
         Where no argument changes from one iteration to the next a graph of GRAPH_ITERATIONS is
         replayed; else one graph holds all iterations.
         """
-        chunk = times if any(a is STEP for launch in self.kept[0] for a in launch[3]) else GRAPH_ITERATIONS
+        chunk = max(1, times) if any(a is STEP for launch in self.kept[0] for a in launch[3]) else GRAPH_ITERATIONS
         stream = _checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
         try:
             for count, replays in ((chunk, times // chunk), (times % chunk, 1)):
