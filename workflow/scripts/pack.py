@@ -42,7 +42,7 @@ def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = downl
     }
     graph = Graph.from_arcs(vertices, tails, heads, weights, directed=directed, meta=meta)
     with datasets.atomic(out) as file:
-        graph.save(file.name)
+        graph.write(file)
     logging.info("%s: packed in %s%s", dataset, out, f"; {meta['stand_in']}" if meta["stand_in"] else "")
 
 
