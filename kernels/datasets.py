@@ -97,9 +97,6 @@ class _Stream(io.FileIO):
     def seekable(self) -> bool:
         return False
 
-    def seek(self, *place):
-        raise io.UnsupportedOperation("seek")
-
 
 def _stream(file: Path | int, mode: str) -> IO:
     """A path, or the number of an open file, to be written from where it stands."""
