@@ -13,6 +13,7 @@ import argparse
 import csv
 import json
 import logging
+import re
 from pathlib import Path
 
 import numpy as np
@@ -86,8 +87,9 @@ def stand_in(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | N
         paper = {row["dataset"]: row for row in csv.DictReader(file)}.get(dataset)
     if not paper or (int(paper["vertices"]), int(paper["arcs"]), paper["file"]) == (vertices, arcs, raw):
         return None
+    shown = re.sub(r"[;\x00-\x1f]", "_", raw) if raw else "a random graph"  # ";" would end the sentence
     return (
-        f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {raw or 'a random graph'} "
+        f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {shown} "
         f"(the paper: {int(paper['vertices']):,} vertices, {int(paper['arcs']):,} arcs from {paper['file']})"
     )
 
