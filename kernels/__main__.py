@@ -7,6 +7,7 @@ python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
 
 import argparse
 import logging
+import re
 import sys
 from pathlib import Path
 from typing import TextIO
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     if args.output == "print":
         write_paths(sys.stdout, variant, args.source, result)
     elif args.output == "write":
-        to = args.to or Path("results/output") / f"{variant.algorithm}_{variant.name}_{graph.name}.txt"
+        to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
         with datasets.atomic(to, "w") as file:
             write_paths(file, variant, args.source, result)
         print(f"wrote {to}", file=sys.stderr)
@@ -56,10 +57,15 @@ def solve(args: argparse.Namespace) -> None:
     interface.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
     found = interface.all_pairs(graph) if args.source is None else interface.shortest_paths(graph, args.source)
-    to = args.to or Path("results/output") / f"{args.problem}_{graph.name}.npz"
+    to = args.to or default_output(args.problem, graph.name, ".npz")
     with datasets.atomic(to) as file:
         np.savez(file, **vars(found))
     print(f"wrote {to}", file=sys.stderr)
+
+
+def default_output(ran: str, graph: str, suffix: str) -> Path:
+    """Where an output goes that --to does not name; a graph's name comes from its file, and may be no file's name."""
+    return Path("results/output") / f"{ran}_{re.sub(r'[^A-Za-z0-9._+-]', '_', graph)}{suffix}"
 
 
 def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:

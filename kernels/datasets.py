@@ -13,11 +13,13 @@ byte of them is as expected, and else goes line by line, to accept the odd line 
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import gzip
 import hashlib
 import io
 import os
 import re
+import stat
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -34,6 +36,8 @@ from kernels.graph import MAX_WEIGHT, Graph
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
 CHUNK = 1 << 16  # arcs written at once
+STREAMS = stat.S_IFIFO, stat.S_IFCHR
+REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
 
 Arcs = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -42,18 +46,62 @@ Arcs = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
 def atomic(path, mode: str = "wb") -> Iterator[IO]:
     """A file to write that becomes `path` at the end, or nothing where an exception ends it.
 
-    Makes the folder. The file is written as `.NAME.tmp` beside the target; `file.name` is its path,
-    for a writer that wants one.
+    Makes the folder. Replaces nothing but a regular file, by one written beside it as `.NAME.tmp`; a link stays, and
+    the file that it leads to is replaced. A pipe, a character device and an open file of this process, such as
+    /dev/stdout, are written directly. Raises InputError for a folder, a block device, a socket and a broken link.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with open(temporary, mode, encoding=None if "b" in mode else "utf-8") as file:
+    number = _open_number(path)
+    kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
+    if number is not None or kind in STREAMS:
+        with _stream(path if number is None else os.dup(number), mode) as file:
             yield file
-        os.replace(temporary, path)
+        return
+    if kind in REFUSED:
+        raise InputError(f"{path}: this is {REFUSED[kind]}: name a file to write")
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.is_symlink() and (target.is_symlink() or not target.parent.is_dir()):
+        raise InputError(f"{path}: a link to {os.readlink(path)}, where no file can be: name another file to write")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.unlink(missing_ok=True)  # what a killed process left, or a link to another file
+    try:
+        with open(temporary, mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+        os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _open_number(path: Path) -> int | None:
+    """The number of the open file of this process that a path such as /dev/stdout stands for; None for another path.
+
+    Raises InputError where it is not open for writing.
+    """
+    name = path
+    for _ in range(40):  # links, as many as Linux follows
+        folder = os.path.realpath(name.parent)
+        if folder == os.path.realpath("/proc/self/fd") and name.name.isdecimal():
+            if not os.path.lexists(name) or fcntl.fcntl(int(name.name), fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                raise InputError(f"{path}: not open for writing: name a file to write")
+            return int(name.name)
+        if not name.is_symlink():
+            break
+        name = Path(folder, os.readlink(name))
+    return None
+
+
+class _Stream(io.FileIO):
+    """A file that is written in one go: np.savez would go back in one that can seek, and spoil one opened to append."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _stream(file: Path | int, mode: str) -> IO:
+    """A path, or the number of an open file, to be written from where it stands."""
+    binary = io.BufferedWriter(_Stream(file, "w"))
+    return binary if "b" in mode else io.TextIOWrapper(binary, encoding="utf-8")
 
 
 def sha256(path) -> str:

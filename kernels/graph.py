@@ -119,12 +119,16 @@ class Graph:
         The same graph gives the same bytes.
         """
         with open(path, "wb") as file:
-            np.savez(
-                file,
-                **{name: getattr(self, name) for name in ARRAYS},
-                directed=np.array(self.directed),
-                meta=np.array(json.dumps(self.meta, sort_keys=True)),
-            )
+            self.write(file)
+
+    def write(self, file) -> None:
+        """The same to a binary file that is open for writing."""
+        np.savez(
+            file,
+            **{name: getattr(self, name) for name in ARRAYS},
+            directed=np.array(self.directed),
+            meta=np.array(json.dumps(self.meta, sort_keys=True)),
+        )
 
     @classmethod
     def load(cls, path) -> Graph:

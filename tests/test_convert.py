@@ -133,6 +133,11 @@ def test_a_generated_graph_is_no_stand_in_and_no_download(how, said):
     assert PACKED.read_bytes() == first
 
 
+def test_the_sentence_on_a_stand_in_is_one_item_of_a_note_whatever_its_file_is_called():
+    said = pack.stand_in("mine", 3, 5, "a; generated: b\n.gz")
+    assert said.startswith("not the paper's file: 3 vertices, 5 arcs from a_ generated: b_.gz (the paper: ")
+
+
 def test_packing_again_gives_the_same_bytes():
     convert_and_pack(DIMACS, ENTRY)
     first = PACKED.read_bytes()

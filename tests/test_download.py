@@ -11,18 +11,21 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from kernels.errors import InputError
+from workflow import settings
 from workflow.scripts import download
 
 ROOT = Path(__file__).parents[1]
-OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01}
+OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01, "max_mb": 2000}
 DATA = gzip.compress(np.random.default_rng(0).bytes(1_000_000), mtime=0)
 OTHER = gzip.compress(np.random.default_rng(1).bytes(1_000_000), mtime=0)
 PAGE = b"<!DOCTYPE html><html><body>Sign in first</body></html>"
@@ -176,7 +179,10 @@ def test_mirrors_are_asked_in_order_of_preference(site):
         ("dimacs9:USA-road-d.NY.gr.gz", "USA-road-d.NY.gr.gz"),
         ("my_archive:deep/data.gz", "data.gz"),
         ("https://some.where/deep/data.gz?v=1", "data.gz"),
+        ("https://some.where/deep/data.gz?v=/1#/2", "data.gz"),
+        ("https://some.where", ""),
         ("some/where/data.txt", "data.txt"),
+        ("some/where/#1 data?.txt", "#1 data?.txt"),
     ],
 )
 def test_the_raw_file_is_named_after_the_first_source(source, name):
@@ -187,6 +193,58 @@ def test_the_raw_file_is_named_after_the_first_source(source, name):
 def test_an_unknown_archive(site):
     with pytest.raises(InputError, match=r"datasets\.mine\.sources: snp:x: no archive snp; there are dimacs9, snap"):
         fetch("snp:x", archives={"dimacs9": [], "snap": []})
+
+
+NAMELESS = ["snap:..", "snap:.", "snap:", "snap:deep/", "snap:.hidden", "snap:-rf", "snap:a:b.gz", f"snap:{'a' * 201}"]
+NAMELESS += ["http://h/..", "http://h/", "http://h", "http://h?a.gz", "http://h/{file}", "http://[h", "http://h/%2e%2e"]
+NAMELESS += ["http://h/a;touch${IFS}b.gz", "http://h/$(id).gz", "http://h/a&b", "http://h/ü.gz", "http://h/deep\\a.gz"]
+
+
+@pytest.mark.parametrize("source", NAMELESS)
+def test_a_name_that_no_raw_file_may_have_is_refused(source):
+    name = source.rpartition("/")[2].removeprefix("snap:") if source.count("/") != 2 else ""
+    with pytest.raises(InputError) as error:
+        download.check_sources("mine", {"format": "text", "sources": [source]}, {"snap": []})
+    said = str(error.value)
+    assert said.startswith(
+        f"config: datasets.mine.sources: {source}: a file is kept under the last part of its address"
+    )
+    assert f", here {name!r}, which must be 1 to 200 letters, digits, . _ + or -" in said
+    assert "give its path as the only source" in said and "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("sources", "reason"),
+    [
+        (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: neither http nor https: download the file yourself"),
+        (["file:///a.gz"], "file:///a.gz: neither http nor https"),
+        (["C:\\a.gz"], "C:\\a.gz: no archive C; there are snap (and the path of a file of this machine has no colon)"),
+        (["snap:a b.gz"], "snap:a b.gz: an address has no blanks"),
+        (["http://h/a.gz\n"], r"'http://h/a.gz\n': an address has no blanks"),
+        (["snap:a.gz", "b\n"], r"'b\n': a file of this machine must be the only source"),
+        (["a{dataset}.txt"], "'a{dataset}.txt': a path may not have {, }, < or > in it"),
+        (["<results>.txt"], "'<results>.txt': a path may not have"),
+        (["a\0.txt"], r"'a\x00.txt': a path may not have"),
+        (["a\ud800.txt"], r"'a\ud800.txt': a path may not have"),
+        ([], "missing: a graph of format text is read from a file"),
+    ],
+)
+def test_what_is_no_source_is_refused(sources, reason):
+    with pytest.raises(InputError) as error:
+        download.check_sources("mine", {"format": "text", "sources": sources}, {"snap": []})
+    assert str(error.value).startswith(f"config: datasets.mine.sources: {reason}")
+
+
+def test_config_is_refused_for_its_sources_before_any_job():
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config["datasets"]["nyc"]["sources"] = ["snap:.."]
+    with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: snap:\.\.: "):
+        settings.check(config)
+
+
+@pytest.mark.parametrize("name", ["x $(touch y).txt", "-x", "a;b", "it's", "#1?", "a\nb", "ü", "..", "a" * 300])
+def test_a_file_of_this_machine_may_have_any_name(name):
+    download.check_sources("mine", {"format": "text", "sources": [name]}, {})
 
 
 @pytest.mark.parametrize("code", [403, 404, 410])
@@ -243,6 +301,71 @@ def test_refused_with_one_message_and_nothing_left(site, refusal):
     assert f"put it by hand at {RAW}" in str(error.value)
     assert "\n" not in str(error.value)
     assert files() == [neighbour]
+
+
+def long(**headers):
+    """A body of 3 MB, whose size is said by no header of its own."""
+
+    def answer(handler):
+        handler.send_response(200)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        with suppress(OSError):  # until the client hangs up
+            for _ in range(48):
+                handler.wfile.write(b"10000\r\n%s\r\n" % bytes(0x10000) if headers else bytes(0x10000))
+        handler.close_connection = True
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "size"),
+    [
+        (whole(DATA, sent=0, stalls=True), f"{len(DATA):,}"),
+        (long(), "over [34]..,..."),
+        (long(Transfer_Encoding="chunked", Content_Length=10), "over [34]..,..."),
+    ],
+    ids=["said before", "not said", "said wrongly"],
+)
+def test_too_large_a_file_is_not_taken_and_the_next_source_is_asked(site, answer, size):
+    large, small = site.url("/large", answer), site.url("/small", whole(gzip.compress(b"p sp")))
+    options = {"max_mb": 0.5, "read_timeout_s": 1}
+    with pytest.raises(
+        InputError, match=rf"{large}: {size} bytes, more than the 0.5 MB of download\.max_mb: raise that"
+    ):
+        fetch(large, options=options)
+    assert files() == []
+    fetch(large, small, options=options)
+    assert_fetched(gzip.compress(b"p sp"))
+    assert site.asked() == ["/large", "/large", "/small"]
+
+
+def test_a_file_as_large_as_is_allowed_is_taken(site):
+    fetch(site.url("/data", whole(DATA)), options={"max_mb": len(DATA) / 1e6})
+    assert_fetched()
+
+
+def test_the_rest_of_too_large_a_file_is_not_taken(site):
+    url = site.url("/data", ranged(DATA, **BROKEN))
+    with pytest.raises(InputError, match="the connection broke"):
+        fetch(url, options={"retries": 0})
+    with pytest.raises(InputError, match=rf"{len(DATA):,} bytes, more than the 0.5 MB of download\.max_mb"):
+        fetch(url, options={"max_mb": 0.5})
+    assert files() == []
+
+
+def test_a_part_that_is_a_link_is_not_written_through(site):
+    url = site.url("/data", ranged(DATA, **BROKEN))
+    with pytest.raises(InputError, match="the connection broke"):
+        fetch(url, options={"retries": 0})
+    part = RAW.with_name("data.gz.part")
+    part.rename("other")
+    part.symlink_to(Path("other").absolute())
+    fetch(url)
+    assert Path("other").read_bytes() == DATA[:400_000]
+    Path("other").unlink()
+    assert_fetched()
 
 
 def test_an_unreachable_host(site):
@@ -418,6 +541,62 @@ def test_a_record_is_written_once_and_again_only_where_config_allows_another_fil
     RAW.unlink()
     with pytest.raises(InputError, match=r"data\.gz: no such file: download it, or put it there by hand"):
         download.verify_raw(RAW, "mine", {})
+
+
+def test_a_wrong_file_of_the_users_own_is_not_to_be_deleted(site):
+    """It is read where it lies, also where config gives its path in another way than Path does."""
+    Path("mine.gz").write_bytes(DATA)
+    entry = {"sources": [".//mine.gz"], "sha256": "0" * 64}
+    with pytest.raises(InputError) as error:
+        download.verify_raw(Path(entry["sources"][0]), "mine", entry)
+    assert str(error.value) == (
+        f"mine.gz: its sha256 is {sha256(DATA)}, but datasets.mine.sha256 says {'0' * 64} "
+        "(if it is the right file, set datasets.mine.sha256 to its own or to any)"
+    )
+    download.verify_raw(Path(entry["sources"][0]), "mine", entry | {"sha256": "any"})
+    assert files() == [Path("mine.gz")]
+
+
+UNREADABLE = {
+    "folder": (Path.mkdir, "this is a folder: name a file in it"),
+    "pipe": (os.mkfifo, "this is a device or a pipe: copy what it gives into a file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "this is a device or a pipe"),
+    "link": (lambda path: path.symlink_to("nowhere"), "a link to nowhere, where no file is: mend or delete it"),
+    "below": (lambda path: path.symlink_to("/dev/null/below"), "cannot be read: Not a directory: see that this user"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_is_no_file_is_said_and_stays(site, kind):
+    make, reason = UNREADABLE[kind]
+    RAW.parent.mkdir(parents=True)
+    make(RAW)
+    before = RAW.lstat().st_ino
+    for read in (lambda: fetch(site.url("/data", whole(DATA))), lambda: download.verify_raw(RAW, "mine", {})):
+        with pytest.raises(InputError, match=f"^{RAW}: {reason}"):
+            read()
+    assert RAW.lstat().st_ino == before
+    assert site.requests == []
+
+
+@pytest.mark.parametrize("function", ["check_content", "datasets.sha256"])
+def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(DATA)
+    monkeypatch.setattr(f"workflow.scripts.download.{function}", refuse)
+    with pytest.raises(InputError, match=f"^{RAW}: cannot be read: Permission denied: see that this user may read it"):
+        fetch(site.url("/data", whole(DATA)))
+
+
+def test_a_damaged_record_is_named(site):
+    RECORD.parent.mkdir(parents=True)
+    RECORD.write_text("{")
+    with pytest.raises(InputError, match=f"^{RECORD}: not the record of a raw file's origin .*: delete it$"):
+        fetch(site.url("/data", whole(DATA)))
+    assert files() == [RECORD]
 
 
 def test_plain_lines_in_a_log(site, caplog):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import string
 import subprocess
 import sys
 import threading
@@ -20,7 +21,11 @@ import numpy as np
 import psutil
 import pytest
 import yaml
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ResourceSettings
 from test_download import Site, ranged
+
+from workflow import settings
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "config.yaml", "environment.yml", "profiles", "kernels", "workflow", "results/archive")
@@ -557,6 +562,45 @@ def test_a_killed_measurement_leaves_the_one_before(changeable):
         wait_for(lambda: jobs(process, "measure"), process)
         kill_job(process, "measure")
     assert path.read_bytes() == before
+
+
+def test_every_parameter_of_every_command_is_quoted(fresh, monkeypatch):
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(settings, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        workflow = api.workflow(ResourceSettings(cores=1), snakefile=Path("Snakefile"))._workflow
+        commands = {rule.name: rule.shellcmd for rule in workflow.rules if rule.shellcmd}
+    assert {"download", "convert", "measure", "archive", "table1", "figure5", "readme"} <= set(commands)
+    unquoted = [
+        f"{name}: {field}"
+        for name, command in commands.items()
+        for _, field, how, _ in string.Formatter().parse(command)
+        if field and how != "q"
+    ]
+    assert unquoted == []
+
+
+def test_the_name_of_a_file_of_this_machine_is_no_part_of_a_command(tmp_path):
+    names = {"mine": "x $(touch PWNED).txt", "yours": "-it's;\ntouch PWNED; *.txt", "word": "graph"}
+    entry = DATASETS["nyc"] | {"gpu": [], "cpu": ["bellman_ford"]}
+    project = Project.make(tmp_path, datasets={key: entry | {"sources": [name]} for key, name in names.items()})
+    sample = (tmp_path / "workflow/samples/sample3.txt").read_text()
+    for name in names.values():
+        (tmp_path / name).write_text(sample)
+    before = set(tmp_path.iterdir())
+    made = [f"resources/graphs/{dataset}.txt" for dataset in names]
+    project.snakemake(*made)
+    assert [(tmp_path / path).read_text() for path in made] == [sample] * 3
+    assert {path.name for path in set(tmp_path.iterdir()) - before} == {".snakemake", "logs", "resources"}
+
+
+def test_the_name_of_a_servers_file_is_no_part_of_a_command(tmp_path):
+    source = "http://127.0.0.1:9/x;touch${IFS}PWNED;.gz"
+    project = Project.make(tmp_path, datasets={"mine": DATASETS["nyc"] | {"sources": [source]}})
+    said = project.snakemake("mine", code=1)
+    assert f"config: datasets.mine.sources: {source}: a file is kept under the last part of its address" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "PWNED").exists() and not (tmp_path / "resources").exists()
 
 
 def test_lint_finds_nothing(fresh):

@@ -21,7 +21,7 @@ from numba import cuda
 from kernels.device import SIMULATED
 from kernels.errors import InputError
 from kernels.variants import ALGORITHMS, VARIANTS, find, select
-from workflow.scripts.download import raw_name
+from workflow.scripts.download import check_sources, raw_name
 
 ROOT = Path(__file__).parents[1]
 NO_TIMES = ("kernels/graph.py", "kernels/errors.py")  # modules whose change makes no cell due
@@ -54,6 +54,7 @@ def check(config: dict) -> None:
                 f"config: datasets.{dataset}.{unfit.pop()}: not for format {entry['format']}: a random graph is "
                 "generated, every other has sources"
             )
+        check_sources(dataset, entry, config["archives"])
     raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
         raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")

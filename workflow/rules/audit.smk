@@ -16,7 +16,7 @@ rule audit:
         "Audit the paper's claims"
     shell:
         "python -m workflow.scripts.audit --claims {input.claims:q} --measurements {input.measurements:q} "
-        "--tolerance {params.tolerance} --source {params.source:q} --out-dir results --log {log:q}"
+        "--tolerance {params.tolerance:q} --source {params.source:q} --out-dir results --log {log:q}"
 
 
 rule summary:

@@ -30,7 +30,10 @@ def raw_file(wildcards):
     entry = config["datasets"][wildcards.dataset]
     if not entry.get("sources"):
         return []
-    return local(entry) or f"resources/raw/{raw_name(entry)}"
+    if path := local(entry):
+        # A path of one word would be taken for a target.
+        return path if "/" in path.rstrip("/") else str(Path(path).absolute())
+    return f"resources/raw/{raw_name(entry)}"
 
 
 def packed_graph(wildcards):

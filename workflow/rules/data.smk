@@ -23,7 +23,7 @@ rule download:
     message:
         "Download {wildcards.file}"
     shell:
-        "python -m workflow.scripts.download --dataset {params.dataset} --entry {params.entry:q} "
+        "python -m workflow.scripts.download --dataset {params.dataset:q} --entry {params.entry:q} "
         "--archives {params.archives:q} --options {params.options:q} --out {output:q} --log {log:q}"
 
 
@@ -40,11 +40,11 @@ rule convert:
         "../../environment.yml"
     params:
         entry=entry,
-        raw=lambda wildcards, input: f"--raw {input[0]}" if input else "",
+        raw=lambda wildcards, input: [f"--raw={path}" for path in input],
     message:
         "Convert {wildcards.dataset} to the paper's text format"
     shell:
-        "python -m workflow.scripts.convert --dataset {wildcards.dataset} --entry {params.entry:q} {params.raw} "
+        "python -m workflow.scripts.convert --dataset {wildcards.dataset:q} --entry {params.entry:q} {params.raw:q} "
         "--out {output:q} --log {log:q}"
 
 
@@ -64,5 +64,5 @@ rule pack:
     message:
         "Pack {wildcards.dataset} as CSR arrays"
     shell:
-        "python -m workflow.scripts.pack --dataset {wildcards.dataset} --entry {params.entry:q} "
+        "python -m workflow.scripts.pack --dataset {wildcards.dataset:q} --entry {params.entry:q} "
         "--text {input:q} --out {output:q} --log {log:q}"

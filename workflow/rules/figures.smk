@@ -28,5 +28,5 @@ for figure, number in FIGURES.items():
         message:
             "Figure {params.number}"
         shell:
-            "python -m workflow.scripts.figures --figure {params.number} --measurements {input:q} "
+            "python -m workflow.scripts.figures --figure {params.number:q} --measurements {input:q} "
             "--source {params.source:q} --out-dir figures --log {log:q}"

@@ -50,9 +50,9 @@ rule measure:
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
     shell:
-        "python -m workflow.scripts.measure --algorithm {wildcards.algorithm} --variant {wildcards.variant} "
-        "--graph {input:q} --protocol {params.protocol:q} --config-digest {params.config_digest} --commit={params.commit:q} "
-        "--out {output.csv:q} --log {log:q}"
+        "python -m workflow.scripts.measure --algorithm {wildcards.algorithm:q} --variant {wildcards.variant:q} "
+        "--graph {input:q} --protocol {params.protocol:q} --config-digest {params.config_digest:q} "
+        "--commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 
 rule collect:
@@ -103,5 +103,5 @@ rule archive:
     message:
         "Keep the measured cells in results/archive/"
     shell:
-        "python -m workflow.scripts.archive --cells results/cells --archive results/archive --default {params.default} "
-        "--tolerance {params.tolerance} --log {log:q}"
+        "python -m workflow.scripts.archive --cells results/cells --archive results/archive "
+        "--default {params.default:q} --tolerance {params.tolerance:q} --log {log:q}"

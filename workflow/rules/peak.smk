@@ -20,5 +20,5 @@ rule peak:
     message:
         "Measure peak on this card"
     shell:
-        "python -m workflow.scripts.peak --vertices {params.vertices} --commit={params.commit:q} "
+        "python -m workflow.scripts.peak --vertices {params.vertices:q} --commit={params.commit:q} "
         "--out {output:q} --log {log:q}"

@@ -27,7 +27,7 @@ rule measure_sweep:
     message:
         "Measure {wildcards.sweep} on {params.dataset}"
     shell:
-        "python -m workflow.scripts.measure_sweep --sweep {wildcards.sweep} --options {params.options:q} "
+        "python -m workflow.scripts.measure_sweep --sweep {wildcards.sweep:q} --options {params.options:q} "
         "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
 
 
@@ -48,7 +48,7 @@ rule draw_sweep:
     message:
         "Figure {wildcards.sweep}"
     shell:
-        "python -m workflow.scripts.draw_sweep --sweep {wildcards.sweep} --measurements {input:q} "
+        "python -m workflow.scripts.draw_sweep --sweep {wildcards.sweep:q} --measurements {input:q} "
         "--source {params.source:q} --out-dir figures --log {log:q}"
 
 

@@ -26,7 +26,7 @@ for number, table in TABLES.items():
         message:
             "Table {params.number}"
         shell:
-            "python -m workflow.scripts.tables --table {params.number} --measurements {input:q} "
+            "python -m workflow.scripts.tables --table {params.number:q} --measurements {input:q} "
             "--source {params.source:q} --out-dir results --log {log:q}"
 
 

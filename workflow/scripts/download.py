@@ -12,14 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import re
+import stat
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import requests
 import urllib3
@@ -32,6 +34,9 @@ from workflow.scripts import step
 CHUNK = 1 << 16  # bytes
 ORIGINS = Path("resources/origins")
 BY_HAND = "put by hand"
+RAW_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,199}")
+NO_LOCAL_PATH = re.compile(r"[{}<>\0\ud800-\udfff]")  # Snakemake fills in {these} and <these>; the rest no file has
+TOO_LARGE = "{} bytes, more than the {:g} MB of download.max_mb: raise that if this is the right file"
 ABOUT_RANGE = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
 
 
@@ -45,8 +50,13 @@ class NotNow(Exception):
 
 def raw_name(entry: dict) -> str | None:
     """The name of a dataset's raw file: the last part of its first source; None where it has no source."""
-    sources = entry.get("sources")
-    return re.split("[/:]", urlsplit(sources[0]).path)[-1] if sources else None
+    if not entry.get("sources"):
+        return None
+    source = entry["sources"][0]
+    if ":" not in source:
+        return Path(source).name
+    path = re.sub("^[^:]*:(//[^/?#]*)?", "", source)  # after "archive:" or "https://server"
+    return re.split("[?#]", path)[0].rpartition("/")[2]
 
 
 def local(entry: dict) -> str | None:
@@ -55,25 +65,75 @@ def local(entry: dict) -> str | None:
     return sources[0] if len(sources) == 1 and ":" not in sources[0] else None
 
 
+def check_sources(dataset: str, entry: dict, archives: dict) -> None:
+    """Raises InputError where config's entry of a dataset names no file, or one that we cannot keep or hand on."""
+    if entry["format"] == "random":
+        return
+    where, name = f"config: datasets.{dataset}.sources", raw_name(entry)
+    if name is None:
+        raise InputError(f"{where}: missing: a graph of format {entry['format']} is read from a file")
+    if path := local(entry):
+        if NO_LOCAL_PATH.search(path):
+            raise InputError(
+                f"{where}: {path!r}: a path may not have {{, }}, < or > in it, or what no file has: rename it"
+            )
+        return
+    places(dataset, entry, archives)
+    if not RAW_NAME.fullmatch(name):
+        raise InputError(
+            f"{where}: {entry['sources'][0]}: a file is kept under the last part of its address, here {name!r}, which "
+            "must be 1 to 200 letters, digits, . _ + or -, the first neither . nor -: name another source first, or "
+            "download the file yourself and give its path as the only source"
+        )
+
+
 def places(dataset: str, entry: dict, archives: dict) -> list[str]:
     """Every URL a dataset's file may be had from, in order of preference.
 
-    Raises InputError where a source names an unknown archive.
+    Raises InputError where a source is none.
     """
     result = []
     for source in entry["sources"]:
+        where = f"config: datasets.{dataset}.sources: {source if source.isprintable() else repr(source)}"
         archive, colon, path = source.partition(":")
         if not colon:
-            raise InputError(f"datasets.{dataset}.sources: {source}: a file of this machine must be the only source")
+            raise InputError(f"{where}: a file of this machine must be the only source")
+        if " " in source or not source.isprintable():
+            raise InputError(f"{where}: an address has no blanks: write them as the server does, such as %20")
         if path.startswith("//"):
+            if archive.lower() not in ("http", "https"):
+                raise InputError(
+                    f"{where}: neither http nor https: download the file yourself, and give its path as the only source"
+                )
             result.append(source)
         elif archive in archives:
             result += [f"{base.rstrip('/')}/{path}" for base in archives[archive]]
         else:
             raise InputError(
-                f"datasets.{dataset}.sources: {source}: no archive {archive}; there are {', '.join(archives)}"
+                f"{where}: no archive {archive}; there are {', '.join(archives)} (and the path of a file of this "
+                "machine has no colon)"
             )
     return result
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises InputError, with what to do, where a raw file cannot be read."""
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise InputError(f"{path}: this is a folder: name a file in it")
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: this is a device or a pipe: copy what it gives into a file")
+        yield
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise InputError(f"{path}: a link to {os.readlink(path)}, where no file is: mend or delete it") from None
+        raise InputError(f"{path}: no such file: download it, or put it there by hand") from None
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}: see that this user may read it and that its disk is well"
+        ) from None
 
 
 def check_content(path: Path) -> None:
@@ -87,7 +147,10 @@ def check_content(path: Path) -> None:
 def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
     """What is recorded of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
     record = origins / f"{name}.json"
-    return json.loads(record.read_text()) if record.exists() else None
+    try:
+        return json.loads(record.read_text()) if record.exists() else None
+    except ValueError as error:
+        raise InputError(f"{record}: not the record of a raw file's origin ({error}): delete it") from None
 
 
 def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
@@ -118,17 +181,18 @@ def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -
     """Hold a raw file against config and against the record of its origin, origins/NAME.json.
 
     A file without a record, or other than its record and accepted by config, is recorded as put by hand;
-    one that is read where it lies has no record. Raises InputError where the file is missing or not the
-    one it should be.
+    one that is read where it lies has no record. Raises InputError where the file is missing, unreadable or
+    not the one it should be.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file: download it, or put it there by hand")
-    own = str(path) == local(entry)
-    digest, origin = datasets.sha256(path), None if own else read_origin(path.name, origins)
+    with reading(path):
+        digest = datasets.sha256(path)
+    source = local(entry)
+    own = source is not None and path.absolute() == Path(source).absolute()
+    origin = None if own else read_origin(path.name, origins)
     try:
         check_sha256(digest, dataset, entry, origin)
     except InputError as error:
-        raise InputError(f"{path}: {error}: delete it to download it again") from None
+        raise InputError(f"{path}: {error}{'' if own else ': delete it to download it again'}") from None
     if not own and (not origin or origin["sha256"] != digest):
         write_origin(path, digest, BY_HAND, origins)
 
@@ -141,7 +205,7 @@ class Part:
         self.notes_path = target.with_name(f"{target.name}.part.json")
 
     def size(self) -> int:
-        return self.path.stat().st_size if self.path.exists() else 0
+        return self.path.stat().st_size if self.path.is_file() and not self.path.is_symlink() else 0
 
     def notes(self) -> dict:
         """url, total (bytes), validator (for If-Range, or empty), ranges (whether it can be resumed)."""
@@ -161,21 +225,22 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
 
     Raises InputError that lists every source and why it failed, or says what is wrong with the file there.
     """
-    if target.exists():
+    if os.path.lexists(target):
         logging.info("%s: %s is there: nothing to download", dataset, target)
-        try:
-            check_content(target)
-        except InputError as error:
-            raise InputError(f"{target}: {error}: delete it to download it again") from None
+        with reading(target):
+            try:
+                check_content(target)
+            except InputError as error:
+                raise InputError(f"{target}: {error}: delete it to download it again") from None
         verify_raw(target, dataset, entry, origins)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    part, failures = Part(target), []
+    part, origin, failures = Part(target), read_origin(target.name, origins), []
     for place in places(dataset, entry, archives):
         try:
             fetch(place, part, options)
             digest = datasets.sha256(part.path)
-            check_sha256(digest, dataset, entry, read_origin(target.name, origins))
+            check_sha256(digest, dataset, entry, origin)
         except InputError as error:
             part.delete()
             failures.append(f"{place}: {error}")
@@ -226,7 +291,7 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
             if resumed and response.status_code in ABOUT_RANGE and not continues(response, part):
                 part.delete()
                 return fetch_once(url, part, options)
-            receive(response, url, part, resumed)
+            receive(response, url, part, resumed, options["max_mb"])
     except requests.Timeout as error:
         limit = limits[0] if isinstance(error, requests.ConnectTimeout) else limits[1]
         raise NotNow(f"no answer within {limit:g} s") from None
@@ -252,8 +317,11 @@ def continues(response: requests.Response, part: Part) -> bool:
     return response.headers.get("Content-Range") == f"bytes {part.size()}-{total - 1}/{total}"
 
 
-def receive(response: requests.Response, url: str, part: Part, resumed: bool) -> None:
-    """Write an answer's body to the part: after what is there (206), or from the start (200)."""
+def receive(response: requests.Response, url: str, part: Part, resumed: bool, max_mb: float) -> None:
+    """Write an answer's body to the part: after what is there (206), or from the start (200).
+
+    Raises InputError where the file is larger than max_mb, before anything is received where the server says so.
+    """
     status, headers = response.status_code, response.headers
     if resumed and status == HTTPStatus.PARTIAL_CONTENT:
         total = part.notes()["total"]
@@ -268,11 +336,15 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool) ->
         raise NotNow(f"{status} {response.reason}")
     else:
         raise NotHere(f"{status} {response.reason}")
+    if total is not None and total > max_mb * 1e6:
+        raise InputError(TOO_LARGE.format(f"{total:,}", max_mb))
     there = part.size()
     logging.info("%s: from byte %s of %s", url, f"{there:,}", "?" if total is None else f"{total:,}")
     with open(part.path, "ab") as file:
         # The bytes as served: some servers call a .gz file an encoding, which would be undone.
         for chunk in progress(response.raw.stream(CHUNK, decode_content=False), there, total):
+            if file.tell() + len(chunk) > max_mb * 1e6:
+                raise InputError(TOO_LARGE.format(f"over {file.tell():,}", max_mb))
             file.write(chunk)
     if total not in (None, part.size()):
         raise NotNow(f"the connection broke after {part.size():,} of {total:,} bytes")

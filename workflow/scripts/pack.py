@@ -13,6 +13,7 @@ import argparse
 import csv
 import json
 import logging
+import re
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = downl
     }
     graph = Graph.from_arcs(vertices, tails, heads, weights, directed=directed, meta=meta)
     with datasets.atomic(out) as file:
-        graph.save(file.name)
+        graph.write(file)
     logging.info("%s: packed in %s%s", dataset, out, f"; {meta['stand_in']}" if meta["stand_in"] else "")
 
 
@@ -86,8 +87,9 @@ def stand_in(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | N
         paper = {row["dataset"]: row for row in csv.DictReader(file)}.get(dataset)
     if not paper or (int(paper["vertices"]), int(paper["arcs"]), paper["file"]) == (vertices, arcs, raw):
         return None
+    shown = re.sub(r"[;\x00-\x1f]", "_", raw) if raw else "a random graph"  # ";" would end the sentence
     return (
-        f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {raw or 'a random graph'} "
+        f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {shown} "
         f"(the paper: {int(paper['vertices']):,} vertices, {int(paper['arcs']):,} arcs from {paper['file']})"
     )
 
