@@ -70,7 +70,7 @@ class Project:
 
     @classmethod
     def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
-        """changes: of keys of config.yaml; dictionaries are merged."""
+        """changes: of keys of config.yaml; dictionaries are merged. Sweeps run on the first dataset, sources on all."""
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             (folder / part).parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,11 @@ class Project:
             )
         project = cls(folder)
         project.configure(mode=mode, datasets=None)
-        project.configure(datasets=datasets, **changes)
+        first = {"dataset": next(iter(datasets))}
+        project.configure(
+            datasets=datasets, sweeps={"delta": first, "stride": first, "sources": {"datasets": list(datasets)}}
+        )
+        project.configure(**changes)
         if stub:
             from workflow.scripts.measurements import COLUMNS
 

@@ -214,6 +214,16 @@ def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     return BASE_MB + math.ceil((BYTES.get(cell.key, BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
 
 
+def partition(on_gpu: bool) -> str | None:
+    """The cluster's partition for a job, as slurm/config.yaml has it; None for the cluster's default."""
+    return os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
+
+
+def gpu_model(on_gpu: bool) -> str | None:
+    """The model of GPU that a job asks a cluster for, as slurm/config.yaml has it; None for any, and for no GPU."""
+    return (on_gpu and os.environ.get("GPU_MODEL")) or None
+
+
 def _size(config: dict, dataset: str) -> tuple[int, int]:
     """Vertices and arcs."""
     return config["datasets"][dataset]["vertices"], config["datasets"][dataset]["arcs"]

@@ -49,6 +49,10 @@ def entry(wildcards):
     return settings.identity(config["datasets"][wildcards.dataset])
 
 
+def on_gpu(wildcards):
+    return settings.on_gpu(wildcards.algorithm, wildcards.variant)
+
+
 def cell_file(algorithm, variant, dataset):
     return f"results/{PLACE}/{algorithm}/{variant}/{dataset}.csv"
 
