@@ -553,6 +553,25 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     assert project.plan("large", "sample1") == set()
 
 
+def test_a_measurement_that_outlives_snakemake_is_not_measured_beside(tmp_path):
+    nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["bellman_ford/cpu"]}
+    project = Project.make(tmp_path, datasets={"nyc": nyc}, stub=False, protocol={"repeats": 10**6})
+    cell = tmp_path / "results/cells/bellman_ford/cpu/nyc.csv"
+    lock = cell.with_name("nyc.csv.lock")
+    with project.start("nyc") as process:
+        wait_for(lambda: lock.exists() and lock.read_text(), process)
+        (job,) = jobs(process, "measure")
+        job.suspend()  # it keeps its lock, and takes no time from the others
+        process.kill()
+    try:
+        project.snakemake("--unlock")
+        said = project.snakemake("nyc", code=1)
+        assert f"nyc.csv: it is being measured by process {job.pid} on " in said
+        assert lock.exists() and not cell.exists()
+    finally:
+        job.kill()
+
+
 def test_a_killed_measurement_leaves_the_one_before(changeable):
     path = changeable.folder / CELL
     before = path.read_bytes()
