@@ -22,6 +22,8 @@ import pytest
 import yaml
 from test_download import Site, ranged
 
+from workflow import settings
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "config.yaml", "environment.yml", "profiles", "kernels", "workflow", "results/archive")
 ENVIRONMENT = {
@@ -314,6 +316,26 @@ def test_an_unknown_key_ends_before_any_job(tmp_path):
     assert re.search("config: unknown key 'repeat' at protocol: choose from warmup_launches, repeats", said)
     assert "Traceback" not in said
     assert not (tmp_path / "resources").exists()
+
+
+def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
+    said = fresh.snakemake("--list-rules", "--quiet", "all")
+    rules = set(re.findall(r"^\w+$", said, re.MULTILINE)) - {
+        name for cell in settings.cells({"datasets": DATASETS}) for name in cell
+    }
+    assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
+    project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))
+    said = project.snakemake("nyc", code=1)
+    (clash,) = re.findall("config: dataset (.*) is called like a rule or target: rename it", said)
+    assert set(clash.split(", ")) == rules
+    assert "Traceback" not in said
+
+
+def test_a_key_that_stands_twice_ends_before_any_job(fresh, tmp_path):
+    second = tmp_path / "second.yaml"
+    second.write_text("protocol:\n  repeats: 1\n  repeats: 2\n")
+    said = fresh.snakemake("nyc", "--configfile", str(second), code=1)
+    assert f"{second}, line 3: repeats stands twice" in said and "Traceback" not in said
 
 
 def test_forced_reruns(finished):

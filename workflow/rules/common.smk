@@ -7,6 +7,8 @@ from workflow import settings
 from workflow.scripts.download import local, raw_name
 
 try:
+    for configuration in workflow.configfiles:
+        settings.check_keys(configuration)
     settings.check(config)
 except InputError as error:
     raise WorkflowError(str(error)) from None
