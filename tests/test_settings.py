@@ -219,8 +219,6 @@ def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern)
         ("nyc", "generate", {"seed": 1}, "not for format dimacs: a random graph is generated, every other has sources"),
         ("powerlaw", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
         ("sample2", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
-        ("sample2", "sha256", "any", "not for format random"),
-        ("nyc", "weights", {"min": 1, "max": 2, "seed": 3}, "not for format dimacs.*weights are drawn for snap and"),
     ],
 )
 def test_a_graph_is_generated_or_has_sources(config, dataset, key, value, reason):

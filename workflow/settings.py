@@ -83,11 +83,9 @@ def _check_archive(archive: str) -> None:
 def _check_entry(where: str, entry: dict) -> None:
     """Raise InputError where keys of a dataset's entry, each valid by itself, do not go together."""
     form = entry["format"]
-    unfit = {"random": {"sources", "sha256"}, "snap": {"generate"}}.get(form, {"generate", "weights"}) & set(entry)
-    if unfit:
+    if unfit := {"sources" if form == "random" else "generate"} & set(entry):
         raise InputError(
-            f"{where}.{min(unfit)}: not for format {form}: a random graph is generated, every other has sources; "
-            "weights are drawn for snap and random"
+            f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
     if form != "random" and "sources" not in entry:
         raise InputError(f"{where}.sources: missing: only a random graph has none")
