@@ -68,6 +68,18 @@ rule beyond:
         measured(GENERATED_CELLS),
 
 
+# Any other word: say which targets there are.
+rule unknown_target:
+    input:
+        refuse_target,
+    output:
+        r"{word,\w+}",
+
+
+# Every rule's name is a target, or may become one.
+if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(dataset)]:
+    raise WorkflowError(f"config: dataset {', '.join(clash)} is called like a rule or target: rename it")
+
 for target, wanted in settings.targets(config).items():
 
     rule:
@@ -75,11 +87,3 @@ for target, wanted in settings.targets(config).items():
             target
         input:
             [cell_file(*cell) for cell in wanted],
-
-
-# Any other word: say which targets there are.
-rule unknown_target:
-    input:
-        refuse_target,
-    output:
-        r"{word,\w+}",

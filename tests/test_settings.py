@@ -1,6 +1,7 @@
 """config.yaml is held against its schema, and decides cells, targets and what makes a cell due."""
 
 import copy
+import math
 import re
 import shutil
 from pathlib import Path
@@ -111,11 +112,23 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("mode", "gpu"),
         ("archive", "../h200"),
         ("archive", 200),
+        ("archive", "h200\n"),
         ("commit", None),
+        ("commit", "faa6cfe\n"),
+        ("commit", "one\ntwo"),
+        ("commit", "$(touch here)"),
         ("protocol", []),
         ("protocol.repeats", 0),
         ("protocol.repeats", "6"),
         ("protocol.repeats", 1.5),
+        ("protocol.repeats", 6.0),
+        ("protocol.repeats", True),
+        ("protocol.delta", 2**31 - 1),
+        ("protocol.source", 2**31 - 1),
+        ("protocol.budget_s", 1e300),
+        ("protocol.budget_s", math.nan),
+        ("protocol.timeout_s", math.inf),
+        ("protocol.timeout_s", -0.0),
         ("protocol.budget_s", 0),
         ("protocol.timeout_s", "1 h"),
         ("protocol.block", 2048),
@@ -124,27 +137,52 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("protocol.warmup_launches", -1),
         ("simulator.block", 64),
         ("download.retries", -1),
+        ("download.retries", 10**6),
         ("download.read_timeout_s", 0),
+        ("download.read_timeout_s", math.inf),
+        ("download.backoff_s", math.nan),
         ("archives.snap", []),
         ("archives.snap", ["ftp://snap"]),
+        ("archives.snap", ["https://snap\n"]),
+        ("archives.snap", ["https://snap and more"]),
+        ("archives", {1: ["https://snap"]}),
+        ("audit.tolerance", math.nan),
+        ("sweeps.stride.shares", [math.inf]),
+        ("sweeps.stride.shares", [0.5, math.nan]),
         ("archives.snap", "https://snap"),
         ("datasets", {}),
         ("datasets.Upper", {"format": "text", "vertices": 1, "arcs": 0}),
+        ("datasets.x\n", {"format": "random", "vertices": 1, "arcs": 0}),
+        ("datasets." + "x" * 65, {"format": "random", "vertices": 1, "arcs": 0}),
+        ("datasets", {1: {"format": "random", "vertices": 1, "arcs": 0}}),
         ("datasets.nyc", {"format": "dimacs", "vertices": 1}),
         ("datasets.nyc.format", "metis"),
         ("datasets.nyc.sha256", "abc"),
+        ("datasets.nyc.sha256", "any\n"),
         ("datasets.nyc.vertices", 0),
+        ("datasets.nyc.vertices", 2**31),
+        ("datasets.nyc.arcs", 2**31),
         ("datasets.nyc.arcs", "733846"),
         ("datasets.nyc.directed", "no"),
         ("datasets.nyc.stand_in", "one; two"),
+        ("datasets.nyc.stand_in", "one\ntwo"),
+        ("datasets.nyc.stand_in", "one\n"),
+        ("datasets.nyc.stand_in", " "),
         ("datasets.nyc.sources", "dimacs9:USA-road-d.NY.gr.gz"),
         ("datasets.nyc.gpu", "bellman_ford"),
         ("datasets.gnutella04.weights.min", 0),
         ("datasets.gnutella04.weights.max", 2**31 - 1),
         ("datasets.gnutella04.weights", {"min": 1, "max": 2}),
+        ("datasets.gnutella04.weights", {"min": 9, "max": 1, "seed": 1}),
         ("datasets.powerlaw.generate", {}),
         ("datasets.powerlaw.generate", {"seed": -1}),
         ("datasets.powerlaw.generate", {"seed": 1, "skew": 2}),
+        ("datasets.powerlaw.generate", {"seed": 1, "skew": math.inf}),
+        ("datasets.nyc.skip", ["bellman_ford/frontier"]),
+        ("datasets.nyc.skip", ["*_graph", "stride_flag"]),
+        ("sweeps.delta.dataset", "nyk"),
+        ("sweeps.stride.dataset", "nyk"),
+        ("sweeps.sources.datasets", ["nyc", "nyk"]),
     ],
 )
 def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
@@ -187,6 +225,71 @@ def test_a_graph_is_generated_or_has_sources(config, dataset, key, value, reason
     config["datasets"][dataset][key] = value
     with pytest.raises(InputError, match=rf"config: datasets\.{dataset}\.{key}: {reason}"):
         settings.check(config)
+
+
+def test_a_graph_that_is_not_random_has_sources(config):
+    del config["datasets"]["nyc"]["sources"]
+    with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: missing"):
+        settings.check(config)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "valid"),
+    [("bellman_ford/frontier", "bellman_ford/frontier_apsp"), ("stride", "bellman_ford/stride")],
+)
+def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern, valid):
+    config["datasets"]["bay"]["skip"].append(pattern)
+    with pytest.raises(InputError) as error:
+        settings.check(config)
+    said, variants = str(error.value).split(": there are ")
+    assert said == f"config: datasets.bay.skip: {pattern!r} matches no variant"
+    assert valid in variants.split(", ") and len(variants.split(", ")) == len(VARIANTS)
+
+
+def test_a_skip_of_what_the_dataset_has_not_is_none_of_a_typing_error(config):
+    """So that a second --configfile may name fewer algorithms for a dataset, and leave its skip."""
+    config["datasets"]["sample2"] |= {"gpu": ["bellman_ford/naive"], "cpu": []}
+    settings.check(config)
+
+
+def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config):
+    config["sweeps"]["sources"]["datasets"] = ["nyc", "nyk"]
+    with pytest.raises(
+        InputError, match=r"config: sweeps\.sources\.datasets: there is no dataset 'nyk': choose one of nyc"
+    ):
+        settings.check(config)
+
+
+@pytest.mark.parametrize(("mode", "refused"), [("simulator", True), ("cuda", False)])
+def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypatch, tmp_path):
+    """Where it would be: not on a machine that measures, nor where something was measured."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("h100", "h200"):
+        kept = tmp_path / "results" / "archive" / name / "timings.csv"
+        kept.parent.mkdir(parents=True)
+        kept.touch()
+    settings.check(config)
+    config |= {"mode": mode, "archive": "h300"}
+    if refused:
+        with pytest.raises(InputError, match=r"there is no results/archive/h300/timings\.csv .* are h100, h200$"):
+            settings.check(config)
+        cell = tmp_path / "results" / "cells" / "dijkstra" / "cpu" / "nyc.csv"
+        cell.parent.mkdir(parents=True)
+        cell.touch()
+    settings.check(config)
+
+
+def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text("datasets:\n  nyc: {arcs: 1}\n  bay: {arcs: 1}\n  nyc: {arcs: 2}\n")
+    with pytest.raises(InputError, match=f"^{file}, line 4: nyc stands twice in one place: delete one$"):
+        settings.check_keys(file)
+    file.write_text("list: [{a: 1}, {a: 1, b: 1, a: 2}]\n")
+    with pytest.raises(InputError, match="line 1: a stands twice"):
+        settings.check_keys(file)
+    file.write_text('{"JSON with a tab":\t{"a": 1}}')
+    settings.check_keys(file)
+    settings.check_keys(ROOT / "config.yaml")
 
 
 def test_a_gpu_variant_is_no_cpu_variant(config):

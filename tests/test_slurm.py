@@ -22,7 +22,7 @@ from tests import slurm as private
 from workflow import settings
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("Snakefile", "environment.yml", "kernels", "profiles", "slurm", "workflow")
+PARTS = ("Snakefile", "environment.yml", "kernels", "profiles", "slurm", "workflow", "results/archive")
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 with open(ROOT / "workflow" / "paper" / "times.csv") as file:
     TIMES = list(csv.DictReader(file))
@@ -57,7 +57,9 @@ class Project:
             "sample1": sample1 | {"gpu": on_gpu, "cpu": on_cpu},
             "sample2": sample2 | {"gpu": ["bellman_ford/stride_flag"], "cpu": [], "simulate": True},
         }
-        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"datasets": datasets}))
+        sweeps = {name: options | {"dataset": "sample1"} for name, options in CONFIG["sweeps"].items()}
+        sweeps["sources"] = CONFIG["sweeps"]["sources"] | {"datasets": ["sample1"]}
+        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"datasets": datasets, "sweeps": sweeps}))
         (folder / "endless.yaml").write_text(yaml.safe_dump(ENDLESS))
         profile = folder / "slurm" / "config.yaml"
         text, changed = re.subn(r"(before-status-checks:) \d+", r"\1 1", profile.read_text())

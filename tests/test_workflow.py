@@ -75,7 +75,7 @@ class Project:
 
     @classmethod
     def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
-        """changes: of keys of config.yaml; dictionaries are merged."""
+        """changes: of keys of config.yaml; dictionaries are merged. Sweeps run on the first dataset, sources on all."""
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             (folder / part).parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,11 @@ class Project:
             )
         project = cls(folder)
         project.configure(mode=mode, datasets=None)
-        project.configure(datasets=datasets, **changes)
+        first = {"dataset": next(iter(datasets))}
+        project.configure(
+            datasets=datasets, sweeps={"delta": first, "stride": first, "sources": {"datasets": list(datasets)}}
+        )
+        project.configure(**changes)
         if stub:
             from workflow.scripts.measurements import COLUMNS
 
@@ -315,6 +319,26 @@ def test_an_unknown_key_ends_before_any_job(tmp_path):
     assert re.search("config: unknown key 'repeat' at protocol: choose from warmup_launches, repeats", said)
     assert "Traceback" not in said
     assert not (tmp_path / "resources").exists()
+
+
+def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
+    said = fresh.snakemake("--list-rules", "--quiet", "all")
+    rules = set(re.findall(r"^\w+$", said, re.MULTILINE)) - {
+        name for cell in settings.cells({"datasets": DATASETS}) for name in cell
+    }
+    assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
+    project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))
+    said = project.snakemake("nyc", code=1)
+    (clash,) = re.findall("config: dataset (.*) is called like a rule or target: rename it", said)
+    assert set(clash.split(", ")) == rules
+    assert "Traceback" not in said
+
+
+def test_a_key_that_stands_twice_ends_before_any_job(fresh, tmp_path):
+    second = tmp_path / "second.yaml"
+    second.write_text("protocol:\n  repeats: 1\n  repeats: 2\n")
+    said = fresh.snakemake("nyc", "--configfile", str(second), code=1)
+    assert f"{second}, line 3: repeats stands twice" in said and "Traceback" not in said
 
 
 def test_forced_reruns(finished):
@@ -552,6 +576,25 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     assert json.loads(cell.with_suffix(".json").read_text())["protocol"]["repeats"] == 100
     assert finished.items() <= project.files().items()
     assert project.plan("large", "sample1") == set()
+
+
+def test_a_measurement_that_outlives_snakemake_is_not_measured_beside(tmp_path):
+    nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["bellman_ford/cpu"]}
+    project = Project.make(tmp_path, datasets={"nyc": nyc}, stub=False, protocol={"repeats": 10**6})
+    cell = tmp_path / "results/cells/bellman_ford/cpu/nyc.csv"
+    lock = cell.with_name("nyc.csv.lock")
+    with project.start("nyc") as process:
+        wait_for(lambda: lock.exists() and lock.read_text(), process)
+        (job,) = jobs(process, "measure")
+        job.suspend()  # it keeps its lock, and takes no time from the others
+        process.kill()
+    try:
+        project.snakemake("--unlock")
+        said = project.snakemake("nyc", code=1)
+        assert f"nyc.csv: it is being measured by process {job.pid} on " in said
+        assert lock.exists() and not cell.exists()
+    finally:
+        job.kill()
 
 
 def test_a_killed_measurement_leaves_the_one_before(changeable):

@@ -11,11 +11,12 @@ import math
 import os
 import re
 import sys
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from numba import cuda
 
 from kernels.device import SIMULATED
@@ -26,6 +27,9 @@ from workflow.scripts.download import check_sources, raw_name
 ROOT = Path(__file__).parents[1]
 NO_TIMES = ("kernels/graph.py", "kernels/errors.py")  # modules whose change makes no cell due
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+# JSON Schema takes 2.0 for an integer; range and Slurm do not.
+_TYPES = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.safe_load(SCHEMA.read_text()))
 _TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
 TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
 CLAIMS = Path(__file__).parent / "paper" / "claims.csv"
@@ -39,27 +43,85 @@ Cell = tuple[str, str, str]
 
 def check(config: dict) -> None:
     """Raise InputError for the first key or value that config.yaml may not have, and say which are valid."""
-    schema = yaml.safe_load(SCHEMA.read_text())
-    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: list(map(str, e.path))):
+    for error in sorted(_VALIDATOR.iter_errors(config), key=lambda e: list(map(str, e.path))):
         where = ".".join(map(str, error.absolute_path)) or "the top level"
         if error.validator == "additionalProperties":
             unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
             valid = ", ".join(error.schema["properties"])
             raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
         raise InputError(f"config: {where}: {error.message}")
+    for path, value in _leaves(config):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"config: {path}: {value} is no finite number")
     for dataset, entry in config["datasets"].items():
         cells(config, [dataset])
-        if unfit := {"sources" if entry["format"] == "random" else "generate"} & set(entry):
-            raise InputError(
-                f"config: datasets.{dataset}.{unfit.pop()}: not for format {entry['format']}: a random graph is "
-                "generated, every other has sources"
-            )
+        _check_entry(f"config: datasets.{dataset}", entry)
         check_sources(dataset, entry, config["archives"])
     raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
         raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")
     if clash := set(config["datasets"]) & {*ALGORITHMS, *(v.name for v in VARIANTS.values())}:
         raise InputError(f"config: dataset {', '.join(clash)} is called like an algorithm or variant: rename it")
+    sweeps = config["sweeps"]
+    swept = [(f"{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
+    for key, dataset in [*swept, *(("sources.datasets", name) for name in sweeps["sources"]["datasets"])]:
+        if dataset not in config["datasets"]:
+            raise InputError(f"config: sweeps.{key}: {_no_dataset(config, dataset)}")
+    if simulating(config) and not any(Path("results/cells").glob("*/*/*.csv")):
+        _check_archive(config["archive"])
+
+
+def _check_archive(archive: str) -> None:
+    """Raise InputError where there is no such archive to draw."""
+    there = sorted(path.parent.name for path in Path("results/archive").glob("*/timings.csv"))
+    if archive not in there:
+        raise InputError(
+            f"config: archive: nothing was measured here, and there is no results/archive/{archive}/timings.csv to "
+            f"draw instead: name one of those in results/archive/, which are {', '.join(there) or 'none'}"
+        )
+
+
+def _check_entry(where: str, entry: dict) -> None:
+    """Raise InputError where keys of a dataset's entry, each valid by itself, do not go together."""
+    form = entry["format"]
+    if unfit := {"sources" if form == "random" else "generate"} & set(entry):
+        raise InputError(
+            f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
+        )
+    if form != "random" and "sources" not in entry:
+        raise InputError(f"{where}.sources: missing: only a random graph has none")
+    weights = entry.get("weights")
+    if weights and weights["min"] > weights["max"]:
+        raise InputError(f"{where}.weights: min {weights['min']} is above max {weights['max']}")
+    for pattern in entry.get("skip", []):
+        if not any(fnmatch(key, pattern) for key in VARIANTS):
+            raise InputError(f"{where}.skip: {pattern!r} matches no variant: there are {', '.join(VARIANTS)}")
+
+
+def _leaves(value, path: str = "") -> Iterator[tuple[str, object]]:
+    """What stands in a configuration that is neither a mapping nor a list, with the keys to it joined by dots."""
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(below, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
+
+
+def check_keys(path) -> None:
+    """Raise InputError for a key that stands twice in a mapping of a YAML file, where only the second would count."""
+    try:
+        nodes = [yaml.compose(Path(path).read_text(encoding="utf-8"), yaml.SafeLoader)]
+    except yaml.YAMLError:  # JSON with tabs, which Snakemake takes too
+        return
+    for node in nodes:  # which grows
+        if isinstance(node, yaml.MappingNode):
+            keys = [str(key.value) for key, _ in node.value]
+            if twice := [i for i, key in enumerate(keys) if key in keys[:i]]:
+                line = node.value[twice[0]][0].start_mark.line + 1
+                raise InputError(f"{path}, line {line}: {keys[twice[0]]} stands twice in one place: delete one")
+            nodes += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            nodes += node.value
 
 
 def simulating(config: dict) -> bool:
@@ -125,7 +187,7 @@ def refusal(config: dict, algorithm: str, variant: str, dataset: str, place: str
     except InputError as error:
         return str(error)
     if dataset not in config["datasets"]:
-        return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
+        return _no_dataset(config, dataset)
     if not simulating(config):
         return None if place == "cells" else "simulated cells are only made in mode simulator (config.yaml, mode)"
     if place == "simulated" and config["datasets"][dataset].get("simulate"):
@@ -135,6 +197,10 @@ def refusal(config: dict, algorithm: str, variant: str, dataset: str, place: str
         "for (NUMBA_ENABLE_CUDASIM, or mode in config.yaml). Run it on a machine with a GPU; a CPU variant is measured "
         "anywhere with --config mode=cuda; without a target everything is checked in the simulator instead"
     )
+
+
+def _no_dataset(config: dict, dataset: str) -> str:
+    return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
 
 
 def identity(entry: dict) -> str:
@@ -210,9 +276,19 @@ def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int
 def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     """Megabytes of the host that a cell may take: the graph, matrices and results, the oracle's rows, and BASE_MB."""
     protocol, (n, m), cell = config["protocol"], _size(config, dataset), find(algorithm, variant)
-    checked = n if n <= protocol["full_check"] else protocol["checked_rows"]
+    checked = n if n <= protocol["full_check"] else min(n, protocol["checked_rows"])
     items, rows = (n + m, 1) if cell.problem == "sssp" else (n * n, checked)
     return BASE_MB + math.ceil((BYTES.get(cell.key, BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
+
+
+def partition(on_gpu: bool) -> str | None:
+    """The cluster's partition for a job, as slurm/config.yaml has it; None for the cluster's default."""
+    return os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
+
+
+def gpu_model(on_gpu: bool) -> str | None:
+    """The model of GPU that a job asks a cluster for, as slurm/config.yaml has it; None for any, and for no GPU."""
+    return (on_gpu and os.environ.get("GPU_MODEL")) or None
 
 
 def _size(config: dict, dataset: str) -> tuple[int, int]:

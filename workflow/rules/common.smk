@@ -7,6 +7,8 @@ from workflow import settings
 from workflow.scripts.download import local, raw_name
 
 try:
+    for configuration in workflow.configfiles:
+        settings.check_keys(configuration)
     settings.check(config)
 except InputError as error:
     raise WorkflowError(str(error)) from None
@@ -50,6 +52,10 @@ def packed_graph(wildcards):
 
 def entry(wildcards):
     return settings.identity(config["datasets"][wildcards.dataset])
+
+
+def on_gpu(wildcards):
+    return settings.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
 def cell_file(algorithm, variant, dataset):

@@ -36,7 +36,9 @@ rule measure:
         "../../environment.yml"
     threads: 1 if SIMULATING else workflow.resource_settings.cores or 1
     resources:
-        gpu=lambda wildcards: int(settings.on_gpu(wildcards.algorithm, wildcards.variant)),
+        gpu=lambda wildcards: int(on_gpu(wildcards)),
+        gpu_model=lambda wildcards: settings.gpu_model(on_gpu(wildcards)),
+        slurm_partition=lambda wildcards: settings.partition(on_gpu(wildcards)),
         mem_mb=lambda wildcards: settings.memory_mb(config, wildcards.algorithm, wildcards.variant, wildcards.dataset),
         runtime=lambda wildcards: settings.runtime_min(
             config, wildcards.algorithm, wildcards.variant, wildcards.dataset

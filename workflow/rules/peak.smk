@@ -11,6 +11,8 @@ rule peak:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
+        gpu_model=settings.gpu_model(on_gpu=True),
+        slurm_partition=settings.partition(on_gpu=True),
         mem_mb=16000,
         runtime=15,
     params:

@@ -16,6 +16,8 @@ rule measure_sweep:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
+        gpu_model=settings.gpu_model(on_gpu=True),
+        slurm_partition=settings.partition(on_gpu=True),
         mem_mb=lambda wildcards: settings.memory_mb(config, *swept_cell(wildcards)),
         runtime=lambda wildcards: 10 * settings.runtime_min(config, *swept_cell(wildcards)),
     params:
@@ -77,6 +79,8 @@ rule measure_sources:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
+        gpu_model=settings.gpu_model(on_gpu=True),
+        slurm_partition=settings.partition(on_gpu=True),
         mem_mb=lambda wildcards: settings.memory_mb(config, *SEARCH, wildcards.dataset),
         runtime=lambda wildcards: 2 * settings.runtime_min(config, *SEARCH, wildcards.dataset),
     params:

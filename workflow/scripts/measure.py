@@ -15,7 +15,7 @@ from kernels.datasets import atomic
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import Variant, find
-from workflow.scripts import step
+from workflow.scripts import lock, step
 from workflow.scripts.measurements import COLUMNS, CORES, GENERATED, STAND_IN
 
 PACKAGES = (
@@ -31,9 +31,14 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     if variant.on_gpu and not simulated and not device.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    with lock.held(args.out):
+        make(args, variant, on_card=variant.on_gpu and not simulated)
+
+
+def make(args: argparse.Namespace, variant: Variant, on_card: bool) -> None:
+    """Measure, and write both files at the end. Raises InputError where a result is wrong."""
     graph = Graph.load(args.graph)
     protocol = harness.Protocol(**args.protocol)
-    on_card = variant.on_gpu and not simulated
     commit, clean = state_of_project(args.commit)
     before = device.card_state() if on_card else None
     try:

@@ -17,7 +17,7 @@ from kernels import device, harness
 from kernels.datasets import atomic
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
-from workflow.scripts import draw_sweep, measure, sources, step
+from workflow.scripts import draw_sweep, lock, measure, sources, step
 from workflow.scripts.measurements import columns_with
 from workflow.scripts.sweeps import Sweep
 
@@ -34,17 +34,21 @@ def measured(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protoc
 
 
 def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str, out: Path) -> None:
-    """Measure, and write the CSV at the end. Raises InputError where no GPU is there or a result is wrong."""
+    """Measure, and write the CSV at the end.
+
+    Raises InputError where no GPU is there, another process measures it, or a result is wrong.
+    """
     if not device.gpu_visible():
         raise InputError(f"{sweep.name} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-    try:
-        rows = list(measured(sweep, graph, options, protocol, commit))
-    except WrongResult as error:
-        raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
-    with atomic(out, "w") as file:
-        writer = csv.DictWriter(file, columns_with(sweep.columns), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    with lock.held(out):
+        try:
+            rows = list(measured(sweep, graph, options, protocol, commit))
+        except WrongResult as error:
+            raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
+        with atomic(out, "w") as file:
+            writer = csv.DictWriter(file, columns_with(sweep.columns), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 def main(args: argparse.Namespace) -> None:

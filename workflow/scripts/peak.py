@@ -15,7 +15,7 @@ from kernels import device, peak
 from kernels.datasets import atomic
 from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
-from workflow.scripts import measure, step
+from workflow.scripts import lock, measure, step
 
 COLUMNS = (
     *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds", "device", "driver", "cuda"),
@@ -49,16 +49,17 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
 def main(args: argparse.Namespace) -> None:
     if not device.gpu_visible():
         raise InputError("peak needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-    try:
-        rows = list(measured(args.vertices, args.repeats, args.commit))
-    except NotEnoughMemory as error:
-        raise InputError(f"peak: {error}: choose fewer --vertices than {max(args.vertices)}") from None
-    except WrongResult as error:
-        raise InputError(f"peak: wrong result, nothing is published: {error}") from None
-    with atomic(args.out, "w") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    with lock.held(args.out):
+        try:
+            rows = list(measured(args.vertices, args.repeats, args.commit))
+        except NotEnoughMemory as error:
+            raise InputError(f"peak: {error}: choose fewer --vertices than {max(args.vertices)}") from None
+        except WrongResult as error:
+            raise InputError(f"peak: wrong result, nothing is published: {error}") from None
+        with atomic(args.out, "w") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,129 @@
+"""A result is measured by one process at a time, and by the next one as soon as that has ended, however it ended."""
+
+import errno
+import fcntl
+import os
+import platform
+import re
+import subprocess
+import sys
+from argparse import Namespace
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from test_sweeps import DELTA, graph_of
+
+from kernels import device, harness
+from kernels.errors import InputError
+from workflow.scripts import lock, measure, measure_sweep, peak
+
+HOLDER = """
+import sys
+from pathlib import Path
+from workflow.scripts import lock
+with lock.held(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "cells" / "nyc.csv"
+
+
+@contextmanager
+def holder(out):
+    """Another process that holds the lock until its stdin ends."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, out], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+
+
+def refused(out):
+    with pytest.raises(InputError) as error, lock.held(out):
+        pass
+    return str(error.value)
+
+
+def test_the_second_process_is_told_who_measures(out, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    with holder(out) as process:
+        said = refused(out)
+        assert said == refused(out)
+    shape = rf"{out}: it is being measured by process (\d+) on (\S+) \(job 4711 of Slurm\), since (\S+): wait until .*"
+    pid, host, since = re.fullmatch(shape, said).groups()
+    assert (int(pid), host) == (process.pid, platform.node())
+    assert timedelta() <= datetime.now(UTC) - datetime.fromisoformat(since) < timedelta(minutes=1)
+    assert list(out.parent.iterdir()) == []
+
+
+def test_a_killed_process_holds_nothing(out):
+    with holder(out) as process:
+        process.kill()
+        process.wait()
+    assert [path.name for path in out.parent.iterdir()] == ["nyc.csv.lock"]
+    with lock.held(out):
+        assert f"process {os.getpid()} on {platform.node()}, since" in refused(out)
+    assert list(out.parent.iterdir()) == []
+
+
+def test_a_lock_that_was_deleted_before_it_was_ours_is_none(out, monkeypatch):
+    """Its holder may end between our open and our lock: another process would then make, and lock, a new file."""
+    path, flock, seen = out.with_name("nyc.csv.lock"), fcntl.flock, []
+
+    def after_its_holder_ended(file, how):
+        if not seen:
+            path.unlink()
+        seen.append(file)
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", after_its_holder_ended)
+    with lock.held(out):
+        assert len(seen) == 2
+        assert refused(out)
+
+
+def test_a_lock_of_another_process_is_not_deleted(out):
+    path = out.with_name("nyc.csv.lock")
+    with lock.held(out):
+        path.unlink()  # by hand, and then another process began
+        path.write_text("its own")
+    assert path.read_text() == "its own"
+
+
+def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, caplog):
+    def none(file, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with lock.held(out):
+        assert "no file can be locked there" in caplog.text
+    assert list(out.parent.iterdir()) == []
+
+
+def a_cell(out):
+    names = Namespace(algorithm="bellman_ford", variant="cpu", commit="")
+    measure.main(Namespace(**vars(names), graph=Path("there is none"), out=out))
+
+
+def a_sweep(out):
+    measure_sweep.write(DELTA, graph_of(3), {"repeats": 1}, harness.Protocol(), "", out)
+
+
+def a_peak(out):
+    peak.main(Namespace(vertices=[8], repeats=1, commit="", out=out))
+
+
+@pytest.mark.parametrize("step", [a_cell, a_sweep, a_peak])
+def test_no_step_measures_beside_another_process(step, out, monkeypatch):
+    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    for module, name in ((measure, "measurements"), (peak, "measured")):
+        monkeypatch.setattr(module, name, lambda *args: pytest.fail("it was measured"))
+    with lock.held(out), pytest.raises(InputError, match=f"it is being measured by process {os.getpid()}"):
+        step(out)
+    assert list(out.parent.iterdir()) == []
