@@ -13,11 +13,13 @@ byte of them is as expected, and else goes line by line, to accept the odd line 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gzip
 import hashlib
 import io
 import os
 import re
+import tempfile
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -28,7 +30,7 @@ from typing import IO
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
+from kernels.errors import InputError, naming
 from kernels.graph import MAX_WEIGHT, Graph
 
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
@@ -43,17 +45,40 @@ def atomic(path, mode: str = "wb") -> Iterator[IO]:
     """A file to write that becomes `path` at the end, or nothing where an exception ends it.
 
     Makes the folder. The file is written as `.NAME.tmp` beside the target; `file.name` is its path,
-    for a writer that wants one.
+    for a writer that wants one. Raises OSError, which names `path` where a full disk would name none.
     """
     path = Path(path)
+    _refuse_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with open(temporary, mode, encoding=None if "b" in mode else "utf-8") as file:
-            yield file
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with naming(path, str(temporary)):
+        try:
+            with open(temporary, mode, encoding=None if "b" in mode else "utf-8") as file:
+                yield file
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def writable(path) -> Path:
+    """The path, where `atomic` could write it by all that is known before; changes nothing. Raises OSError."""
+    path = Path(path)
+    _refuse_folder(path)
+    folder = Path(os.path.realpath(path)).parent
+    while not folder.exists():
+        folder = folder.parent
+    if path.is_file() or not path.exists():
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            error.filename = str(path)
+            raise
+    return path
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
 
 
 def sha256(path) -> str:
@@ -330,6 +355,8 @@ def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
     """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
     if not 1 <= low <= high <= MAX_WEIGHT:
         raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
+    if seed < 0:
+        raise InputError(f"seed {seed}: expected 0 or more")
     return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)
 
 

@@ -78,7 +78,9 @@ def main(args: argparse.Namespace) -> None:
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--provenance", type=Path, nargs="*", default=[], metavar="FILE.json")
-    arguments.add_argument("--config", type=json.loads, required=True, metavar="JSON", help="the whole configuration")
+    arguments.add_argument(
+        "--config", type=step.json_object, required=True, metavar="JSON", help="the whole configuration"
+    )
     arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
     arguments.add_argument("--out-dir", type=Path, default=Path("results"))
     step.run(main, arguments)

@@ -26,7 +26,7 @@ import urllib3
 from tqdm import tqdm
 
 from kernels import datasets
-from kernels.errors import InputError
+from kernels.errors import InputError, naming
 from workflow.scripts import step
 
 CHUNK = 1 << 16  # bytes
@@ -270,7 +270,7 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool) ->
         raise NotHere(f"{status} {response.reason}")
     there = part.size()
     logging.info("%s: from byte %s of %s", url, f"{there:,}", "?" if total is None else f"{total:,}")
-    with open(part.path, "ab") as file:
+    with naming(part.path), open(part.path, "ab") as file:
         # The bytes as served: some servers call a .gz file an encoding, which would be undone.
         for chunk in progress(response.raw.stream(CHUNK, decode_content=False), there, total):
             file.write(chunk)
@@ -292,6 +292,9 @@ def progress(chunks: Iterator[bytes], done: int, total: int | None) -> Iterator[
 
 
 def main(args: argparse.Namespace) -> None:
+    step.check_entry(args.entry, needed=["sources"])
+    step.check_part("--archives", args.archives, "archives")
+    step.check_part("--options", args.options, "download")
     download(args.dataset, args.entry, args.archives, args.options, args.out, args.origins)
 
 
@@ -299,7 +302,7 @@ if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--dataset", required=True)
     for name in ("entry", "archives", "options"):
-        arguments.add_argument(f"--{name}", type=json.loads, required=True, metavar="JSON")
+        arguments.add_argument(f"--{name}", type=step.json_object, required=True, metavar="JSON")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE")
     arguments.add_argument("--origins", type=Path, default=ORIGINS, help="the folder of the origins' records")
     step.run(main, arguments)

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from kernels import baselines, device, harness
-from kernels.datasets import atomic
+from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import Variant, find
@@ -31,8 +31,11 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     if variant.on_gpu and not simulated and not device.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    writable(args.out)
     graph = Graph.load(args.graph)
-    protocol = harness.Protocol(**args.protocol)
+    if "sha256" not in graph.meta:
+        raise InputError(f"{args.graph}: does not say of which text form it is: make it with workflow/scripts/pack.py")
+    protocol = harness.Protocol.of(args.protocol)
     on_card = variant.on_gpu and not simulated
     commit, clean = state_of_project(args.commit)
     before = device.card_state() if on_card else None
@@ -135,7 +138,9 @@ if __name__ == "__main__":
     arguments.add_argument("--algorithm", required=True)
     arguments.add_argument("--variant", required=True)
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--protocol", type=json.loads, default={}, metavar="JSON", help="config.yaml's protocol")
+    arguments.add_argument(
+        "--protocol", type=step.json_object, default={}, metavar="JSON", help="config.yaml's protocol"
+    )
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")

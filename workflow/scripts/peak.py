@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernels import device, peak
-from kernels.datasets import atomic
+from kernels.datasets import atomic, writable
 from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from workflow.scripts import measure, step
@@ -49,6 +49,7 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
 def main(args: argparse.Namespace) -> None:
     if not device.gpu_visible():
         raise InputError("peak needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    writable(args.out)
     try:
         rows = list(measured(args.vertices, args.repeats, args.commit))
     except NotEnoughMemory as error:
