@@ -87,7 +87,12 @@ def check_content(path: Path) -> None:
 def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
     """What is recorded of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
     record = origins / f"{name}.json"
-    return json.loads(record.read_text()) if record.exists() else None
+    if not record.exists():
+        return None
+    origin = step.read_json(record, "delete it, and the file is recorded anew")
+    if missing := [key for key in ("url", "sha256", "retrieved") if key not in origin]:
+        raise InputError(f"{record}: it has no {missing[0]}: delete it, and the file is recorded anew")
+    return origin
 
 
 def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:

@@ -31,6 +31,8 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     if variant.on_gpu and not simulated and not device.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    if args.out.suffix == ".json":
+        raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
     writable(args.out)
     graph = Graph.load(args.graph)
     if "sha256" not in graph.meta:

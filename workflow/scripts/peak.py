@@ -64,8 +64,8 @@ def main(args: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
-    arguments.add_argument("--vertices", type=int, nargs="*", default=[8192, 32768], help="of the dense matrices")
-    arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--vertices", type=step.count, nargs="*", default=[8192, 32768], help="of dense matrices")
+    arguments.add_argument("--repeats", type=step.count, default=5)
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     step.run(main, arguments)

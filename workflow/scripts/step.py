@@ -6,10 +6,11 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import pandas as pd
 import yaml
 from jsonschema import Draft202012Validator
 
@@ -43,6 +44,46 @@ def json_object(text: str) -> dict:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("not a JSON object: it must be {...}")
     return value
+
+
+def share(text: str) -> float:
+    """What an option holds that takes a number from 0 to below 1."""
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to below 1")
+    return value
+
+
+def count(text: str) -> int:
+    """What an option holds that takes a whole number of 1 or more."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def read_json(path: Path, advice: str) -> dict:
+    """The JSON object in a file. Raises InputError, which ends with the advice, where there is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: {advice}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: {error}: {advice}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a JSON object: {advice}")
+    return value
+
+
+def read_csv(path: Path, what: str, columns: Collection[str], **options) -> pd.DataFrame:
+    """A CSV file as pandas reads it. Raises InputError where it is not what it should be or lacks one of the columns."""
+    try:
+        rows = pd.read_csv(path, **options)
+    except ValueError as error:
+        raise InputError(f"{path}: not {what} ({error}): delete it and measure again") from None
+    if missing := [column for column in columns if column not in rows]:
+        raise InputError(f"{path}: not {what}, without a column {missing[0]}: delete it and measure again")
+    return rows
 
 
 def check_part(option: str, value: dict, *keys: str, needed: Sequence[str] | None = None) -> None:
