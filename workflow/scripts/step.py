@@ -76,7 +76,7 @@ def read_json(path: Path, advice: str) -> dict:
 
 
 def read_csv(path: Path, what: str, columns: Collection[str], **options) -> pd.DataFrame:
-    """A CSV file as pandas reads it. Raises InputError where it is not what it should be or lacks one of the columns."""
+    """A CSV file as pandas reads it. Raises InputError where it is none or lacks one of the columns."""
     try:
         rows = pd.read_csv(path, **options)
     except ValueError as error:
