@@ -17,7 +17,7 @@ import numpy as np
 from kernels import datasets, device, harness, interface
 from kernels.check import check
 from kernels.device import Result
-from kernels.errors import InputError, NotEnoughMemory, WrongResult
+from kernels.errors import InputError, reported
 from kernels.graph import INF
 from kernels.variants import ALGORITHMS, VARIANTS, Variant, find
 
@@ -32,8 +32,15 @@ def run(args: argparse.Namespace) -> None:
     variant = find(args.algorithm, args.variant)
     if variant.on_gpu and not device.SIMULATED and not device.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one")
+    if args.to and args.output != "write":
+        raise InputError(f"--to {args.to} goes with --output write: add that, or leave --to out")
+    if args.output == "print" and sys.stdout is None:
+        raise InputError("--output print: standard output is closed: take --output write")
     graph = datasets.read_graph(args.file)
     graph.check_source(args.source)
+    to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
+    if args.output == "write":
+        datasets.writable(to)
     protocol = harness.Protocol(source=args.source, block=args.block, tile=args.tile)
     timing, result = harness.run_once(variant, graph, protocol)
     if not (variant.on_gpu and device.SIMULATED):
@@ -46,7 +53,6 @@ def run(args: argparse.Namespace) -> None:
     if args.output == "print":
         write_paths(sys.stdout, variant, args.source, result)
     elif args.output == "write":
-        to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
         with datasets.atomic(to, "w") as file:
             write_paths(file, variant, args.source, result)
         print(f"wrote {to}", file=sys.stderr)
@@ -56,8 +62,8 @@ def solve(args: argparse.Namespace) -> None:
     """Distances and predecessors by SciPy's conventions, and what was chosen and why, to an .npz."""
     interface.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
+    to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
     found = interface.all_pairs(graph) if args.source is None else interface.shortest_paths(graph, args.source)
-    to = args.to or default_output(args.problem, graph.name, ".npz")
     with datasets.atomic(to) as file:
         np.savez(file, **vars(found))
     print(f"wrote {to}", file=sys.stderr)
@@ -121,15 +127,15 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("file", type=Path)
         command.add_argument("--to", type=Path, metavar="FILE", help="write here instead of in place")
         if name == "parse":
-            command.set_defaults(act=lambda args, tool=tool: tool(args.file, args.to))
+            command.set_defaults(act=lambda args, tool=tool: tool(args.file, target(args)))
         else:
             add_weights(command)
-            command.set_defaults(act=lambda args, tool=tool: tool(args.file, args.to, args.min, args.max, args.seed))
+            command.set_defaults(act=lambda args, tool=tool: tool(args.file, target(args), *drawn(args)))
     command = commands.add_parser("random", help="a complete graph with random weights, in the text format")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")
     add_weights(command)
-    command.set_defaults(act=lambda args: datasets.random(args.vertices, args.to, args.min, args.max, args.seed))
+    command.set_defaults(act=lambda args: datasets.random(args.vertices, target(args), *drawn(args)))
     return top
 
 
@@ -139,13 +145,20 @@ def add_weights(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of the random weights (default 0)")
 
 
+def drawn(args: argparse.Namespace) -> tuple[int, int, int]:
+    return args.min, args.max, args.seed
+
+
+def target(args: argparse.Namespace) -> Path | None:
+    """Where a tool writes; None in place."""
+    return args.to and datasets.writable(args.to)
+
+
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    args = parser().parse_args()
-    try:
+    with reported(sys.exit):
+        args = parser().parse_args()
         args.act(args)
-    except (InputError, NotEnoughMemory, WrongResult) as error:
-        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

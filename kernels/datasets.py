@@ -20,9 +20,10 @@ import io
 import os
 import re
 import stat
+import tempfile
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -30,7 +31,7 @@ from typing import IO
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
+from kernels.errors import InputError, naming
 from kernels.graph import MAX_WEIGHT, Graph
 
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
@@ -48,29 +49,64 @@ def atomic(path, mode: str = "wb") -> Iterator[IO]:
 
     Makes the folder. Replaces nothing but a regular file, by one written beside it as `.NAME.tmp`; a link stays, and
     the file that it leads to is replaced. A pipe, a character device and an open file of this process, such as
-    /dev/stdout, are written directly. Raises InputError for a folder, a block device, a socket and a broken link.
+    /dev/stdout, are written directly. Raises InputError for a folder, a block device, a socket and a broken link, and
+    OSError, which names `path` where a full disk would name none.
     """
     path = Path(path)
-    number = _open_number(path)
-    kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
-    if number is not None or kind in STREAMS:
-        with _stream(path if number is None else os.dup(number), mode) as file:
+    if (stream := _stream(path)) is not None:
+        with naming(path), stream(mode) as file:
             yield file
         return
+    target = _replaced(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.tmp")
+    with naming(path, str(temporary)):
+        temporary.unlink(missing_ok=True)  # what a killed process left, or a link to another file
+        try:
+            with open(temporary, mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8") as file:
+                yield file
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def writable(path) -> Path:
+    """The path, where `atomic` could write it by all that is known before; changes nothing. Raises as that does."""
+    path = Path(path)
+    if _stream(path) is None:
+        folder = _replaced(path).parent
+        while not folder.exists():
+            folder = folder.parent
+        try:
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            error.filename = str(path)
+            raise
+    return path
+
+
+def _replaced(path: Path) -> Path:
+    """The regular or new file that is replaced where a path is written: its own, or the one that a link leads to.
+
+    Raises InputError where there can be none.
+    """
+    kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
     if kind in REFUSED:
         raise InputError(f"{path}: this is {REFUSED[kind]}: name a file to write")
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     if path.is_symlink() and (target.is_symlink() or not target.parent.is_dir()):
         raise InputError(f"{path}: a link to {os.readlink(path)}, where no file can be: name another file to write")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.tmp")
-    temporary.unlink(missing_ok=True)  # what a killed process left, or a link to another file
-    try:
-        with open(temporary, mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8") as file:
-            yield file
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return target
+
+
+def _stream(path: Path) -> Callable[[str], IO] | None:
+    """What opens a path that is written directly, by its mode; None for any other. Raises InputError."""
+    number = _open_number(path)
+    if number is not None:
+        return lambda mode: _opened(os.dup(number), mode)
+    if path.exists() and stat.S_IFMT(path.stat().st_mode) in STREAMS:
+        return lambda mode: _opened(path, mode)
+    return None
 
 
 def _open_number(path: Path) -> int | None:
@@ -98,7 +134,7 @@ class _Stream(io.FileIO):
         return False
 
 
-def _stream(file: Path | int, mode: str) -> IO:
+def _opened(file: Path | int, mode: str) -> IO:
     """A path, or the number of an open file, to be written from where it stands."""
     binary = io.BufferedWriter(_Stream(file, "w"))
     return binary if "b" in mode else io.TextIOWrapper(binary, encoding="utf-8")
@@ -378,6 +414,8 @@ def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
     """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
     if not 1 <= low <= high <= MAX_WEIGHT:
         raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
+    if seed < 0:
+        raise InputError(f"seed {seed}: expected 0 or more")
     return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)
 
 

@@ -1,4 +1,36 @@
-"""What can go wrong by no fault of the program."""
+"""What can go wrong by no fault of the program, and how a command says it and ends."""
+
+from __future__ import annotations
+
+import errno
+import operator
+import os
+import reprlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+# What to do about an error of the machine, by its number.
+ADVICE = {
+    errno.EACCES: "change its permissions, or choose another path",
+    errno.EPERM: "change its permissions, or choose another path",
+    errno.EROFS: "choose a path that can be written to",
+    errno.ENOSPC: "make space on that disk, or write to another one",
+    errno.EDQUOT: "delete what is not needed, or ask for a larger quota",
+    errno.EFBIG: "raise the largest size a file may have (ulimit -f)",
+    errno.EMFILE: "raise the number of files that may be open (ulimit -n)",
+    errno.ENFILE: "close programs that hold many files open",
+    errno.ENOENT: "make it first, or correct the path",
+    errno.EEXIST: "a folder is needed there: remove the file, or choose another path",
+    errno.ENOTDIR: "a folder is needed, and part of the path is a file: choose another path",
+    errno.EISDIR: "name a file, not a folder",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "links lead in a circle: choose another path",
+    errno.EIO: "the disk does not work as it should: choose a path on another one",
+    errno.ENOMEM: "free some memory, or take a machine with more",
+}
 
 
 class InputError(ValueError):
@@ -26,3 +58,72 @@ class TimeLimit(RuntimeError):
 
 class WrongResult(AssertionError):
     """A distance or predecessor that is not what the oracle says."""
+
+
+def whole(value, name: str) -> int:
+    """The int that a whole number of Python's or NumPy's is; name: what it is called in the message.
+
+    Raises InputError for anything else, True and 3.0 included.
+    """
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InputError(f"{name} must be a whole number, not {reprlib.repr(value)}")
+
+
+def explain(error: BaseException) -> str | None:
+    """One line for an error of the input, of the user or of the machine, with what to do; None for a defect."""
+    if isinstance(error, InputError | NotEnoughMemory | TimeLimit | WrongResult):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({str(error) or 'none is left'}): take a smaller graph, or a machine with more"
+    if isinstance(error, OSError) and error.errno:
+        said = ADVICE.get(error.errno, "mend that, or choose another path")
+        return f"{error.filename or 'a file'}: {error.strerror}: {said}"
+    return None
+
+
+@contextmanager
+def naming(path, *temporary: str) -> Iterator[None]:
+    """Name the path in an OSError that names no file, as on a full disk, or one of the temporary ones."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename in (None, *temporary):
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def reported(end: Callable[[str], NoReturn]) -> Iterator[None]:
+    """Give `end` one line for an error that is no defect, to end the program with exit code 1; a defect goes on.
+
+    Ends quietly with 130 after Ctrl-C and with 141 where nobody reads on, as a shell counts what a signal ended.
+    """
+    try:
+        try:
+            yield
+        finally:
+            _flush()
+    except BrokenPipeError:
+        sys.exit(128 + signal.SIGPIPE)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    except Exception as error:
+        said = explain(error)
+        if said is None:
+            raise
+        end(f"error: {said}")
+
+
+def _flush() -> None:
+    """Write what was printed, so that Python has nothing left to fail with at its end."""
+    try:
+        with naming("standard output"):
+            if sys.stdout:
+                sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise

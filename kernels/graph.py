@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from kernels.errors import InputError
+from kernels.errors import InputError, whole
 
 INF = 2**31 - 1  # "no path": one more than the largest distance
 MAX_WEIGHT = INF - 1
@@ -29,6 +29,8 @@ class Graph:
     """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
 
     meta: what is known of the data: name, sha256 (of the text form), origin, stand_in and so on.
+    Raises InputError where the arrays have another dtype or shape or do not fit together; what stands
+    in them is not looked at: from_arcs does that.
     """
 
     indptr: np.ndarray
@@ -36,6 +38,16 @@ class Graph:
     weights: np.ndarray
     directed: bool = True
     meta: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ARRAYS:
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != np.int32 or array.ndim != 1:
+                raise InputError(f"{name} of a graph must be an int32 array of one dimension")
+        if len(self.indptr) < 2 or not len(self.indices) == len(self.weights) == self.indptr[-1] or self.indptr[0]:
+            raise InputError("indptr, indices and weights of a graph do not fit together")
+        if not isinstance(self.meta, dict):
+            raise InputError("meta of a graph must be a dictionary")
 
     @property
     def vertices(self) -> int:
@@ -51,31 +63,31 @@ class Graph:
 
     @classmethod
     def from_arcs(cls, vertices: int, tails, heads, weights, *, directed: bool = True, meta=None) -> Graph:
-        """Build from m arcs: three integer arrays of shape (m,), vertices numbered from 0.
+        """Build from m arcs: three integer arrays of shape (m,), or lists, vertices numbered from 0.
 
-        Arcs of one vertex keep their order. Raises InputError where a vertex is outside
+        Arcs of one vertex keep their order. Raises InputError where the three are no integers (whole floats and
+        booleans are none) or not of one length, where vertices is not in [1, 2^31 - 1], a vertex is outside
         [0, vertices) or a weight outside [0, 2^31 - 2].
         """
-        tails, heads, weights = (np.asarray(a) for a in (tails, heads, weights))
-        if vertices < 1:
-            raise InputError(f"a graph needs at least one vertex, not {vertices}")
-        if not tails.shape == heads.shape == weights.shape or tails.ndim != 1:
-            raise InputError(
-                f"tails, heads and weights differ in length: {tails.shape}, {heads.shape}, {weights.shape}"
-            )
+        vertices = whole(vertices, "the number of vertices")
+        if not 1 <= vertices <= INF:
+            raise InputError(f"a graph has 1 to {INF:,} vertices, not {vertices:,}")
+        tails, heads, weights = columns = [
+            _integers(name, values) for name, values in (("tail", tails), ("head", heads), ("weight", weights))
+        ]
+        if not len(tails) == len(heads) == len(weights):
+            raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, columns)))}")
         for name, values, low, high in (
             ("tail", tails, 0, vertices - 1),
             ("head", heads, 0, vertices - 1),
             ("weight", weights, 0, MAX_WEIGHT),
         ):
-            if len(values) and values.dtype.kind not in "iu":
-                raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
             wrong = np.flatnonzero((values < low) | (values > high))
             if len(wrong):
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
         order = np.argsort(tails, kind="stable")
         indptr = np.zeros(vertices + 1, np.int32)
-        np.cumsum(np.bincount(tails, minlength=vertices), out=indptr[1:])
+        np.cumsum(np.bincount(tails.astype(np.int64, copy=False), minlength=vertices), out=indptr[1:])
         return cls(indptr, heads[order].astype(np.int32), weights[order].astype(np.int32), directed, meta or {})
 
     @cached_property
@@ -107,8 +119,9 @@ class Graph:
         np.fill_diagonal(matrix, 0)
         return matrix
 
-    def check_source(self, source: int) -> int:
-        """The source itself; raises InputError where it is not a vertex."""
+    def check_source(self, source) -> int:
+        """The source as an int; raises InputError where it is no whole number or not a vertex."""
+        source = whole(source, "source")
         if not 0 <= source < self.vertices:
             raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
         return source
@@ -139,9 +152,23 @@ class Graph:
                 graph = cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except (KeyError, TypeError, ValueError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+            if getattr(error, "errno", None):
+                raise InputError(f"{path}: cannot be read: {error.strerror}") from None
             raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
-        shapes_fit = all(a.dtype == np.int32 and a.ndim == 1 for a in arrays) and len(arrays[1]) == len(arrays[2])
-        if not shapes_fit or not len(arrays[0]) or arrays[0][-1] != len(arrays[1]):
-            raise InputError(f"{path}: arrays that do not fit together: delete it and run again")
         return graph
+
+
+def _integers(name: str, values) -> np.ndarray:
+    """What the arcs' tails, heads or weights are, as an integer array of shape (m,). Raises InputError."""
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"the {name}s of the arcs are no array: {error}") from None
+    if values.ndim != 1:
+        raise InputError(f"the {name}s of the arcs must be of one dimension, not of shape {values.shape}")
+    if not len(values):
+        return values.astype(np.int64)  # an empty list is an array of floats
+    if values.dtype.kind not in "iu":
+        raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
+    return values

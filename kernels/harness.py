@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+import reprlib
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from numbers import Real
 
 import numpy as np
 
 from kernels import device
 from kernels.check import check
 from kernels.device import Result, Run
-from kernels.errors import NotEnoughMemory, TimeLimit
-from kernels.graph import Graph
+from kernels.errors import InputError, NotEnoughMemory, TimeLimit, whole
+from kernels.graph import INF, Graph
 from kernels.variants import Variant
 
 log = logging.getLogger(__name__)
+WHOLE = {  # the least and the largest value of the whole numbers of a protocol
+    "warmup_launches": (0, INF),
+    "repeats": (1, INF),
+    "block": (1, 1024),  # threads a block of a card may have
+    "tile": (1, 32),  # tile x tile of them
+    "delta": (1, INF),
+    "grid": (1, INF),
+    "checked_rows": (1, INF),
+    "full_check": (0, INF),
+}
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a cell is measured; the keys of `protocol` in config.yaml, times in seconds."""
+    """How a cell is measured; the keys of `protocol` in config.yaml, times in seconds.
+
+    Raises InputError for a value that is not allowed there. Whether source is a vertex, the graph says.
+    """
 
     warmup_launches: int = 10
     repeats: int = 6
@@ -33,6 +48,29 @@ class Protocol:
     source: int = 0
     checked_rows: int = 256
     full_check: int = 12_000
+
+    def __post_init__(self):
+        for name, (low, high) in WHOLE.items():
+            if (value := getattr(self, name)) is None and name in ("delta", "grid"):
+                continue
+            value = whole(value, name)
+            if not low <= value <= high:
+                allowed = f"from {low} to {high:,}" if high < INF else f"{low} or more"
+                raise InputError(f"{name} must be {allowed}, not {value}")
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "source", whole(self.source, "source"))
+        for name in ("budget_s", "timeout_s"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
+                raise InputError(f"{name} must be a number of seconds above 0, not {reprlib.repr(value)}")
+
+    @classmethod
+    def of(cls, options: dict) -> Protocol:
+        """The protocol with these values by key. Raises InputError, also for an unknown key."""
+        valid = [field.name for field in fields(cls)]
+        if unknown := [key for key in options if key not in valid]:
+            raise InputError(f"protocol: unknown key {', '.join(map(repr, unknown))}: choose from {', '.join(valid)}")
+        return cls(**options)
 
 
 def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:

@@ -25,7 +25,7 @@ from kernels.blocked_floyd_warshall import PACKED_INF, Form
 from kernels.device import Run
 from kernels.errors import InputError
 from kernels.frontier import bytes_of_block
-from kernels.graph import INF, Graph
+from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.variants import find
 
 log = logging.getLogger(__name__)
@@ -67,17 +67,21 @@ class Card:
 def shortest_paths(graph, source: int) -> Paths:
     """From one source to all vertices.
 
-    graph: a kernels.graph.Graph, a file of one, or a SciPy sparse array whose entries are whole
-    weights from 0 to 2^31 - 2. Raises InputError, also where a distance is above 2^31 - 2, and
-    NotEnoughMemory.
+    graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format whose entries are
+    whole weights from 0 to 2^31 - 2 (integers, whole floats; True is 1); entries of one place are added, as SciPy
+    does. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none of these,
+    a file cannot be read or a distance is above 2^31 - 2, and NotEnoughMemory where the card lacks memory.
     """
     graph = as_graph(graph)
-    graph.check_source(source)
+    source = graph.check_source(source)
     return _solve(graph, source, *choose_sssp(graph, Card.visible()))
 
 
 def all_pairs(graph) -> Paths:
-    """From every vertex to every vertex; graph and errors as for shortest_paths."""
+    """From every vertex to every vertex; graph and errors as for shortest_paths.
+
+    Raises InputError also where this machine has too little memory for the result.
+    """
     graph = as_graph(graph)
     needed, there = HOST_BYTES * graph.vertices**2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > there:
@@ -89,23 +93,38 @@ def all_pairs(graph) -> Paths:
 
 
 def as_graph(graph) -> Graph:
-    """A Graph from what the functions above take. Raises InputError."""
+    """A Graph from what the functions above take. Raises InputError for anything else and for a wrong weight."""
     if isinstance(graph, Graph):
         return graph
-    if isinstance(graph, str | os.PathLike):
-        return datasets.read_graph(graph)
+    if isinstance(graph, str | bytes | os.PathLike):
+        path = os.fsdecode(graph)
+        try:
+            os.stat(path)
+        except ValueError:
+            raise InputError(f"{path!r}: no file has such a name") from None
+        except OSError:
+            pass  # the reader says why
+        return datasets.read_graph(path)
     if not sparse.issparse(graph):
         raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
     if len(set(graph.shape)) > 1 or graph.ndim != 2:
         raise InputError(f"the sparse array of a graph is square, not of shape {graph.shape}")
-    arcs = sparse.coo_array(graph, copy=True)
-    arcs.sum_duplicates()  # as SciPy reads them
+    try:
+        arcs = sparse.coo_array(graph, copy=True)
+    except ValueError as error:
+        raise InputError(f"the sparse array of a graph is broken: {error}") from None
+    if arcs.dtype.kind not in "biuf":
+        raise InputError(f"the weights of a graph must be whole numbers, not {arcs.dtype}")
     weights = arcs.data
     if weights.dtype.kind == "f":
         if (np.floor(weights) != weights).any():
             raise InputError("a weight is no whole number: scale the weights and round them")
-        weights = weights.clip(-1, INF)  # outside stays outside
-    return Graph.from_arcs(graph.shape[0], *arcs.coords, weights.astype(np.int64))
+        weights = weights.astype(np.float64)  # a narrower one cannot tell the largest weight from the next
+    if len(wrong := weights[(weights < 0) | (weights > MAX_WEIGHT)]):
+        raise InputError(f"weight {wrong[0]} is outside [0, {MAX_WEIGHT}]: scale the weights")
+    arcs.data = weights.astype(np.int64)  # before they are added: a narrow type would wrap
+    arcs.sum_duplicates()  # as SciPy reads them
+    return Graph.from_arcs(graph.shape[0], *arcs.coords, arcs.data)
 
 
 def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from scipy.sparse import csgraph
 
 from kernels import __main__ as cli
 from kernels import datasets
+from kernels.errors import TimeLimit
 from kernels.graph import INF
 from kernels.variants import VARIANTS
 
@@ -134,6 +135,113 @@ def test_a_source_out_of_range(kernels, source):
     assert out == "" and not any(Path().iterdir())
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        *(("--block", value, "1 to 1,024") for value in (0, -5, 2000)),
+        *(("--tile", value, "1 to 32") for value in (0, 33)),
+    ],
+)
+def test_a_block_or_tile_that_no_card_has(kernels, option, value, allowed):
+    out, err, end = kernels("floyd_warshall", "cpu", SAMPLE, option, value, "--output", "print")
+    assert (out, err, end) == ("", "", f"error: {option[2:]} must be from {allowed}, not {value}")
+
+
+COMMANDS = {
+    "variant": ("bellman_ford", "cpu", SAMPLE, "--output", "write"),
+    "sssp": ("sssp", SAMPLE),
+    "apsp": ("apsp", SAMPLE),
+    "parse": ("parse", "road.gr"),
+    "add": ("add", "web.txt"),
+    "replace": ("replace", "graph.txt"),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("folder", "Is a directory: name a file, not a folder"),
+        (".", "Is a directory: name a file, not a folder"),
+        ("file/new", "Not a directory: a folder is needed, and part of the path is a file: choose another path"),
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_computed(kernels, monkeypatch, words, to, why):
+    Path("folder").mkdir()
+    Path("file").touch()
+    for module, name in ((cli.harness, "run_once"), *((datasets, f"read_{form}") for form in ("dimacs", "snap"))):
+        monkeypatch.setattr(module, name, lambda *anything: pytest.fail("computed"))
+    assert kernels(*words, "--to", to) == ("", "", f"error: {to}: {why}")
+    assert sorted(os.listdir()) == ["file", "folder"]
+
+
+def test_a_complete_graph_is_not_made_where_it_cannot_be_written(kernels, monkeypatch):
+    monkeypatch.setattr(datasets, "draw", lambda *anything: pytest.fail("drawn"))
+    assert kernels("random", 40, ".")[2] == "error: .: Is a directory: name a file, not a folder"
+
+
+@pytest.mark.parametrize("output", ["none", "print"])
+def test_to_goes_with_write(kernels, output):
+    out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--output", output, "--to", "paths.txt")
+    assert (out, end) == ("", "error: --to paths.txt goes with --output write: add that, or leave --to out")
+
+
+def test_paths_are_not_printed_where_nothing_listens(kernels, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
+    end = kernels("bellman_ford", "cpu", SAMPLE, "--output", "print")[2]
+    assert end == "error: --output print: standard output is closed: take --output write"
+
+
+PRINT = ("bellman_ford", "cpu", SAMPLE, "--output", "print")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough(unbuffered):
+    """As `| head`: a program that a signal ends has 128 more than the signal's number."""
+    words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
+        ran.stdout.close()
+        said = ran.stderr.read()
+    assert ran.returncode == 141
+    assert re.fullmatch(r"bellman_ford/cpu on sample3: \S+ s\n", said)
+
+
+def test_standard_output_on_a_full_disk():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+    words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(words, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 1
+    _, line = ran.stderr.splitlines()
+    assert line.startswith("error: standard output: No space left on device: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [
+        (KeyboardInterrupt(), 130),
+        (TimeLimit(3600), "error: stopped after its limit of 3600 s"),
+        (MemoryError(), "error: not enough memory (none is left): take a smaller graph, or a machine with more"),
+        (OSError(24, "Too many open files", "libx.so"), "error: libx.so: Too many open files: "),
+    ],
+)
+def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
+    def ended(*anything):
+        raise error
+
+    monkeypatch.setattr(cli.harness, "run_once", ended)
+    out, err, said = kernels(*PRINT)
+    assert (out, err) == ("", "")
+    assert said == end or said.startswith(end)
+
+
+def test_a_defect_has_its_traceback(kernels, monkeypatch):
+    monkeypatch.setattr(cli.harness, "run_once", lambda *anything: {}["key"])
+    with pytest.raises(KeyError):
+        kernels(*PRINT)
+
+
 def test_a_missing_file(kernels):
     _, _, end = kernels("bellman_ford", "cpu", "nowhere.txt")
     assert end == "error: nowhere.txt: cannot be read: No such file or directory"
@@ -208,6 +316,11 @@ def test_a_tool_with_a_seed(kernels, tool):
 def test_a_tool_refuses_weights_out_of_range(kernels, low, high):
     _, _, end = kernels("random", 3, "made.txt", low, high)
     assert end == f"error: weights in [{low}, {high}]: expected 1 <= min <= max <= 2147483646"
+    assert not any(Path().iterdir())
+
+
+def test_a_tool_refuses_a_negative_seed(kernels):
+    assert kernels("random", 3, "made.txt", "--seed", -1)[2] == "error: seed -1: expected 0 or more"
     assert not any(Path().iterdir())
 
 

@@ -136,7 +136,7 @@ def test_weights_of_zero_parallel_entries_and_whole_floats():
         (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
         (sparse.csr_array([[0, 0.5], [0, 0]]), "a weight is no whole number: scale the weights"),
         (sparse.csr_array([[0, np.nan], [0, 0]]), "a weight is no whole number"),
-        (sparse.csr_array([[0, np.inf], [0, 0]]), r"weight 2147483647 is outside \[0, 2147483646\]"),
+        (sparse.csr_array([[0, np.inf], [0, 0]]), r"weight inf is outside \[0, 2147483646\]"),
         (sparse.csr_array([[0, -1], [0, 0]]), "weight -1 is outside"),
         (sparse.csr_array([[0, 2**40], [0, 0]]), "weight 1099511627776 is outside"),
         ("nowhere.txt", "nowhere.txt: cannot be read"),
@@ -147,6 +147,159 @@ def test_weights_of_zero_parallel_entries_and_whole_floats():
 def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
     with pytest.raises(InputError, match=message):
         solve(graph)
+
+
+@pytest.mark.parametrize("source", [np.int64(3), np.uint8(3), np.array(3)], ids=repr)
+def test_a_source_may_be_numpys(source):
+    np.testing.assert_array_equal(
+        kernels.shortest_paths(SAMPLE, source).distances, kernels.shortest_paths(SAMPLE, 3).distances
+    )
+
+
+@pytest.mark.parametrize(
+    "source", ["0", None, [0], 1.5, 1.0, True, np.True_, np.float64(1), np.array([1]), np.array(True), 1j], ids=repr
+)
+def test_a_source_that_is_no_whole_number(source):
+    with pytest.raises(InputError, match="source must be a whole number, not "):
+        kernels.shortest_paths(SAMPLE, source)
+
+
+WHOLE = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+
+
+@pytest.mark.parametrize("dtype", [*WHOLE, "float32", "float64", "longdouble"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
+def test_scipys_arrays_are_read_as_scipy_reads_them(dtype, form):
+    dense = np.array([[0, 3, 9, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 0, 0, 5]], dtype)
+    for array in (sparse.csr_array(dense).asformat(form), sparse.csr_matrix(dense).asformat(form)):
+        np.testing.assert_array_equal(kernels.all_pairs(array).distances, csgraph.dijkstra(array))
+
+
+@pytest.mark.parametrize(("dtype", "weight"), [("int8", 100), ("uint8", 200), ("int16", 30000), ("float32", 2**24)])
+def test_entries_of_one_place_do_not_wrap_when_they_are_added(dtype, weight):
+    data, indices = np.array([weight, weight - 1], dtype), np.array([1, 1], np.int64)
+    coo = sparse.coo_array((data, (np.zeros(2, int), indices)), shape=(2, 2))
+    csr = sparse.csr_array((data, indices, np.array([0, 2, 2])), shape=(2, 2))
+    for array in (coo, csr):
+        assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 2 * weight - 1]
+
+
+def broken():
+    array = sparse.csr_array([[0, 1], [0, 0]])
+    array.indices[0] = 9
+    return array
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (sparse.csr_array([[0, 1j], [0, 0]]), "the weights of a graph must be whole numbers, not complex128"),
+        (sparse.csr_array(np.array([[0, 2**63], [0, 0]], np.uint64)), "weight 9223372036854775808 is outside"),
+        (sparse.csr_array(np.array([[0, 2**31 - 1], [0, 0]], np.float32)), "weight 2147483648.0 is outside"),
+        (sparse.csr_array((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
+        (sparse.coo_array(np.array([0, 1])), r"is square, not of shape \(2,\)"),
+        (broken(), "the sparse array of a graph is broken: "),
+        (np.matrix([[0, 1], [0, 0]]), "a SciPy sparse array, not <class 'numpy.matrix'>"),
+        (b"nowhere.txt", "nowhere.txt: cannot be read: No such file"),
+        ("no\0where", r"'no\\x00where': no file has such a name"),
+        (ROOT, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_graph_that_is_none(graph, message):
+    with pytest.raises(InputError, match=message):
+        kernels.shortest_paths(graph, 0)
+
+
+def test_a_path_in_bytes():
+    assert kernels.shortest_paths(bytes(SAMPLE), 0).variant == "dijkstra/scipy"
+
+
+@pytest.mark.parametrize("nothing", [[], (), np.array([]), np.zeros(0, np.int8)], ids=repr)
+def test_a_graph_without_arcs(nothing):
+    graph = Graph.from_arcs(3, nothing, nothing, nothing)
+    assert (graph.vertices, graph.arcs, graph.indices.dtype) == (3, 0, np.int32)
+
+
+def test_arcs_of_any_integers():
+    for dtype in ("int8", "uint64", ">i4"):
+        graph = Graph.from_arcs(np.int64(300), *np.array([[0, 1], [1, 2], [5, 127]], dtype))
+        assert (graph.vertices, graph.weights.tolist(), graph.weights.dtype) == (300, [5, 127], np.int32)
+
+
+@pytest.mark.parametrize(
+    ("arcs", "message"),
+    [
+        *(
+            (([0], [1], [weight]), "weights of the arcs must be integers")
+            for weight in (1.5, 1.0, True, np.nan, 1j, None)
+        ),
+        *((([end], [1], [1]), "tails of the arcs must be integers") for end in (0.0, "0", False, 2**64)),
+        (([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
+        (([0], [1], np.array([1], object)), "weights of the arcs must be integers, not object"),
+        (([[0]], [[1]], [[1]]), r"tails of the arcs must be of one dimension, not of shape \(1, 1\)"),
+        ((0, 1, 1), r"tails of the arcs must be of one dimension, not of shape \(\)"),
+        (([[0], [1, 2]], [1], [1]), "the tails of the arcs are no array"),
+        (([0, 1], [1], [1]), "tails, heads and weights differ in length: 2, 1, 1"),
+    ],
+)
+def test_arcs_that_are_none(arcs, message):
+    with pytest.raises(InputError, match=message):
+        Graph.from_arcs(3, *arcs)
+
+
+@pytest.mark.parametrize("vertices", [3.0, "3", None, True, np.array([3])], ids=repr)
+def test_vertices_that_are_no_whole_number(vertices):
+    with pytest.raises(InputError, match="the number of vertices must be a whole number, not "):
+        Graph.from_arcs(vertices, [], [], [])
+
+
+@pytest.mark.parametrize("vertices", [0, -1, 2**31, 2**70])
+def test_vertices_that_cannot_be_numbered(vertices):
+    with pytest.raises(InputError, match=f"a graph has 1 to 2,147,483,647 vertices, not {vertices:,}"):
+        Graph.from_arcs(vertices, [], [], [])
+
+
+def int32(*values):
+    return np.array(values, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((np.array([0, 1]), int32(0), int32(1)), "indptr of a graph must be an int32 array"),
+        ((int32(0, 1), [0], int32(1)), "indices of a graph must be an int32 array"),
+        ((int32(0, 1), int32(0), int32([1])), "weights of a graph must be an int32 array of one dimension"),
+        *(
+            (arrays, "indptr, indices and weights of a graph do not fit together")
+            for arrays in (
+                (int32(), int32(), int32()),
+                (int32(0), int32(), int32()),
+                (int32(0, 2), int32(0), int32(1)),
+                (int32(0, 1), int32(0), int32(1, 1)),
+                (int32(1, 1), int32(0), int32(1)),
+            )
+        ),
+        ((int32(0, 0), int32(), int32(), True, ["name"]), "meta of a graph must be a dictionary"),
+    ],
+)
+def test_a_graphs_arrays_are_looked_at(arrays, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        Graph(*arrays)
+    path = tmp_path / "packed.npz"
+    named = dict(zip(("indptr", "indices", "weights"), arrays, strict=False))
+    meta = np.array('["name"]' if "meta" in message else "{}")
+    np.savez(path, **named, directed=np.array(True), meta=meta)
+    with pytest.raises(InputError, match=rf"{path}: not a packed graph \({message}"):
+        Graph.load(path)
+
+
+def test_a_packed_graph_that_cannot_be_read(tmp_path):
+    np.save(tmp_path / "array.npy", int32(1))
+    (tmp_path / "array.npy").rename(tmp_path / "array.npz")
+    with pytest.raises(InputError, match=r"array\.npz: not a packed graph"):
+        Graph.load(tmp_path / "array.npz")
+    with pytest.raises(InputError, match=f"{tmp_path}: cannot be read: Is a directory"):
+        Graph.load(tmp_path)
 
 
 def test_the_longest_distance_there_may_be():

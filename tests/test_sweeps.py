@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import functools
+import json
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from matplotlib import style
 from matplotlib.text import Text
 from test_figures import legible, words
@@ -112,7 +114,9 @@ def test_the_papers_own_shape_is_among_them():
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
     graph_of(3).save(tmp_path / "path.npz")
-    command = [sys.executable, "-m", "workflow.scripts.measure_sweep", "--sweep", sweep.name, "--options", "{}"]
+    command = [sys.executable, "-m", "workflow.scripts.measure_sweep", "--sweep", sweep.name]
+    options = yaml.safe_load((ROOT / "config.yaml").read_text())["sweeps"][sweep.name.removesuffix("_sweep")]
+    command += ["--options", json.dumps(options)]
     command += ["--graph", tmp_path / "path.npz", "--out", tmp_path / "results/sweep.csv", "--log", tmp_path / "log"]
     done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True)
     assert done.returncode == 1

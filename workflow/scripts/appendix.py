@@ -1,7 +1,6 @@
 """Write the report's appendix, a page of HTML each: what the cells were measured on, and the configuration."""
 
 import argparse
-import json
 import re
 from pathlib import Path
 
@@ -33,11 +32,11 @@ def read(paths: list[Path]) -> pd.DataFrame:
     """Provenance, of one cell or of many in a file: a row a cell, its keys joined by dots."""
     records = []
     for path in paths:
-        try:
-            content = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: {error}: delete it and measure again") from None
-        records += [content] if "algorithm" in content else content.values()
+        content = step.read_json(path, "delete it and measure again")
+        found = [content] if "algorithm" in content else list(content.values())
+        if not all(isinstance(record, dict) for record in found):
+            raise InputError(f"{path}: no record of measurements: delete it and measure again")
+        records += found
     return pd.json_normalize(records)
 
 
@@ -78,7 +77,9 @@ def main(args: argparse.Namespace) -> None:
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--provenance", type=Path, nargs="*", default=[], metavar="FILE.json")
-    arguments.add_argument("--config", type=json.loads, required=True, metavar="JSON", help="the whole configuration")
+    arguments.add_argument(
+        "--config", type=step.json_object, required=True, metavar="JSON", help="the whole configuration"
+    )
     arguments.add_argument("--source", required=True, help="a sentence: where the measurements come from")
     arguments.add_argument("--out-dir", type=Path, default=Path("results"))
     step.run(main, arguments)

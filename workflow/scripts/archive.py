@@ -8,7 +8,6 @@ beside them, else into the default archive.
 
 import argparse
 import csv
-import json
 import logging
 import re
 import shutil
@@ -61,10 +60,11 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     """Merge rows into the folder's archive, and make its tables, figures and audit (with that tolerance) anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
     if table.exists():
+        measurements.load([table])
         replaced = {cell(row) for row in rows}
         with open(table, newline="") as file:
             rows = [row for row in csv.DictReader(file) if cell(row) not in replaced] + rows
-        provenance = json.loads(record.read_text()) | provenance
+        provenance = step.read_json(record, "restore it from git") | provenance
     variants, datasets = list(VARIANTS), list(measurements.paper_datasets().index)
     rows.sort(
         key=lambda row: (
@@ -145,5 +145,5 @@ if __name__ == "__main__":
     arguments.add_argument("--cells", type=Path, default=Path("results/cells"))
     arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
     arguments.add_argument("--default", required=True, help="the archive for CPU cells measured without a GPU")
-    arguments.add_argument("--tolerance", type=float, required=True, help="config.yaml's audit.tolerance")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     step.run(main, arguments)

@@ -10,7 +10,7 @@ import argparse
 import csv
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -78,8 +78,16 @@ class Finding:
 
 def claims(path: Path = CLAIMS) -> list[Claim]:
     """The claims; raises InputError where one names what there is not, or lacks its value."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return [_claim(f"{path.name}, claim {row['id']}", row) for row in csv.DictReader(file)]
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            header, rows = tuple(reader.fieldnames or ()), list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file of claims ({error})") from None
+    columns = tuple(field.name for field in fields(Claim))
+    if sorted(header) != sorted(columns) or any(None in row or None in row.values() for row in rows):
+        raise InputError(f"{path}: not claims: every line must have {', '.join(columns)}")
+    return [_claim(f"{path.name}, claim {row['id']}", row) for row in rows]
 
 
 def _claim(where: str, row: dict[str, str]) -> Claim:
@@ -365,5 +373,5 @@ def main(args: argparse.Namespace) -> None:
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--claims", type=Path, default=CLAIMS, help="a CSV file of claims")
-    arguments.add_argument("--tolerance", type=float, required=True, help="config.yaml's audit.tolerance")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     step.run(main, arguments)

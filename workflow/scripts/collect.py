@@ -9,7 +9,7 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from workflow.scripts import step
-from workflow.scripts.measurements import COLUMNS, load
+from workflow.scripts.measurements import CELL, COLUMNS, load
 
 
 def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
@@ -21,16 +21,19 @@ def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
     load(cells)
     rows, provenance = [], {}
     for path in cells:
+        record = step.read_json(path.with_suffix(".json"), f"delete {path} and measure again")
         try:
-            record = json.loads(path.with_suffix(".json").read_text())
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path.with_suffix('.json')}: {error}: delete {path} and measure again") from None
+            tile, name = record["protocol"]["tile"], "/".join(record[key] for key in CELL)
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"{path.with_suffix('.json')}: no record of a cell ({error!r}): delete {path} and measure again"
+            ) from None
         with open(path, newline="") as file:
             cell = list(csv.DictReader(file))
         for row in cell:
-            check_launches(path, row, record["protocol"]["tile"])
+            check_launches(path, row, tile)
         rows += cell
-        provenance["/".join(record[key] for key in ("algorithm", "variant", "dataset"))] = record
+        provenance[name] = record
     return rows, provenance
 
 

@@ -9,7 +9,6 @@ there by hand. A SNAP file gets random weights; a random graph is generated.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 from pathlib import Path
 
@@ -63,13 +62,16 @@ def check_counts(dataset: str, entry: dict, vertices: int, arcs: int) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    step.check_entry(args.entry)
+    if args.entry["format"] != "random" and not args.raw:
+        raise InputError(f"--raw is missing: a dataset of format {args.entry['format']} is made from a file")
     convert(args.dataset, args.entry, args.raw, args.out, args.origins)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--dataset", required=True)
-    arguments.add_argument("--entry", type=json.loads, required=True, metavar="JSON")
+    arguments.add_argument("--entry", type=step.json_object, required=True, metavar="JSON")
     arguments.add_argument("--raw", type=Path, metavar="FILE")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.txt")
     arguments.add_argument("--origins", type=Path, default=download.ORIGINS, help="the records' folder")

@@ -28,7 +28,7 @@ import urllib3
 from tqdm import tqdm
 
 from kernels import datasets
-from kernels.errors import InputError
+from kernels.errors import InputError, naming
 from workflow.scripts import step
 
 CHUNK = 1 << 16  # bytes
@@ -147,10 +147,12 @@ def check_content(path: Path) -> None:
 def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
     """What is recorded of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
     record = origins / f"{name}.json"
-    try:
-        return json.loads(record.read_text()) if record.exists() else None
-    except ValueError as error:
-        raise InputError(f"{record}: not the record of a raw file's origin ({error}): delete it") from None
+    if not record.exists():
+        return None
+    origin = step.read_json(record, "delete it, and the file is recorded anew")
+    if missing := [key for key in ("url", "sha256", "retrieved") if key not in origin]:
+        raise InputError(f"{record}: it has no {missing[0]}: delete it, and the file is recorded anew")
+    return origin
 
 
 def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
@@ -340,7 +342,7 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool, ma
         raise InputError(TOO_LARGE.format(f"{total:,}", max_mb))
     there = part.size()
     logging.info("%s: from byte %s of %s", url, f"{there:,}", "?" if total is None else f"{total:,}")
-    with open(part.path, "ab") as file:
+    with naming(part.path), open(part.path, "ab") as file:
         # The bytes as served: some servers call a .gz file an encoding, which would be undone.
         for chunk in progress(response.raw.stream(CHUNK, decode_content=False), there, total):
             if file.tell() + len(chunk) > max_mb * 1e6:
@@ -364,6 +366,9 @@ def progress(chunks: Iterator[bytes], done: int, total: int | None) -> Iterator[
 
 
 def main(args: argparse.Namespace) -> None:
+    step.check_entry(args.entry, needed=["sources"])
+    step.check_part("--archives", args.archives, "archives")
+    step.check_part("--options", args.options, "download")
     download(args.dataset, args.entry, args.archives, args.options, args.out, args.origins)
 
 
@@ -371,7 +376,7 @@ if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--dataset", required=True)
     for name in ("entry", "archives", "options"):
-        arguments.add_argument(f"--{name}", type=json.loads, required=True, metavar="JSON")
+        arguments.add_argument(f"--{name}", type=step.json_object, required=True, metavar="JSON")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE")
     arguments.add_argument("--origins", type=Path, default=ORIGINS, help="the folder of the origins' records")
     step.run(main, arguments)

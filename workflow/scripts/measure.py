@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from kernels import baselines, device, harness
-from kernels.datasets import atomic
+from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import Variant, find
@@ -31,6 +31,9 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     if variant.on_gpu and not simulated and not device.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    if args.out.suffix == ".json":
+        raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
+    writable(args.out)
     with lock.held(args.out):
         make(args, variant, on_card=variant.on_gpu and not simulated)
 
@@ -38,7 +41,9 @@ def main(args: argparse.Namespace) -> None:
 def make(args: argparse.Namespace, variant: Variant, on_card: bool) -> None:
     """Measure, and write both files at the end. Raises InputError where a result is wrong."""
     graph = Graph.load(args.graph)
-    protocol = harness.Protocol(**args.protocol)
+    if "sha256" not in graph.meta:
+        raise InputError(f"{args.graph}: does not say of which text form it is: make it with workflow/scripts/pack.py")
+    protocol = harness.Protocol.of(args.protocol)
     commit, clean = state_of_project(args.commit)
     before = device.card_state() if on_card else None
     try:
@@ -140,7 +145,9 @@ if __name__ == "__main__":
     arguments.add_argument("--algorithm", required=True)
     arguments.add_argument("--variant", required=True)
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--protocol", type=json.loads, default={}, metavar="JSON", help="config.yaml's protocol")
+    arguments.add_argument(
+        "--protocol", type=step.json_object, default={}, metavar="JSON", help="config.yaml's protocol"
+    )
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")

@@ -7,20 +7,24 @@
 
 import argparse
 import csv
-import json
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from kernels import device, harness
-from kernels.datasets import atomic
+from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from workflow.scripts import draw_sweep, lock, measure, sources, step
 from workflow.scripts.measurements import columns_with
 from workflow.scripts.sweeps import Sweep
 
+NEEDED = {  # of a sweep's entry; which dataset it is on, --graph says
+    "delta": ["deltas", "repeats"],
+    "stride": ["threads", "shares", "repeats"],
+    "sources": ["count", "seed", "repeats"],
+}
 SWEEPS = {**draw_sweep.SWEEPS, sources.SWEEP.name: sources.SWEEP}
 
 
@@ -52,7 +56,10 @@ def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol,
 
 
 def main(args: argparse.Namespace) -> None:
-    graph, protocol = Graph.load(args.graph), harness.Protocol(**args.protocol)
+    key = args.sweep.removesuffix("_sweep")
+    step.check_part("--options", args.options, "sweeps", key, needed=NEEDED[key])
+    writable(args.out)
+    graph, protocol = Graph.load(args.graph), harness.Protocol.of(args.protocol)
     commit, _ = measure.state_of_project(args.commit)
     write(SWEEPS[args.sweep], graph, args.options, protocol, commit, args.out)
 
@@ -60,9 +67,11 @@ def main(args: argparse.Namespace) -> None:
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--sweep", choices=list(SWEEPS), required=True)
-    arguments.add_argument("--options", type=json.loads, required=True, metavar="JSON")
+    arguments.add_argument("--options", type=step.json_object, required=True, metavar="JSON")
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--protocol", type=json.loads, default={}, metavar="JSON", help="config.yaml's protocol")
+    arguments.add_argument(
+        "--protocol", type=step.json_object, default={}, metavar="JSON", help="config.yaml's protocol"
+    )
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     step.run(main, arguments)

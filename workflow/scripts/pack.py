@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import logging
 import re
 from pathlib import Path
@@ -95,13 +94,14 @@ def stand_in(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | N
 
 
 def main(args: argparse.Namespace) -> None:
+    step.check_entry(args.entry)
     pack(args.dataset, args.entry, args.text, args.out, args.origins)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--dataset", required=True)
-    arguments.add_argument("--entry", type=json.loads, required=True, metavar="JSON")
+    arguments.add_argument("--entry", type=step.json_object, required=True, metavar="JSON")
     arguments.add_argument("--text", type=Path, required=True, metavar="FILE.txt")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.npz")
     arguments.add_argument("--origins", type=Path, default=download.ORIGINS, help="the records' folder")

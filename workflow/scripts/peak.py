@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernels import device, peak
-from kernels.datasets import atomic
+from kernels.datasets import atomic, writable
 from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from workflow.scripts import lock, measure, step
@@ -49,6 +49,7 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
 def main(args: argparse.Namespace) -> None:
     if not device.gpu_visible():
         raise InputError("peak needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    writable(args.out)
     with lock.held(args.out):
         try:
             rows = list(measured(args.vertices, args.repeats, args.commit))
@@ -64,8 +65,8 @@ def main(args: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
-    arguments.add_argument("--vertices", type=int, nargs="*", default=[8192, 32768], help="of the dense matrices")
-    arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--vertices", type=step.count, nargs="*", default=[8192, 32768], help="of dense matrices")
+    arguments.add_argument("--repeats", type=step.count, default=5)
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     step.run(main, arguments)

@@ -31,11 +31,11 @@ def load(paths: list[Path]) -> pd.DataFrame:
     """The rows of peak.csv, of none or one path. Raises InputError where it is another file."""
     if not paths:
         return pd.DataFrame(columns=COLUMNS)
-    (path,) = paths
-    rows = pd.read_csv(path, keep_default_na=False, dtype={"vertices": str, "commit": str})
-    if not set(COLUMNS) <= set(rows):
-        raise InputError(f"{path}: not a file of peaks: delete it and measure again")
-    return rows
+    if len(paths) > 1:
+        raise InputError(f"--peak takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
+    return step.read_csv(
+        paths[0], "a file of peaks", COLUMNS, keep_default_na=False, dtype={"vertices": str, "commit": str}
+    )
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS, Variant
 from workflow.scripts import long_table, measurements, pages, step, table6, tables
-from workflow.scripts.readme import fill
+from workflow.scripts.readme import fill, page_text
 
 
 def section(variant: Variant) -> str:
@@ -50,7 +50,7 @@ def cells(rows: pd.DataFrame, name: str, source: str) -> str:
 
 
 def main(args: argparse.Namespace) -> None:
-    text, rows = args.page.read_text(), measurements.load([args.archive / "timings.csv"])
+    text, rows = page_text(args.page), measurements.load([args.archive / "timings.csv"])
     for name in ("one_source", "sparse", "dense"):
         text = fill(text, name, cells(rows, name, f"From the archive {args.archive.name}."), args.page)
     for name in ("layouts", "peak_table"):

@@ -27,6 +27,14 @@ def rule_graph() -> str:
     return "\n".join(["```mermaid", *lines, "```"])
 
 
+def page_text(page: Path) -> str:
+    """A page's text. Raises InputError where it is none."""
+    try:
+        return page.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{page}: not a text file ({error})") from None
+
+
 def fill(text: str, name: str, content: str, page: Path = Path("README.md")) -> str:
     """The page's text with what stands between the markers of that name replaced."""
     pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
@@ -36,13 +44,17 @@ def fill(text: str, name: str, content: str, page: Path = Path("README.md")) -> 
 
 
 def main(args: argparse.Namespace) -> None:
-    text = args.readme.read_text()
+    text = page_text(args.readme)
     for table in sorted(path for name in SHOWN for path in args.archive.glob(f"{name}.md")):
         text = fill(text, table.stem, table.read_text())
-    config = yaml.safe_load(args.config.read_text())
+    try:
+        config = yaml.safe_load(args.config.read_text())
+        tolerance = config["audit"]["tolerance"]
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
+        raise InputError(f"{args.config}: not the project's configuration ({error!r})") from None
     rows, claims = measurements.load([args.archive / "timings.csv"]), audit.claims()
     chosen = audit.select(rows, claims)
-    audited = audit.audit(chosen, claims, config["audit"]["tolerance"])
+    audited = audit.audit(chosen, claims, tolerance)
     said = measurements.about(chosen, f"From the archive {args.archive.name}.")
     text = fill(text, "claims", pages.to_markdown([("table", audit.overview(audited)), ("ul", said)]))
     text = fill(text, "reviewers", reviewers.table(rows, audited, config))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS
-from workflow.scripts import pages, step
+from workflow.scripts import measurements, pages, step
 
 TITLE = "What was checked without a GPU"
 TEXT = """\
@@ -18,7 +18,9 @@ None of this is a measurement: a simulated run has no times."""
 
 
 def main(args: argparse.Namespace) -> None:
-    cells = pd.concat([pd.read_csv(path) for path in args.cells], ignore_index=True)
+    cells = pd.concat(
+        [step.read_csv(path, "a file of measurements", measurements.COLUMNS) for path in args.cells], ignore_index=True
+    )
     cells["graph"] = [
         f"{name} ({n} vertices, {m} arcs)"
         for name, n, m in zip(cells["dataset"], cells["vertices"], cells["arcs"], strict=True)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from kernels.errors import InputError
+import pandas as pd
+import yaml
+from jsonschema import Draft202012Validator
+
+from kernels.errors import InputError, reported
+
+SCHEMA = Path(__file__).parents[1] / "schemas" / "config.schema.yaml"
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -27,21 +35,102 @@ def showing_parser(doc: str, out_dir: str) -> argparse.ArgumentParser:
     return result
 
 
-def run(main: Callable[[argparse.Namespace], None], arguments: argparse.ArgumentParser) -> None:
-    """Parse, log to stderr and to --log, run main; exit 1 with one line where input is bad."""
-    args = arguments.parse_args()
-    handlers: list[logging.Handler] = [logging.StreamHandler()]
-    if args.log:
-        args.log.parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(args.log, mode="w"))
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=handlers, force=True)
-    for chatty in ("numba", "fontTools"):  # every allocation on the card, every glyph of a PDF
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+def json_object(text: str) -> dict:
+    """What an option holds that takes a JSON object."""
     try:
-        main(args)
-    except InputError as error:
-        logging.error("error: %s", error)
-        sys.exit(1)
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("not a JSON object: it must be {...}")
+    return value
+
+
+def share(text: str) -> float:
+    """What an option holds that takes a number from 0 to below 1."""
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to below 1")
+    return value
+
+
+def count(text: str) -> int:
+    """What an option holds that takes a whole number of 1 or more."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
+
+
+def read_json(path: Path, advice: str) -> dict:
+    """The JSON object in a file. Raises InputError, which ends with the advice, where there is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: {advice}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: {error}: {advice}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a JSON object: {advice}")
+    return value
+
+
+def read_csv(path: Path, what: str, columns: Collection[str], **options) -> pd.DataFrame:
+    """A CSV file as pandas reads it. Raises InputError where it is none or lacks one of the columns."""
+    try:
+        rows = pd.read_csv(path, **options)
+    except ValueError as error:
+        raise InputError(f"{path}: not {what} ({error}): delete it and measure again") from None
+    if missing := [column for column in columns if column not in rows]:
+        raise InputError(f"{path}: not {what}, without a column {missing[0]}: delete it and measure again")
+    return rows
+
+
+def check_part(option: str, value: dict, *keys: str, needed: Sequence[str] | None = None) -> None:
+    """Raise InputError where an option's value is not what config.yaml may have; keys: where in its schema.
+
+    needed: the keys that the step needs, where those are not all that config.yaml must have.
+    """
+    part = yaml.safe_load(SCHEMA.read_text())
+    for key in keys:
+        part = part["properties"][key] if "properties" in part else part[key]
+    if needed is not None:
+        part = {**part, "required": needed}
+    for error in Draft202012Validator(part).iter_errors(value):
+        where = ".".join(map(str, [option, *error.absolute_path]))
+        raise InputError(f"{where}: {error.message}: see {SCHEMA.name}")
+
+
+def check_entry(entry: dict, needed: Sequence[str] | None = None) -> None:
+    """Raise InputError where --entry is no dataset's entry of config.yaml; needed: as check_part has it."""
+    check_part("--entry", entry, "datasets", "additionalProperties", needed=needed)
+
+
+def run(main: Callable[[argparse.Namespace], None], arguments: argparse.ArgumentParser) -> None:
+    """Parse, log to stderr and to --log, run main.
+
+    Exit 1 with one line where input or machine is at fault, and with a traceback where the program is.
+    """
+    logging.raiseExceptions = False  # a log on a full disk stops nothing
+    _log_to(logging.StreamHandler())
+    try:
+        with reported(_end):
+            args = arguments.parse_args()
+            if args.log:
+                args.log.parent.mkdir(parents=True, exist_ok=True)
+                _log_to(logging.StreamHandler(), logging.FileHandler(args.log, mode="w"))
+            main(args)
     except Exception:
         logging.exception("this is a defect of the program, not of its input:")
         sys.exit(1)
+
+
+def _end(message: str) -> NoReturn:
+    logging.error("%s", message)
+    sys.exit(1)
+
+
+def _log_to(*handlers: logging.Handler) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=handlers, force=True)
+    for chatty in ("numba", "fontTools"):  # every allocation on the card, every glyph of a PDF
+        logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -1,0 +1,274 @@
+"""How a step ends: with one line where input or machine is at fault, with a traceback where the program is."""
+
+import argparse
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from kernels import datasets, device
+from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
+from kernels.harness import Protocol
+from workflow.scripts import measure, measure_sweep, peak, step
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(errno.EACCES, "Permission denied", "a"), "a: Permission denied: change its permissions"),
+        (OSError(errno.EROFS, "Read-only file system", "a"), "a: Read-only file system: choose a path that can be "),
+        (OSError(errno.ENOSPC, "No space left on device", "a"), "a: No space left on device: make space on that disk"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded", "a"), "a: Disk quota exceeded: delete what is not needed"),
+        (OSError(errno.EMFILE, "Too many open files", "a"), "a: Too many open files: .*ulimit -n"),
+        (OSError(errno.ENOENT, "No such file or directory", "a"), "a: No such file or directory: make it first"),
+        (OSError(errno.ETXTBSY, "Text file busy", "a"), "a: Text file busy: mend that, or choose another path"),
+        (MemoryError(), "not enough memory .*: take a smaller graph, or a machine with more"),
+        (MemoryError("Unable to allocate 9 TiB"), r"not enough memory \(Unable to allocate 9 TiB\)"),
+        (InputError("graph.txt: no header"), "graph.txt: no header"),
+        (TimeLimit(5), "stopped after its limit of 5 s"),
+        (WrongResult("vertex 3"), "vertex 3"),
+    ],
+)
+def test_what_is_no_defect_is_said_in_a_line(error, line):
+    assert re.match(line, explain(error))
+
+
+@pytest.mark.parametrize("error", [OSError("no number"), ValueError("x"), KeyError("x"), AssertionError("x")])
+def test_a_defect_goes_on(error):
+    assert explain(error) is None
+    with pytest.raises(type(error)), reported(pytest.fail):
+        raise error
+
+
+def ran(body, *arguments, **options):
+    """What a step does with this statement as its work, in a process of its own."""
+    code = f"import os, signal\nfrom workflow.scripts import step\ndef main(args): {body}\n"
+    return subprocess.run(
+        [sys.executable, "-c", f"{code}step.run(main, step.parser('A step.'))", *map(str, arguments)],
+        **{"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
+    )
+
+
+def test_a_machines_error_ends_a_step_with_a_line(tmp_path):
+    failed = ran("raise PermissionError(13, 'Permission denied', 'there')", "--log", tmp_path / "deep/log")
+    assert failed.returncode == 1
+    assert failed.stderr == "error: there: Permission denied: change its permissions, or choose another path\n"
+    assert (tmp_path / "deep/log").read_text() == failed.stderr
+
+
+def test_a_defect_ends_a_step_with_its_traceback(tmp_path):
+    failed = ran("{}['key']", "--log", tmp_path / "log")
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("this is a defect of the program, not of its input:\nTraceback ")
+    assert (tmp_path / "log").read_text() == failed.stderr
+
+
+def test_an_interrupted_step_ends_quietly():
+    stopped = ran("os.kill(os.getpid(), signal.SIGINT)")
+    assert (stopped.returncode, stopped.stderr) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("log", "line"), [("folder", "folder: Is a directory: name a file"), ("file/log", "file: File exists: a folder is")]
+)
+def test_a_log_that_cannot_be_written_is_said(tmp_path, log, line):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    failed = ran("pass", "--log", tmp_path / log)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith(f"error: {tmp_path}/{line}") and failed.stderr.count("\n") == 1
+
+
+def test_help_that_cannot_be_printed():
+    with open("/dev/full", "w") as full:
+        failed = ran("pass", "--help", stdout=full, env={**os.environ, "PYTHONUNBUFFERED": ""})
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("error: standard output: No space left on device: ")
+    assert failed.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("{", "not JSON: Expecting"), ("[" * 10**5, "not JSON"), ("[]", "not a JSON object")]
+)
+def test_an_option_that_is_no_json_object(text, message):
+    with pytest.raises(argparse.ArgumentTypeError, match=message):
+        step.json_object(text)
+
+
+ENTRY = {"format": "text", "vertices": 2, "arcs": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "csv"}, "--entry.format: 'csv' is not one of"),
+        ({"vertices": "2"}, "--entry.vertices: '2' is not of type 'integer'"),
+        ({"edges": 3}, r"--entry: Additional properties .* \('edges' was unexpected\): see config.schema.yaml"),
+    ],
+)
+def test_an_entry_is_one_that_config_may_have(change, message):
+    step.check_entry(ENTRY)
+    step.check_entry({}, needed=[])
+    with pytest.raises(InputError, match=message):
+        step.check_entry(ENTRY | change)
+    with pytest.raises(InputError, match="--entry: 'arcs' is a required property"):
+        step.check_entry({"format": "text", "vertices": 2})
+
+
+def test_a_sweeps_options_need_no_dataset():
+    for key, needed in measure_sweep.NEEDED.items():
+        options = {"deltas": [1], "threads": [8], "shares": [0.5], "count": 1, "seed": 0, "repeats": 1}
+        options = {name: options[name] for name in needed}
+        step.check_part("--options", options, "sweeps", key, needed=needed)
+        with pytest.raises(InputError, match=r"--options\.repeats: 0 is less than the minimum of 1"):
+            step.check_part("--options", options | {"repeats": 0}, "sweeps", key, needed=needed)
+
+
+# Files that cannot be written
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """No file grows above so many bytes: EFBIG, at a place where a full disk would give ENOSPC."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
+WRITERS = {
+    "text": lambda path: datasets.write_text(path, 3, *[np.zeros(999, int)] * 3),
+    "npz": lambda path: save(path, lambda file: np.savez(file, distances=np.arange(9999))),
+    **{
+        f".{suffix}": lambda path, suffix=suffix: save(path, lambda file: figure().savefig(file, format=suffix))
+        for suffix in ("png", "pdf", "svg")
+    },
+}
+
+
+def save(path, write):
+    with datasets.atomic(path) as file:
+        write(file)
+
+
+def figure():
+    made = Figure()
+    made.subplots().plot(np.random.default_rng(0).random(99))
+    return made
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_an_error_of_the_disk_names_the_file_and_leaves_nothing(tmp_path, writer):
+    path = tmp_path / "made"
+    with pytest.raises(OSError, match="File too large") as caught, files_of_at_most(500):
+        writer(path)
+    assert explain(caught.value).startswith(f"{path}: File too large: raise the largest size")
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_error_of_the_temporary_file_names_the_file(tmp_path, monkeypatch):
+    def refused(path, *rest, **more):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+
+    monkeypatch.setattr("builtins.open", refused)
+    with pytest.raises(OSError, match="Too many open files") as caught, datasets.atomic(tmp_path / "made"):
+        pass
+    assert caught.value.filename == str(tmp_path / "made")
+
+
+def test_an_error_that_names_its_file_keeps_it(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught, datasets.atomic(tmp_path / "made"):
+        (tmp_path / "other").read_text()
+    assert caught.value.filename == str(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [("folder", errno.EISDIR), (".", errno.EISDIR), ("file/made", errno.ENOTDIR), ("x" * 256, errno.ENAMETOOLONG)],
+)
+def test_a_path_that_cannot_be_written_is_known_before(tmp_path, monkeypatch, path, number):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("file").touch()
+    with pytest.raises(OSError, match=r"\[Errno") as caught:
+        datasets.writable(path)
+    assert (caught.value.errno, caught.value.filename) == (number, path)
+    assert sorted(os.listdir()) == ["file", "folder"]
+
+
+def test_a_path_that_can_be_written_is_left_as_it_is(tmp_path):
+    (tmp_path / "there").write_text("before")
+    for name in ("there", "new", "deep/er/new"):
+        assert datasets.writable(tmp_path / name) == tmp_path / name
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC])
+def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
+    def refused(dir):
+        raise OSError(number, os.strerror(number), f"{dir}/random")
+
+    monkeypatch.setattr(datasets.tempfile, "TemporaryFile", refused)
+    with pytest.raises(OSError, match=os.strerror(number)) as caught:
+        datasets.writable(tmp_path / "deep/new")
+    assert caught.value.filename == str(tmp_path / "deep/new")
+
+
+@pytest.mark.parametrize(
+    ("main", "more"),
+    [
+        (measure.main, {"algorithm": "bellman_ford", "variant": "cpu"}),
+        (measure_sweep.main, {"sweep": "sources", "options": {"count": 1, "seed": 0, "repeats": 1}}),
+        (peak.main, {"vertices": [8], "repeats": 1, "commit": ""}),
+    ],
+)
+def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypatch, main, more):
+    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    with pytest.raises(IsADirectoryError):
+        main(argparse.Namespace(out=tmp_path, graph=tmp_path / "none.npz", **more))
+
+
+# The protocol
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        *(("block", value, f"block must be from 1 to 1,024, not {value}") for value in (0, -5, 1025)),
+        *(("tile", value, f"tile must be from 1 to 32, not {value}") for value in (0, 33)),
+        *((key, 0, f"{key} must be 1 or more, not 0") for key in ("repeats", "delta", "grid", "checked_rows")),
+        *((key, -1, f"{key} must be 0 or more, not -1") for key in ("warmup_launches", "full_check")),
+        *(("block", value, "block must be a whole number, not ") for value in (8.0, "8", None, True, [8])),
+        ("source", "0", "source must be a whole number, not '0'"),
+        *(("timeout_s", value, "timeout_s must be a number of seconds above 0") for value in (0, float("nan"), "1")),
+        ("budget_s", True, "budget_s must be a number of seconds above 0, not True"),
+        ("blocks", 8, "protocol: unknown key 'blocks': choose from warmup_launches, repeats, .*, block, "),
+    ],
+)
+def test_a_protocol_refuses_what_it_cannot_use(key, value, message):
+    with pytest.raises(InputError, match=message):
+        Protocol.of({key: value})
+
+
+def test_a_protocol_takes_whole_numbers_of_numpy():
+    protocol = Protocol.of({"block": np.int64(1024), "tile": np.uint8(32), "delta": None, "timeout_s": float("inf")})
+    assert json.dumps([protocol.block, protocol.tile]) == "[1024, 32]"
+    with pytest.raises(InputError, match="block must be from 1 to 1,024, not 2048"):
+        dataclasses.replace(protocol, block=2048)  # as a sweep does
