@@ -522,8 +522,9 @@ def test_without_a_card_these_are_skipped_or_fail(required, outcome, monkeypatch
     monkeypatch.setenv("REQUIRE_GPU", required)
     monkeypatch.setattr(conftest, "gpu_visible", lambda: False)
     request.applymarker(pytest.mark.gpu)
-    with pytest.raises(outcome, match="no GPU is visible"):
+    with pytest.raises((pytest.skip.Exception, pytest.fail.Exception), match="no GPU is visible") as ended:
         conftest.pytest_runtest_setup(request.node)
+    assert ended.type is outcome
 
 
 def test_no_variant_is_left_out():
