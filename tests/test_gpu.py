@@ -253,7 +253,7 @@ def multiply_and_add(factor, more, numbers):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("replayed", [False, True], ids=["launched", "replayed"])
-@pytest.mark.parametrize("times", [0, 1, 7, GRAPH_ITERATIONS, 2 * GRAPH_ITERATIONS + 5])
+@pytest.mark.parametrize("times", [1, 7, GRAPH_ITERATIONS, 2 * GRAPH_ITERATIONS + 5])
 @pytest.mark.parametrize("step", [np.uint32(12345), STEP], ids=["the same each time", "STEP"])
 def test_launches_are_made_in_turn_with_their_arguments(step, times, replayed):
     run, started = Run(graph=replayed), np.arange(70, dtype=np.uint32)
@@ -459,9 +459,9 @@ def test_all_pairs_by_the_variant_that_suits(make, vertices, free, variant, monk
     found = kernels.all_pairs(on)
     assert found.variant == variant
     np.testing.assert_array_equal(found.distances, csgraph.dijkstra(on.to_scipy()))
-    some = np.arange(0, vertices, 25)
-    lengths = csgraph.construct_dist_matrix(on.to_scipy(), found.predecessors)
-    np.testing.assert_array_equal(lengths[some], found.distances[some])
+    for source in (0, vertices - 1):
+        tree = csgraph.reconstruct_path(on.to_scipy(), found.predecessors[source])
+        np.testing.assert_array_equal(csgraph.dijkstra(tree, indices=source), found.distances[source])
 
 
 @pytest.mark.gpu
@@ -522,8 +522,9 @@ def test_without_a_card_these_are_skipped_or_fail(required, outcome, monkeypatch
     monkeypatch.setenv("REQUIRE_GPU", required)
     monkeypatch.setattr(conftest, "gpu_visible", lambda: False)
     request.applymarker(pytest.mark.gpu)
-    with pytest.raises(outcome, match="no GPU is visible"):
+    with pytest.raises((pytest.skip.Exception, pytest.fail.Exception), match="no GPU is visible") as ended:
         conftest.pytest_runtest_setup(request.node)
+    assert ended.type is outcome
 
 
 def test_no_variant_is_left_out():
