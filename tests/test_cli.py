@@ -161,8 +161,8 @@ COMMANDS = {
 @pytest.mark.parametrize(
     ("to", "why"),
     [
-        ("folder", "Is a directory: name a file, not a folder"),
-        (".", "Is a directory: name a file, not a folder"),
+        ("folder", "this is a folder: name a file to write"),
+        (".", "this is a folder: name a file to write"),
         ("file/new", "Not a directory: a folder is needed, and part of the path is a file: choose another path"),
     ],
 )
@@ -177,7 +177,7 @@ def test_where_nothing_can_be_written_nothing_is_computed(kernels, monkeypatch, 
 
 def test_a_complete_graph_is_not_made_where_it_cannot_be_written(kernels, monkeypatch):
     monkeypatch.setattr(datasets, "draw", lambda *anything: pytest.fail("drawn"))
-    assert kernels("random", 40, ".")[2] == "error: .: Is a directory: name a file, not a folder"
+    assert kernels("random", 40, ".")[2] == "error: .: this is a folder: name a file to write"
 
 
 @pytest.mark.parametrize("output", ["none", "print"])

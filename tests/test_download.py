@@ -594,7 +594,7 @@ def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
 def test_a_damaged_record_is_named(site):
     RECORD.parent.mkdir(parents=True)
     RECORD.write_text("{")
-    with pytest.raises(InputError, match=f"^{RECORD}: not the record of a raw file's origin .*: delete it$"):
+    with pytest.raises(InputError, match=f"^{RECORD}: .*: delete it, and the file is recorded anew$"):
         fetch(site.url("/data", whole(DATA)))
     assert files() == [RECORD]
 

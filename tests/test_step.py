@@ -201,16 +201,24 @@ def test_an_error_that_names_its_file_keeps_it(tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "number"),
-    [("folder", errno.EISDIR), (".", errno.EISDIR), ("file/made", errno.ENOTDIR), ("x" * 256, errno.ENAMETOOLONG)],
+    [("file/made", errno.ENOTDIR), ("x" * 256, errno.ENAMETOOLONG)],
 )
 def test_a_path_that_cannot_be_written_is_known_before(tmp_path, monkeypatch, path, number):
     monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
     Path("file").touch()
     with pytest.raises(OSError, match=r"\[Errno") as caught:
         datasets.writable(path)
     assert (caught.value.errno, caught.value.filename) == (number, path)
-    assert sorted(os.listdir()) == ["file", "folder"]
+    assert os.listdir() == ["file"]
+
+
+@pytest.mark.parametrize("path", ["folder", "."])
+def test_a_folder_is_known_before_as_no_file(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    with pytest.raises(InputError, match=rf"^{re.escape(path)}: this is a folder: name a file to write$"):
+        datasets.writable(path)
+    assert os.listdir() == ["folder"]
 
 
 def test_a_path_that_can_be_written_is_left_as_it_is(tmp_path):
@@ -241,7 +249,7 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
 )
 def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypatch, main, more):
     monkeypatch.setattr(device, "gpu_visible", lambda: True)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(InputError, match="this is a folder: name a file to write"):
         main(argparse.Namespace(out=tmp_path, graph=tmp_path / "none.npz", **more))
 
 
