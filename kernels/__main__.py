@@ -95,6 +95,11 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray):
         path = [node]
         while (before := int(predecessors[path[-1]])) >= 0:
             path.append(before)
+            if len(path) > len(predecessors):
+                raise InputError(
+                    f"the predecessors of vertex {node} run in a circle of arcs that weigh 0: take a variant for such "
+                    "weights (python -m kernels sssp or apsp chooses one)"
+                )
         yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
 
 

@@ -14,7 +14,7 @@ The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kide
 primary tile on the diagonal; then the tiles of its row and of its column; then all the others.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numba import cuda, int32
@@ -234,7 +234,7 @@ def launches_tiled(vertices: int, tile: int) -> int:
     return 3 * blocks_for(vertices, tile)
 
 
-@cache
+@lru_cache(maxsize=1)
 def _no_paths_yet(graph: Graph) -> np.ndarray:
     """int32, (n * n,): i where there is an arc from i to j, else -1."""
     n = graph.vertices

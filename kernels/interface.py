@@ -123,7 +123,12 @@ def as_graph(graph) -> Graph:
     if len(wrong := weights[(weights < 0) | (weights > MAX_WEIGHT)]):
         raise InputError(f"weight {wrong[0]} is outside [0, {MAX_WEIGHT}]: scale the weights")
     arcs.data = weights.astype(np.int64)  # before they are added: a narrow type would wrap
-    arcs.sum_duplicates()  # as SciPy reads them
+    # As csgraph reads them: entries of one place are parallel arcs in a CSR or CSC array and are added in any other;
+    # zeros that only fill a block of a BSR array are none.
+    if graph.format not in ("csr", "csc"):
+        arcs.sum_duplicates()
+    if graph.format == "bsr":
+        arcs.eliminate_zeros()
     return Graph.from_arcs(graph.shape[0], *arcs.coords, arcs.data)
 
 

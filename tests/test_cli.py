@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 
 from kernels import __main__ as cli
 from kernels import datasets
-from kernels.errors import TimeLimit
+from kernels.errors import InputError, TimeLimit
 from kernels.graph import INF
 from kernels.variants import VARIANTS
 
@@ -354,3 +354,11 @@ def test_no_paths_are_written_where_the_source_is_wrong(kernels):
     out, err, end = kernels("sssp", SAMPLE, "--source", 13, "--to", "paths.npz")
     assert (out, err, end) == ("", "", "error: source 13 is not a vertex of sample3: choose one in [0, 13)")
     assert not any(Path().iterdir())
+
+
+def test_predecessors_in_a_circle_are_no_path():
+    """As the paper's variants may find them where weights are 0."""
+    with pytest.raises(
+        InputError, match=r"predecessors of vertex 1 run in a circle of arcs that weigh 0: take a variant"
+    ):
+        list(cli.path_lines(np.array([0, 1, 1]), np.array([-1, 2, 1])))
