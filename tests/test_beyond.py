@@ -22,7 +22,6 @@ from test_workflow import data as graphs
 from kernels import harness
 from kernels.errors import InputError
 from kernels.graph import Graph
-from kernels.variants import VARIANTS
 from workflow.scripts import (
     archive,
     figure8,
@@ -45,7 +44,6 @@ def rows_of(folder, cells):
     """Measurements of {(algorithm/variant, dataset): (kernels_s of the repeats, predecessors_s, note)}."""
     rows = measured(folder, {key: (times, note) for key, (times, _, note) in cells.items()})
     rows["kernels_s"], rows["seconds"] = rows["seconds"], 9.0
-    rows["problem"] = [VARIANTS[key].problem for key in rows["algorithm"] + "/" + rows["variant"]]
     rows["predecessors_s"] = [cells[f"{row.algorithm}/{row.variant}", row.dataset][1] for row in rows.itertuples()]
     return rows
 
@@ -193,15 +191,18 @@ def test_figure_8_says_what_it_is_of(rows, tmp_path):
 
 def peaks(tmp_path):
     path = tmp_path / "peak.csv"
-    common = {"device": "test card", "commit": "abc", "started": "2026-01-02T03:04:05Z", "repeat": 1}
+    common = {
+        **{"device": "test card", "driver": "580.1", "cuda": "13.0", "numba_cuda": "0.30.4", "commit": "abc"},
+        **{"tree_clean": True, "started": "2026-01-02T03:04:05Z", "host": "test_host"},
+    }
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, peak.COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for bits, name, vertices, relaxations, seconds in (
-            *((32, "chains", "", 16e12, 1), (32, "dense", 8192, 8192**3, 8192**3 / 12e12)),
-            *((16, "chains", "", 30e12, 1), (16, "chains", "", 34e12, 1)),
+        for bits, name, vertices, repeat, relaxations, seconds in (
+            *((32, "chains", "", 1, 16e12, 1), (32, "dense", 8192, 1, 8192**3, 8192**3 / 12e12)),
+            *((16, "chains", "", 1, 30e12, 1), (16, "chains", "", 2, 34e12, 1)),
         ):
-            own = {"bits": bits, "benchmark": name, "vertices": vertices}
+            own = {"bits": bits, "benchmark": name, "vertices": vertices, "repeat": repeat}
             writer.writerow(common | own | {"relaxations": relaxations, "seconds": seconds})
     return path
 
@@ -230,7 +231,7 @@ def test_the_part_of_the_peak(rows, tmp_path):
 
 def test_another_file_is_no_peak(tmp_path):
     (tmp_path / "peak.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"peak\.csv: not a file of peaks"):
+    with pytest.raises(InputError, match=r"peak\.csv: its first line must be benchmark,bits,.*: measure again"):
         peak_table.load([tmp_path / "peak.csv"])
 
 

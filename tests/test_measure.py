@@ -80,6 +80,12 @@ def rewrite(path, **changes):
         writer.writerows(rows)
 
 
+VALUES = {
+    "sssp": {"problem": "sssp", "source": 0, "rows_checked": 1},
+    "apsp": {"problem": "apsp", "source": "", "rows_checked": 13},
+}
+
+
 def as_if(path, key, device="NVIDIA H200", **changes):
     """Turn a cell measured on a CPU into one of another variant, as if measured on a GPU; returns its new path."""
     algorithm, variant = key.split("/")
@@ -88,7 +94,10 @@ def as_if(path, key, device="NVIDIA H200", **changes):
     path.replace(new)
     path.with_suffix(".json").replace(new.with_suffix(".json"))
     launches = VARIANTS[key].launches(13, 4)
-    rewrite(new, algorithm=algorithm, variant=variant, device=device, launches=launches, **changes)
+    card = {"device": device, "driver": "580.1", "cuda": "13.0"}
+    rewrite(
+        new, algorithm=algorithm, variant=variant, launches=launches, **VALUES[VARIANTS[key].problem], **card | changes
+    )
     record = json.loads(new.with_suffix(".json").read_text())
     new.with_suffix(".json").write_text(json.dumps(record | {"algorithm": algorithm, "variant": variant}))
     return new
@@ -263,7 +272,7 @@ def test_a_simulated_run_is_no_measurement():
     assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
     assert {row[name] for name in measurements.TIMES} == {""}
     assert row["device"] == "numba CUDA simulator"
-    with pytest.raises(InputError, match="a simulated run is no measurement: leave the file out"):
+    with pytest.raises(InputError, match="a simulated run is no measurement: .*leave the file out"):
         collect.read([path])
 
     run = cell("dijkstra/cpu", place="simulated")  # for real, beside it

@@ -158,8 +158,8 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     ("change", "message"),
     [
         ({"repeat": "1"}, "this repeat of the cell was read before"),
-        ({"delta": ""}, "delta is empty"),
-        ({"delta": "wide"}, "delta is not a number"),
+        ({"delta": ""}, "delta '': must be a whole number from 1"),
+        ({"delta": "wide"}, "delta 'wide': must be a number"),
         ({"status": "simulated"}, "a simulated run is no measurement"),
     ],
 )
@@ -172,7 +172,7 @@ def test_refused_rows(change, message, tmp_path):
 
 @pytest.mark.parametrize("columns", [(), STRIDE.columns])
 def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
-    with pytest.raises(InputError, match="not measurements: its first line must be"):
+    with pytest.raises(InputError, match="its first line must be"):
         measurements.load([FILES / "delta_sweep.csv"], columns)
 
 

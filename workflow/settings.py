@@ -4,7 +4,6 @@ A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset)
 """
 
 import ast
-import csv
 import hashlib
 import json
 import math
@@ -21,6 +20,7 @@ from numba import cuda
 from kernels.device import SIMULATED
 from kernels.errors import InputError
 from kernels.variants import ALGORITHMS, VARIANTS, find, select
+from workflow.scripts import paper
 from workflow.scripts.download import raw_name
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,6 @@ NO_TIMES = ("kernels/graph.py", "kernels/errors.py")  # modules whose change mak
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
 _TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
 TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
-CLAIMS = Path(__file__).parent / "paper" / "claims.csv"
 BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
@@ -98,13 +97,12 @@ def table_cells(config: dict, table: dict) -> list[Cell]:
 
 def claimed_cells(config: dict) -> list[Cell]:
     """The cells that a claim of workflow/paper/claims.csv is about and config names."""
-    with open(CLAIMS, newline="", encoding="utf-8") as file:
-        claimed = {
-            (variant, dataset)
-            for claim in csv.DictReader(file)
-            for variant in (claim["left"], *claim["right"].split())
-            for dataset in claim["datasets"].split()
-        }
+    claimed = {
+        (variant, dataset)
+        for claim in paper.claims()
+        for variant in (claim["left"], *claim["right"].split())
+        for dataset in claim["datasets"].split()
+    }
     return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in claimed]
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from kernels.errors import InputError
-from workflow.scripts import pages, step
+from workflow.scripts import pages, records, step
 from workflow.scripts.tables import save
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
@@ -31,14 +30,7 @@ HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256
 
 def read(paths: list[Path]) -> pd.DataFrame:
     """Provenance, of one cell or of many in a file: a row a cell, its keys joined by dots."""
-    records = []
-    for path in paths:
-        try:
-            content = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: {error}: delete it and measure again") from None
-        records += [content] if "algorithm" in content else content.values()
-    return pd.json_normalize(records)
+    return pd.json_normalize([record for path in paths for record in records.read(path).values()])
 
 
 def choose(facts: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:

@@ -8,7 +8,6 @@ beside them, else into the default archive.
 
 import argparse
 import csv
-import json
 import logging
 import re
 import shutil
@@ -30,6 +29,7 @@ from workflow.scripts import (
     layouts,
     measurements,
     peak_table,
+    records,
     sources,
     step,
     summary,
@@ -61,10 +61,11 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     """Merge rows into the folder's archive, and make its tables, figures and audit (with that tolerance) anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
     if table.exists():
+        measurements.load([table])
         replaced = {cell(row) for row in rows}
         with open(table, newline="") as file:
             rows = [row for row in csv.DictReader(file) if cell(row) not in replaced] + rows
-        provenance = json.loads(record.read_text()) | provenance
+        provenance = records.read(record) | provenance
     variants, datasets = list(VARIANTS), list(measurements.paper_datasets().index)
     rows.sort(
         key=lambda row: (

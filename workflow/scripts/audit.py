@@ -7,7 +7,6 @@ a claim and dataset), .md and .html.
 from __future__ import annotations
 
 import argparse
-import csv
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from scipy import stats
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, pages, step
+from workflow.scripts import measurements, pages, paper, step
 from workflow.scripts.summary import CONFIDENCE, INTERVAL, MIN_REPEATS, RANGE, interval
 from workflow.scripts.tables import CROSS, digits
 
@@ -78,8 +77,7 @@ class Finding:
 
 def claims(path: Path = CLAIMS) -> list[Claim]:
     """The claims; raises InputError where one names what there is not, or lacks its value."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return [_claim(f"{path.name}, claim {row['id']}", row) for row in csv.DictReader(file)]
+    return [_claim(f"{path.name}, claim {row['id']}", row) for row in paper.claims(path)]
 
 
 def _claim(where: str, row: dict[str, str]) -> Claim:

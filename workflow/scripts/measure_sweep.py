@@ -6,7 +6,6 @@
 """
 
 import argparse
-import csv
 import json
 import logging
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from kernels.datasets import atomic
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from workflow.scripts import draw_sweep, measure, sources, step
-from workflow.scripts.measurements import columns_with
+from workflow.scripts.measurements import schema
 from workflow.scripts.sweeps import Sweep
 
 SWEEPS = {**draw_sweep.SWEEPS, sources.SWEEP.name: sources.SWEEP}
@@ -41,10 +40,9 @@ def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol,
         rows = list(measured(sweep, graph, options, protocol, commit))
     except WrongResult as error:
         raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
+    text = schema(sweep.columns).to_csv(rows, out)
     with atomic(out, "w") as file:
-        writer = csv.DictWriter(file, columns_with(sweep.columns), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        file.write(text)
 
 
 def main(args: argparse.Namespace) -> None:

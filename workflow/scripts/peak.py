@@ -4,7 +4,6 @@ A row a repeat; relaxations over seconds is the rate. dense is n^3 relaxations, 
 """
 
 import argparse
-import csv
 import importlib.metadata
 import logging
 import platform
@@ -16,10 +15,40 @@ from kernels.datasets import atomic
 from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from workflow.scripts import measure, step
+from workflow.scripts.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
 COLUMNS = (
     *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds", "device", "driver", "cuda"),
     *("numba_cuda", "commit", "tree_clean", "started", "host"),
+)
+DENSE = ("benchmark", "vertices", "relaxations")
+SCHEMA = Schema(
+    COLUMNS,
+    ("bits", "vertices", "repeat", "relaxations", "seconds"),
+    (
+        one_of("benchmark", "chains", "dense"),
+        Rule(("bits",), "must be 16 or 32", lambda rows: rows["bits"].isin([16, 32])),
+        whole("repeat", 1),
+        whole("relaxations", 1),
+        Rule(
+            DENSE,
+            "dense must have a whole number of vertices, and their cube of relaxations; chains have none",
+            lambda rows: ((rows["vertices"] ** 3 == rows["relaxations"]) & (rows["vertices"] % 1 == 0)).where(
+                rows["benchmark"] == "dense", rows["vertices"].isna()
+            ),
+        ),
+        above_0("seconds"),
+        matching("device"),
+        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != device.SIMULATOR),
+        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
+        one_of("tree_clean", "True", "False", ""),
+        moment("started"),
+        once("benchmark", "bits", "vertices", "repeat"),
+        numbered("repeat", "benchmark", "bits", "vertices"),
+        Rule(("device",), "the rows differ in device", lambda rows: rows["device"] == rows["device"].iloc[:1].max()),
+    ),
+    "measure again, or leave the file out",
+    "{benchmark} of {bits} bits",
 )
 TIMES = 50_000  # relaxations in a chain: some ten milliseconds on a card of 2023
 
@@ -55,10 +84,9 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"peak: {error}: choose fewer --vertices than {max(args.vertices)}") from None
     except WrongResult as error:
         raise InputError(f"peak: wrong result, nothing is published: {error}") from None
+    text = SCHEMA.to_csv(rows, args.out)
     with atomic(args.out, "w") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        file.write(text)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
-from workflow.scripts import long_table, measurements, step, tables
+from workflow.scripts import long_table, measurements, peak, step, tables
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
-COLUMNS = ["benchmark", "bits", "vertices", "relaxations", "seconds", "device", "commit", "started"]  # read of it
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
 NOTES = [
     "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
@@ -28,14 +26,13 @@ NOTES = [
 
 
 def load(paths: list[Path]) -> pd.DataFrame:
-    """The rows of peak.csv, of none or one path. Raises InputError where it is another file."""
-    if not paths:
-        return pd.DataFrame(columns=COLUMNS)
-    (path,) = paths
-    rows = pd.read_csv(path, keep_default_na=False, dtype={"vertices": str, "commit": str})
-    if not set(COLUMNS) <= set(rows):
-        raise InputError(f"{path}: not a file of peaks: delete it and measure again")
-    return rows
+    """The rows of peak.csv, of none or one path; vertices are text, empty for the chains.
+
+    Raises InputError where it is another file, or a value is not as peak.SCHEMA says.
+    """
+    rows = peak.SCHEMA.read(paths)
+    sizes = ["" if np.isnan(n) else f"{n:.0f}" for n in rows["vertices"]]
+    return rows.assign(vertices=sizes).astype({"bits": int})
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
