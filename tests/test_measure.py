@@ -241,6 +241,22 @@ def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch)
     assert results() == []
 
 
+def test_times_that_cannot_be_publish_nothing_and_leave_what_there_was(monkeypatch):
+    path = cell("bellman_ford/cpu")
+    before = results(), path.read_bytes()
+    right = VARIANTS["bellman_ford/cpu"].function
+
+    def in_milliseconds(graph, result, run):
+        right(graph, result, run)
+        run.phases = {name: 1000 * seconds for name, seconds in run.phases.items()}
+
+    replace_function(monkeypatch, "bellman_ford/cpu", in_milliseconds)
+    said = r"nyc\.csv, line 2 \(bellman_ford/cpu on nyc\): .*: the phases must sum to no more than seconds: nothing was"
+    with pytest.raises(InputError, match=said):
+        cell("bellman_ford/cpu")
+    assert (results(), path.read_bytes()) == before
+
+
 def test_a_distance_that_is_too_long_publishes_nothing():
     meta = {"name": "long", "sha256": SHA256}
     Graph.from_arcs(3, np.array([0, 1]), np.array([1, 2]), np.array([MAX_WEIGHT, 1]), meta=meta).save("long.npz")
@@ -272,7 +288,7 @@ def test_a_simulated_run_is_no_measurement():
     assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
     assert {row[name] for name in measurements.TIMES} == {""}
     assert row["device"] == "numba CUDA simulator"
-    with pytest.raises(InputError, match="a simulated run is no measurement: .*leave the file out"):
+    with pytest.raises(InputError, match=r"a simulated run is no measurement: .*leave the file out"):
         collect.read([path])
 
     run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
@@ -331,9 +347,9 @@ def test_collect_refuses_another_count_of_launches(key):
     rows, _ = run_collect(path)
     assert [row["launches"] for row in rows] == [str(VARIANTS[key].launches(13, 4))] * 3
     before = Path("results/timings.csv").read_bytes()
-    launched = VARIANTS[key].launches(13, 4) - 1
+    launched = VARIANTS[key].launches(13, 4) + 1
     rewrite(path, launches=launched)
-    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched + 1}"):
+    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched - 1}"):
         run_collect(path)
     assert Path("results/timings.csv").read_bytes() == before
 

@@ -147,6 +147,12 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     assert set(rows["status"]) == {"ok"} and set(rows["note"]) == {"stand-in: made up"}
 
     before = out.read_bytes()
+    monkeypatch.setattr(device, "SIMULATOR", device.cpu_name())
+    monkeypatch.setattr(measurements, "SIMULATOR", device.cpu_name())
+    with pytest.raises(
+        InputError, match=r"sweep\.csv, line 2 .* a simulated run is no measurement: nothing was written"
+    ):
+        measure_sweep.write(sweep, *args)
     variants[1] = dataclasses.replace(right, function=wrong)
     with pytest.raises(InputError, match="delta_sweep: wrong result, nothing is published: "):
         measure_sweep.write(sweep, *args)
