@@ -75,7 +75,7 @@ def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_text(facts: pd.DataFrame) -> pd.DataFrame:
-    tera = (facts[["median", "min", "max"]] / 1e12).map(tables.digits)
+    tera = (facts[["median", "min", "max"]] / 1e12).map(tables.digits).astype(str)
     sizes = [f"{int(n):,}" if n else "-" for n in facts["vertices"]]
     return pd.DataFrame(
         {
