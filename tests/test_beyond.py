@@ -28,7 +28,6 @@ from workflow.scripts import (
     figures,
     measure_sweep,
     measurements,
-    peak,
     peak_table,
     performance,
     sources,
@@ -196,7 +195,7 @@ def peaks(tmp_path):
         **{"tree_clean": True, "started": "2026-01-02T03:04:05Z", "host": "test_host"},
     }
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, peak.COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, peak_table.COLUMNS, lineterminator="\n")
         writer.writeheader()
         for bits, name, vertices, repeat, relaxations, seconds in (
             *((32, "chains", "", 1, 16e12, 1), (32, "dense", 8192, 1, 8192**3, 8192**3 / 12e12)),

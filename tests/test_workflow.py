@@ -316,6 +316,16 @@ def test_an_unknown_key_ends_before_any_job(tmp_path):
     assert not (tmp_path / "resources").exists()
 
 
+def test_a_broken_record_ends_before_any_job(tmp_path):
+    project = Project.make(tmp_path)
+    record = (tmp_path / CELL).with_suffix(".json")
+    record.parent.mkdir(parents=True)
+    record.write_text("{}")
+    said = project.snakemake(CELL, code=1)
+    assert re.search(rf"nyc\.json: no record of what was run \(.*\): delete {CELL} and measure again", said)
+    assert not (tmp_path / "resources").exists()
+
+
 def test_forced_reruns(finished):
     assert finished.plan("-F", "nyc") == TARGETS["nyc"]
     assert finished.plan("-f", CELL) == measured(TABLE1[1])

@@ -15,41 +15,8 @@ from kernels.datasets import atomic
 from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from workflow.scripts import measure, step
-from workflow.scripts.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from workflow.scripts.peak_table import SCHEMA
 
-COLUMNS = (
-    *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds", "device", "driver", "cuda"),
-    *("numba_cuda", "commit", "tree_clean", "started", "host"),
-)
-DENSE = ("benchmark", "vertices", "relaxations")
-SCHEMA = Schema(
-    COLUMNS,
-    ("bits", "vertices", "repeat", "relaxations", "seconds"),
-    (
-        one_of("benchmark", "chains", "dense"),
-        Rule(("bits",), "must be 16 or 32", lambda rows: rows["bits"].isin([16, 32])),
-        whole("repeat", 1),
-        whole("relaxations", 1),
-        Rule(
-            DENSE,
-            "dense must have a whole number of vertices, and their cube of relaxations; chains have none",
-            lambda rows: ((rows["vertices"] ** 3 == rows["relaxations"]) & (rows["vertices"] % 1 == 0)).where(
-                rows["benchmark"] == "dense", rows["vertices"].isna()
-            ),
-        ),
-        above_0("seconds"),
-        matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != device.SIMULATOR),
-        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
-        one_of("tree_clean", "True", "False", ""),
-        moment("started"),
-        once("benchmark", "bits", "vertices", "repeat"),
-        numbered("repeat", "benchmark", "bits", "vertices"),
-        Rule(("device",), "the rows differ in device", lambda rows: rows["device"] == rows["device"].iloc[:1].max()),
-    ),
-    "measure again, or leave the file out",
-    "{benchmark} of {bits} bits",
-)
 TIMES = 50_000  # relaxations in a chain: some ten milliseconds on a card of 2023
 
 
