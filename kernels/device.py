@@ -24,6 +24,7 @@ from kernels.errors import NotEnoughMemory, TimeLimit
 SIMULATED = bool(config.ENABLE_CUDASIM)
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
 GRAPH_ITERATIONS = 1024
+SIMULATOR = "numba CUDA simulator"  # the name of its device
 POISON = -7  # in every result before a run: neither a distance nor a predecessor
 
 
@@ -357,7 +358,7 @@ def describe(on_gpu: bool) -> dict[str, str]:
     if not on_gpu:
         return {"device": cpu_name(), "driver": "", "cuda": ""}
     if SIMULATED:
-        return {"device": "numba CUDA simulator", "driver": "", "cuda": ""}
+        return {"device": SIMULATOR, "driver": "", "cuda": ""}
     name = _card().name
     return {
         "device": name.decode() if isinstance(name, bytes) else name,

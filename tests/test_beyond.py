@@ -22,14 +22,12 @@ from test_workflow import data as graphs
 from kernels import harness
 from kernels.errors import InputError
 from kernels.graph import Graph
-from kernels.variants import VARIANTS
 from workflow.scripts import (
     archive,
     figure8,
     figures,
     measure_sweep,
     measurements,
-    peak,
     peak_table,
     performance,
     sources,
@@ -45,7 +43,6 @@ def rows_of(folder, cells):
     """Measurements of {(algorithm/variant, dataset): (kernels_s of the repeats, predecessors_s, note)}."""
     rows = measured(folder, {key: (times, note) for key, (times, _, note) in cells.items()})
     rows["kernels_s"], rows["seconds"] = rows["seconds"], 9.0
-    rows["problem"] = [VARIANTS[key].problem for key in rows["algorithm"] + "/" + rows["variant"]]
     rows["predecessors_s"] = [cells[f"{row.algorithm}/{row.variant}", row.dataset][1] for row in rows.itertuples()]
     return rows
 
@@ -193,15 +190,18 @@ def test_figure_8_says_what_it_is_of(rows, tmp_path):
 
 def peaks(tmp_path):
     path = tmp_path / "peak.csv"
-    common = {"device": "test card", "commit": "abc", "started": "2026-01-02T03:04:05Z", "repeat": 1}
+    common = {
+        **{"device": "test card", "driver": "580.1", "cuda": "13.0", "numba_cuda": "0.30.4", "commit": "abc"},
+        **{"tree_clean": True, "started": "2026-01-02T03:04:05Z", "host": "test_host"},
+    }
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, peak.COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, peak_table.COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for bits, name, vertices, relaxations, seconds in (
-            *((32, "chains", "", 16e12, 1), (32, "dense", 8192, 8192**3, 8192**3 / 12e12)),
-            *((16, "chains", "", 30e12, 1), (16, "chains", "", 34e12, 1)),
+        for bits, name, vertices, repeat, relaxations, seconds in (
+            *((32, "chains", "", 1, 16e12, 1), (32, "dense", 8192, 1, 8192**3, 8192**3 / 12e12)),
+            *((16, "chains", "", 1, 30e12, 1), (16, "chains", "", 2, 34e12, 1)),
         ):
-            own = {"bits": bits, "benchmark": name, "vertices": vertices}
+            own = {"bits": bits, "benchmark": name, "vertices": vertices, "repeat": repeat}
             writer.writerow(common | own | {"relaxations": relaxations, "seconds": seconds})
     return path
 
@@ -212,14 +212,15 @@ def test_the_part_of_the_peak(rows, tmp_path):
         (line["what"], line["bits"], line["dataset"]): (float(line["median"]), float(line["part"]))
         for line in read_csv((tmp_path / "peak_table.csv").read_text())
     }
-    n = float(rows.loc[rows["dataset"] == "gnutella25", "vertices"].iloc[0])
+    cubes = rows.groupby("dataset")["vertices"].first() ** 3
+    four, two = cubes["gnutella04"], cubes["gnutella25"]
     assert found == {
         (peak_table.CHAINS, "32", ""): pytest.approx((16e12, 1)),
         (peak_table.DENSE, "32", ""): pytest.approx((12e12, 0.75)),
-        ("Floyd-Warshall Blocked", "32", "gnutella04"): pytest.approx((n**3 / 0.1, n**3 / 0.1 / 16e12)),
-        ("Floyd-Warshall Blocked", "32", "gnutella25"): pytest.approx((n**3 / 1.5, n**3 / 1.5 / 16e12)),
+        ("Floyd-Warshall Blocked", "32", "gnutella04"): pytest.approx((four / 0.1, four / 0.1 / 16e12)),
+        ("Floyd-Warshall Blocked", "32", "gnutella25"): pytest.approx((two / 1.5, two / 1.5 / 16e12)),
         (peak_table.CHAINS, "16", ""): pytest.approx((32e12, 1)),
-        ("Floyd-Warshall Blocked, 16 bits", "16", "gnutella25"): pytest.approx((n**3, n**3 / 32e12)),
+        ("Floyd-Warshall Blocked, 16 bits", "16", "gnutella25"): pytest.approx((two, two / 32e12)),
     }
     text = (tmp_path / "peak_table.md").read_text()
     assert re.search(r"\| Rounds on a dense matrix +\| +32 \| - +\| +8,192 \| +12.0 \| .* \| +75 % \|", text)
@@ -230,7 +231,7 @@ def test_the_part_of_the_peak(rows, tmp_path):
 
 def test_another_file_is_no_peak(tmp_path):
     (tmp_path / "peak.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"peak\.csv: not a file of peaks"):
+    with pytest.raises(InputError, match=r"peak\.csv: its first line must be benchmark,bits,.*: measure again"):
         peak_table.load([tmp_path / "peak.csv"])
 
 

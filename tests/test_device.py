@@ -1,12 +1,15 @@
-"""The compiled loop that launches kernels, with a driver that only writes down what it is asked for."""
+"""How launches are made and timed, with a driver and a card that only write down what they are asked for."""
 
 import ctypes
 from functools import partial
+from itertools import cycle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from kernels.device import _as_passed, compile_loop
+from kernels import device
+from kernels.device import Run, _as_passed, compile_loop
 
 LAUNCHES = {
     said: ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * pointers)
@@ -93,3 +96,55 @@ def test_arguments_as_numba_passes_them():
     assert _as_passed(OnCard()) == [0, 0, 2**32, 4, 4096, 2**32, 4]
     assert _as_passed(np.uint32(5)) == [5]
     assert _as_passed(np.int32(-1)) == [2**64 - 1]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What is asked of the card and of the host's clock, in order; a phase takes 1500 ms, and the clock's steps 2 s."""
+    done, names = [], cycle(("start", "end"))
+
+    def event(timing):
+        assert timing
+        name = next(names)
+        return SimpleNamespace(
+            record=lambda: done.append(name), synchronize=lambda: done.append(f"wait for the {name}"), name=name
+        )
+
+    def elapsed(start, end):
+        assert (start.name, end.name, done[-1]) == ("start", "end", "wait for the end")
+        done.clear()
+        return 1500.0
+
+    def clock():
+        done.append("clock")
+        return 2.0 * done.count("clock")
+
+    card = SimpleNamespace(event=event, event_elapsed_time=elapsed, synchronize=lambda: done.append("wait for all"))
+    monkeypatch.setattr(device, "cuda", card)
+    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(device, "SIMULATED", False)
+    return done
+
+
+def test_a_run_is_timed_until_the_card_is_idle(asked):
+    run = Run()
+    with run.timed():
+        asked.append("launch")
+    assert asked == ["clock", "launch", "wait for all", "clock"]
+    assert run.seconds == 2
+
+
+def test_a_phase_is_timed_in_seconds_between_two_events(asked):
+    run = Run()
+    for _ in range(2):
+        with run.phase("kernels"):
+            assert asked == ["start"]
+    assert run.phases == {"copy_in": 0, "kernels": 3, "predecessors": 0, "copy_out": 0}
+
+
+def test_on_a_cpu_both_are_timed_by_the_clock_alone(asked):
+    run = Run(on_gpu=False)
+    with run.timed(), run.phase("kernels"):
+        asked.append("work")
+    assert asked == ["clock", "clock", "work", "clock", "clock"]
+    assert (run.seconds, run.phases["kernels"]) == (6, 2)

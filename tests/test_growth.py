@@ -1,6 +1,5 @@
 """Exponents and launch-bound cells follow from the measurements, and what is missing is said."""
 
-import itertools
 import shutil
 from argparse import Namespace
 from pathlib import Path
@@ -14,6 +13,7 @@ from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
 from kernels.variants import VARIANTS
+from tests.rows import measurement
 from workflow.scripts import archive, figures, growth, launch_overhead, long_table, measurements, readme
 
 STAND_IN = "stand-in: drawn arc lengths"
@@ -23,23 +23,11 @@ DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
 
 def rows_of(times, device="test card", note=""):
     """Two rows for each {(algorithm/variant, dataset): kernels_s}, of which that is the median."""
-    sizes, found = measurements.paper_datasets(), []
-    for ((key, dataset), seconds), (repeat, factor) in itertools.product(times.items(), ((1, 0.9), (2, 1.1))):
-        variant, (n, m) = VARIANTS[key], sizes.loc[dataset, ["vertices", "arcs"]]
-        row = dict.fromkeys(measurements.COLUMNS, "") | {
-            **{"algorithm": variant.algorithm, "variant": variant.name, "problem": variant.problem},
-            **{"dataset": dataset, "repeat": repeat, "status": "ok", "seconds": 2 * seconds, "note": note},
-            **{
-                "kernels_s": factor * seconds,
-                "predecessors_s": 0.0,
-                "launches": variant.launches(n, 32),
-                "vertices": n,
-                "arcs": m,
-            },
-            **{"device": device, "dataset_sha256": "ab", "commit": "0123456789abcdef"},
-            "started": "2026-01-01T00:00:00+00:00",
-        }
-        found.append(row)
+    found = [
+        measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, note=note)
+        for (key, dataset), seconds in times.items()
+        for repeat, factor in ((1, 0.9), (2, 1.1))
+    ]
     return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
 
 

@@ -80,6 +80,12 @@ def rewrite(path, **changes):
         writer.writerows(rows)
 
 
+VALUES = {
+    "sssp": {"problem": "sssp", "source": 0, "rows_checked": 1},
+    "apsp": {"problem": "apsp", "source": "", "rows_checked": 13},
+}
+
+
 def as_if(path, key, device="NVIDIA H200", **changes):
     """Turn a cell measured on a CPU into one of another variant, as if measured on a GPU; returns its new path."""
     algorithm, variant = key.split("/")
@@ -88,7 +94,10 @@ def as_if(path, key, device="NVIDIA H200", **changes):
     path.replace(new)
     path.with_suffix(".json").replace(new.with_suffix(".json"))
     launches = VARIANTS[key].launches(13, 4)
-    rewrite(new, algorithm=algorithm, variant=variant, device=device, launches=launches, **changes)
+    card = {"device": device, "driver": "580.1", "cuda": "13.0"}
+    rewrite(
+        new, algorithm=algorithm, variant=variant, launches=launches, **VALUES[VARIANTS[key].problem], **card | changes
+    )
     record = json.loads(new.with_suffix(".json").read_text())
     new.with_suffix(".json").write_text(json.dumps(record | {"algorithm": algorithm, "variant": variant}))
     return new
@@ -232,6 +241,22 @@ def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch)
     assert results() == []
 
 
+def test_times_that_cannot_be_publish_nothing_and_leave_what_there_was(monkeypatch):
+    path = cell("bellman_ford/cpu")
+    before = results(), path.read_bytes()
+    right = VARIANTS["bellman_ford/cpu"].function
+
+    def in_milliseconds(graph, result, run):
+        right(graph, result, run)
+        run.phases = {name: 1000 * seconds for name, seconds in run.phases.items()}
+
+    replace_function(monkeypatch, "bellman_ford/cpu", in_milliseconds)
+    said = r"nyc\.csv, line 2 \(bellman_ford/cpu on nyc\): .*: the phases must sum to no more than seconds: nothing was"
+    with pytest.raises(InputError, match=said):
+        cell("bellman_ford/cpu")
+    assert (results(), path.read_bytes()) == before
+
+
 def test_a_distance_that_is_too_long_publishes_nothing():
     meta = {"name": "long", "sha256": SHA256}
     Graph.from_arcs(3, np.array([0, 1]), np.array([1, 2]), np.array([MAX_WEIGHT, 1]), meta=meta).save("long.npz")
@@ -263,7 +288,7 @@ def test_a_simulated_run_is_no_measurement():
     assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
     assert {row[name] for name in measurements.TIMES} == {""}
     assert row["device"] == "numba CUDA simulator"
-    with pytest.raises(InputError, match="a simulated run is no measurement: leave the file out"):
+    with pytest.raises(InputError, match=r"a simulated run is no measurement: .*leave the file out"):
         collect.read([path])
 
     run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
@@ -322,9 +347,9 @@ def test_collect_refuses_another_count_of_launches(key):
     rows, _ = run_collect(path)
     assert [row["launches"] for row in rows] == [str(VARIANTS[key].launches(13, 4))] * 3
     before = Path("results/timings.csv").read_bytes()
-    launched = VARIANTS[key].launches(13, 4) - 1
+    launched = VARIANTS[key].launches(13, 4) + 1
     rewrite(path, launches=launched)
-    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched + 1}"):
+    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched - 1}"):
         run_collect(path)
     assert Path("results/timings.csv").read_bytes() == before
 

@@ -16,6 +16,7 @@ from matplotlib.image import imread
 from test_workflow import ROOT, SIMULATOR, Project
 
 from tests import browser
+from tests.rows import STATE, record
 from workflow.scripts import appendix
 
 # The menu, the lists behind it, and a text on each page; a figure is an image, a CSV or JSON file is saved.
@@ -132,11 +133,12 @@ def test_the_first_page_leads_to_results_code_and_run_times(report):
 
 
 def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
-    cell = {"algorithm": "dijkstra", "variant": "cpu", "dataset": "nyc", "commit": "0123456789" * 4, "card": None}
-    on_gpu = cell | {"variant": "naive", "card": {"after": {"throttling": ["power cap"]}}, "tree_clean": True}
+    cell = record("dijkstra/cpu", "nyc", commit="0123456789" * 4)
+    card = {"before": STATE, "after": STATE | {"throttling": ["power cap"]}}
+    on_gpu = record("dijkstra/naive", "nyc", card, commit="0123456789" * 4, tree_clean=True)
     paths = [tmp_path / "cpu.json", tmp_path / "naive.json"]
-    for path, record in zip(paths, (cell, on_gpu), strict=True):
-        path.write_text(json.dumps(record))
+    for path, said in zip(paths, (cell, on_gpu), strict=True):
+        path.write_text(json.dumps(said))
     archive = tmp_path / "provenance.json"
     archive.write_text(json.dumps({"dijkstra/cpu/nyc": cell, "dijkstra/naive/nyc": on_gpu}))
     runs = appendix.choose(appendix.read(paths), appendix.RUNS)
@@ -144,6 +146,8 @@ def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
     assert runs.to_dict("list") == {
         **{"Algorithm": ["dijkstra"] * 2, "Variant": ["cpu", "naive"], "Dataset": ["nyc"] * 2},
         **{"Commit": ["012345678901"] * 2, "Tree clean": ["-", "yes"], "Throttled after": ["-", "power cap"]},
+        **{"Digest of the configuration": [""] * 2, "MHz before": ["-", "1,900"], "MHz after": ["-", "1,900"]},
+        **{"°C before": ["-", "40"], "°C after": ["-", "40"], "Throttled before": ["-", "no"]},
     }
 
 
@@ -155,7 +159,7 @@ def test_a_broken_provenance_is_refused_in_one_line(tmp_path):
         [*command, "--source", "Here.", "--out-dir", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
     )
     assert ran.returncode == 1
-    assert re.fullmatch(rf"error: {broken}: .*: delete it and measure again\n", ran.stderr)
+    assert re.fullmatch(rf"error: {broken}: .*: delete .*naive.csv and measure again\n", ran.stderr)
     assert list(tmp_path.iterdir()) == [broken]
 
 

@@ -133,6 +133,11 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
         right.function(graph, result, run)
         result.distances[-1] += 1
 
+    @functools.wraps(VARIANTS["bellman_ford/cpu"].function)
+    def in_milliseconds(graph, result, run):
+        right.function(graph, result, run)
+        run.phases["kernels"] *= 1000
+
     monkeypatch.setattr(device, "gpu_visible", lambda: True)
     out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
     args = graph_of(3), {"repeats": 2}, harness.Protocol(), "abc", out
@@ -151,6 +156,9 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     assert set(rows["status"]) == {"ok"} and set(rows["note"]) == {"stand-in: made up"}
 
     before = out.read_bytes()
+    variants[1] = dataclasses.replace(right, function=in_milliseconds)
+    with pytest.raises(InputError, match=r"sweep\.csv, line 4 .*: the phases must sum to .*: nothing was written"):
+        measure_sweep.write(sweep, *args)
     variants[1] = dataclasses.replace(right, function=wrong)
     with pytest.raises(InputError, match="delta_sweep: wrong result, nothing is published: "):
         measure_sweep.write(sweep, *args)
@@ -162,8 +170,8 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     ("change", "message"),
     [
         ({"repeat": "1"}, "this repeat of the cell was read before"),
-        ({"delta": ""}, "delta is empty"),
-        ({"delta": "wide"}, "delta is not a number"),
+        ({"delta": ""}, "delta '': must be a whole number from 1"),
+        ({"delta": "wide"}, "delta 'wide': must be a number"),
         ({"status": "simulated"}, "a simulated run is no measurement"),
     ],
 )
@@ -176,7 +184,7 @@ def test_refused_rows(change, message, tmp_path):
 
 @pytest.mark.parametrize("columns", [(), STRIDE.columns])
 def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
-    with pytest.raises(InputError, match="not measurements: its first line must be"):
+    with pytest.raises(InputError, match="its first line must be"):
         measurements.load([FILES / "delta_sweep.csv"], columns)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
+from tests.rows import measurement
 from workflow.scripts import measurements, tables
 
 ROOT = Path(__file__).parents[1]
@@ -222,17 +223,15 @@ def test_csv_of_twins_and_of_table_4(made):
 
 
 def measured(tmp_path, cells):
-    """Measurements of {(algorithm/variant, dataset): (seconds, note)}, otherwise as in the file of tests."""
-    like = read_csv(TIMINGS.read_text())[1]
+    """Measurements of {(algorithm/variant, dataset): (seconds, note)}, otherwise as tests/rows.py has them."""
     path = tmp_path / "timings.csv"
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, like)
+        writer = csv.DictWriter(file, measurements.COLUMNS)
         writer.writeheader()
-        for (variant, dataset), (times, note) in cells.items():
-            algorithm, name = variant.split("/")
-            for repeat, seconds in enumerate(times):
-                cell = {"algorithm": algorithm, "variant": name, "dataset": dataset, "note": note}
-                writer.writerow(like | cell | {"repeat": repeat, "seconds": seconds})
+        for (key, dataset), (times, note) in cells.items():
+            writer.writerows(
+                measurement(key, dataset, i, seconds, note=note) for i, seconds in enumerate(times, start=1)
+            )
     return measurements.load([path])
 
 
@@ -412,15 +411,15 @@ TIMELESS = dict.fromkeys(measurements.TIMES, "")
     ("values", "message"),
     [
         ({"status": "simulated", **TIMELESS}, "a simulated run is no measurement"),
-        ({"status": "fine"}, "unknown status"),
-        ({"seconds": ""}, "must be above 0"),
-        ({"seconds": "-1"}, "must be above 0"),
-        ({"seconds": "6,0"}, "seconds is not a number"),
-        ({"kernels_s": "inf"}, "kernels_s is not a number"),
-        ({"arcs": ""}, "arcs is empty"),
-        ({"status": "timeout"}, "only a row that is ok has times"),
-        ({"repeat": 1}, "read before"),
-        ({"status": "timeout", **TIMELESS}, "rows differ in status"),
+        ({"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory': "),
+        ({"seconds": ""}, "a row that is ok has all times, any other none"),
+        ({"seconds": "-1"}, "seconds '-1': must be above 0"),
+        ({"seconds": "6,0"}, "seconds '6,0': must be a number"),
+        ({"kernels_s": "inf"}, "kernels_s 'inf': must be a number"),
+        ({"arcs": ""}, "arcs '': must be a whole number from 0"),
+        ({"status": "timeout"}, "a row that is ok has all times, any other none"),
+        ({"repeat": 3}, "read before"),
+        ({"status": "timeout", "rows_checked": 0, **TIMELESS}, "rows differ in status"),
         ({"device": "another card"}, "rows differ in device"),
     ],
 )

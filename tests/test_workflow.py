@@ -54,15 +54,19 @@ parser.add_argument("--out", type=pathlib.Path)
 args, _ = parser.parse_known_args()
 out = args.out
 algorithm, variant, dataset = *out.parts[-3:-1], out.stem
+graph = json.loads(str(numpy.load(args.graph)["meta"]))
 values = dict(
-    algorithm=algorithm, variant=variant, dataset=dataset, problem="sssp", repeat=1, status="no_memory",
-    launches=0, vertices=1, arcs=0, rows_checked=0, device="the CPU" if variant == "cpu" else "NVIDIA Stub 1",
+    algorithm=algorithm, variant=variant, dataset=dataset, repeat=1, status="no_memory", launches=0, vertices=1, arcs=0,
+    rows_checked=0, numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
 )
+values |= dict(problem="sssp", source=0) if algorithm == "bellman_ford" else dict(problem="apsp")
+values |= dict(device="the CPU") if variant == "cpu" else dict(device="NVIDIA Stub 1", driver="1", cuda="1")
 columns = """{columns}""".split(",")
 row = ",".join(str(values.get(name, "")) for name in columns)
 out.write_text(",".join(columns) + "\\n" + row + "\\n")
-graph = json.loads(str(numpy.load(args.graph)["meta"]))
-record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32), graph=graph)
+record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32), graph=graph, card=None)
+record |= dict.fromkeys(("commit", "config_digest", "host", "system", "python"), "") | dict(tree_clean=None)
+record |= dict(slurm={}, packages={})
 out.with_suffix(".json").write_text(json.dumps(record))
 '''
 
@@ -339,6 +343,16 @@ def test_a_key_that_stands_twice_ends_before_any_job(fresh, tmp_path):
     second.write_text("protocol:\n  repeats: 1\n  repeats: 2\n")
     said = fresh.snakemake("nyc", "--configfile", str(second), code=1)
     assert f"{second}, line 3: repeats stands twice" in said and "Traceback" not in said
+
+
+def test_a_broken_record_ends_before_any_job(tmp_path):
+    project = Project.make(tmp_path)
+    record = (tmp_path / CELL).with_suffix(".json")
+    record.parent.mkdir(parents=True)
+    record.write_text("{}")
+    said = project.snakemake(CELL, code=1)
+    assert re.search(rf"nyc\.json: no record of what was run \(.*\): delete {CELL} and measure again", said)
+    assert not (tmp_path / "resources").exists()
 
 
 def test_forced_reruns(finished):

@@ -4,7 +4,6 @@ A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset)
 """
 
 import ast
-import csv
 import hashlib
 import json
 import math
@@ -22,6 +21,7 @@ from numba import cuda
 from kernels.device import SIMULATED
 from kernels.errors import InputError
 from kernels.variants import ALGORITHMS, VARIANTS, find, select
+from workflow.scripts import paper
 from workflow.scripts.download import check_sources, raw_name
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +32,6 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: 
 _VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.safe_load(SCHEMA.read_text()))
 _TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
 TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
-CLAIMS = Path(__file__).parent / "paper" / "claims.csv"
 BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
@@ -161,13 +160,12 @@ def table_cells(config: dict, table: dict) -> list[Cell]:
 
 def claimed_cells(config: dict) -> list[Cell]:
     """The cells that a claim of workflow/paper/claims.csv is about and config names."""
-    with open(CLAIMS, newline="", encoding="utf-8") as file:
-        claimed = {
-            (variant, dataset)
-            for claim in csv.DictReader(file)
-            for variant in (claim["left"], *claim["right"].split())
-            for dataset in claim["datasets"].split()
-        }
+    claimed = {
+        (variant, dataset)
+        for claim in paper.claims()
+        for variant in (claim["left"], *claim["right"].split())
+        for dataset in claim["datasets"].split()
+    }
     return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in claimed]
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from kernels.errors import InputError
-from workflow.scripts import pages, step
+from workflow.scripts import pages, records, step
 from workflow.scripts.tables import save
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
@@ -30,14 +29,7 @@ HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256
 
 def read(paths: list[Path]) -> pd.DataFrame:
     """Provenance, of one cell or of many in a file: a row a cell, its keys joined by dots."""
-    records = []
-    for path in paths:
-        content = step.read_json(path, "delete it and measure again")
-        found = [content] if "algorithm" in content else list(content.values())
-        if not all(isinstance(record, dict) for record in found):
-            raise InputError(f"{path}: no record of measurements: delete it and measure again")
-        records += found
-    return pd.json_normalize(records)
+    return pd.json_normalize([record for path in paths for record in records.read(path).values()])
 
 
 def choose(facts: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:

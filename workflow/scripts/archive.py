@@ -29,6 +29,7 @@ from workflow.scripts import (
     layouts,
     measurements,
     peak_table,
+    records,
     sources,
     step,
     summary,
@@ -64,7 +65,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
         replaced = {cell(row) for row in rows}
         with open(table, newline="") as file:
             rows = [row for row in csv.DictReader(file) if cell(row) not in replaced] + rows
-        provenance = step.read_json(record, "restore it from git") | provenance
+        provenance = records.read(record) | provenance
     variants, datasets = list(VARIANTS), list(measurements.paper_datasets().index)
     rows.sort(
         key=lambda row: (

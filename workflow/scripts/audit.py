@@ -7,10 +7,9 @@ a claim and dataset), .md and .html.
 from __future__ import annotations
 
 import argparse
-import csv
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy import stats
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, pages, step
+from workflow.scripts import measurements, pages, paper, step
 from workflow.scripts.summary import CONFIDENCE, INTERVAL, MIN_REPEATS, RANGE, interval
 from workflow.scripts.tables import CROSS, digits
 
@@ -78,16 +77,7 @@ class Finding:
 
 def claims(path: Path = CLAIMS) -> list[Claim]:
     """The claims; raises InputError where one names what there is not, or lacks its value."""
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            header, rows = tuple(reader.fieldnames or ()), list(reader)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file of claims ({error})") from None
-    columns = tuple(field.name for field in fields(Claim))
-    if sorted(header) != sorted(columns) or any(None in row or None in row.values() for row in rows):
-        raise InputError(f"{path}: not claims: every line must have {', '.join(columns)}")
-    return [_claim(f"{path.name}, claim {row['id']}", row) for row in rows]
+    return [_claim(f"{path.name}, claim {row['id']}", row) for row in paper.claims(path)]
 
 
 def _claim(where: str, row: dict[str, str]) -> Claim:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
+from kernels.harness import Protocol
 from kernels.variants import VARIANTS
-from workflow.scripts import step
-from workflow.scripts.measurements import CELL, COLUMNS, load
+from workflow.scripts import records, step
+from workflow.scripts.measurements import load, schema
 
 
 def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
@@ -21,25 +22,20 @@ def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
     load(cells)
     rows, provenance = [], {}
     for path in cells:
-        record = step.read_json(path.with_suffix(".json"), f"delete {path} and measure again")
-        try:
-            tile, name = record["protocol"]["tile"], "/".join(record[key] for key in CELL)
-        except (KeyError, TypeError) as error:
-            raise InputError(
-                f"{path.with_suffix('.json')}: no record of a cell ({error!r}): delete {path} and measure again"
-            ) from None
+        found = records.read(path.with_suffix(".json"))
+        (record,) = found.values()
         with open(path, newline="") as file:
             cell = list(csv.DictReader(file))
         for row in cell:
-            check_launches(path, row, tile)
+            check_launches(path, row, record["protocol"].get("tile", Protocol.tile))
         rows += cell
-        provenance[name] = record
+        provenance |= found
     return rows, provenance
 
 
 def check_launches(path: Path, row: dict[str, str], tile: int) -> None:
-    variant = VARIANTS.get(f"{row['algorithm']}/{row['variant']}")
-    if variant is None or row["status"] != "ok":
+    variant = VARIANTS[f"{row['algorithm']}/{row['variant']}"]
+    if row["status"] != "ok":
         return
     expected = variant.launches(int(row["vertices"]), tile)
     if expected is not None and int(row["launches"]) != expected:
@@ -48,10 +44,9 @@ def check_launches(path: Path, row: dict[str, str], tile: int) -> None:
 
 def write(rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, record: Path) -> None:
     """Write both files, or neither."""
+    text = schema().to_csv(rows, table)
     with atomic(table, "w") as csv_file, atomic(record, "w") as json_file:
-        writer = csv.DictWriter(csv_file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        csv_file.write(text)
         json.dump(provenance, json_file, indent=1, sort_keys=True)
         json_file.write("\n")
 

@@ -1,7 +1,6 @@
 """Measure one variant on one packed graph: a CSV row a repeat, and beside it a JSON of what it ran on."""
 
 import argparse
-import csv
 import importlib.metadata
 import json
 import logging
@@ -15,8 +14,8 @@ from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from kernels.variants import Variant, find
-from workflow.scripts import lock, step
-from workflow.scripts.measurements import COLUMNS, CORES, GENERATED, STAND_IN
+from workflow.scripts import lock, records, step
+from workflow.scripts.measurements import CORES, GENERATED, STAND_IN, schema
 
 PACKAGES = (
     *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
@@ -35,15 +34,16 @@ def main(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
     writable(args.out)
     with lock.held(args.out):
-        make(args, variant, on_card=variant.on_gpu and not simulated)
+        make(args, variant, simulated)
 
 
-def make(args: argparse.Namespace, variant: Variant, on_card: bool) -> None:
+def make(args: argparse.Namespace, variant: Variant, simulated: bool) -> None:
     """Measure, and write both files at the end. Raises InputError where a result is wrong."""
     graph = Graph.load(args.graph)
     if "sha256" not in graph.meta:
         raise InputError(f"{args.graph}: does not say of which text form it is: make it with workflow/scripts/pack.py")
     protocol = harness.Protocol.of(args.protocol)
+    on_card = variant.on_gpu and not simulated
     commit, clean = state_of_project(args.commit)
     before = device.card_state() if on_card else None
     try:
@@ -67,12 +67,13 @@ def make(args: argparse.Namespace, variant: Variant, on_card: bool) -> None:
         "python": platform.python_version(),
         "packages": packages(),
     }
-    with atomic(args.out, "w") as table, atomic(args.out.with_suffix(".json"), "w") as record:
-        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        json.dump(provenance, record, indent=1, sort_keys=True)
-        record.write("\n")
+    text = schema(simulated=simulated).to_csv(rows, args.out)
+    record = args.out.with_suffix(".json")
+    records.check(provenance, record)
+    with atomic(args.out, "w") as csv_file, atomic(record, "w") as json_file:
+        csv_file.write(text)
+        json.dump(provenance, json_file, indent=1, sort_keys=True)
+        json_file.write("\n")
     for row in rows:
         seconds = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
         logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])

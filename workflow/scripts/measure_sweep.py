@@ -6,7 +6,6 @@
 """
 
 import argparse
-import csv
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.graph import Graph
 from workflow.scripts import draw_sweep, lock, measure, sources, step
-from workflow.scripts.measurements import columns_with
+from workflow.scripts.measurements import schema
 from workflow.scripts.sweeps import Sweep
 
 NEEDED = {  # of a sweep's entry; which dataset it is on, --graph says
@@ -49,10 +48,9 @@ def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol,
             rows = list(measured(sweep, graph, options, protocol, commit))
         except WrongResult as error:
             raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
+        text = schema(sweep.columns).to_csv(rows, out)
         with atomic(out, "w") as file:
-            writer = csv.DictWriter(file, columns_with(sweep.columns), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            file.write(text)
 
 
 def main(args: argparse.Namespace) -> None:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from kernels.device import SIMULATOR
 from kernels.errors import InputError
+from kernels.variants import VARIANTS
+from workflow.scripts import paper, records
+from workflow.scripts.checked_csv import (
+    VERSION,
+    Rule,
+    Schema,
+    above_0,
+    matching,
+    moment,
+    numbered,
+    once,
+    one_of,
+    same,
+    version,
+    whole,
+)
+from workflow.scripts.paper import datasets as paper_datasets
 
-TIMES = ("seconds", "copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
+PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
+TIMES = ("seconds", *PHASES)
 COLUMNS = (
     *("algorithm", "variant", "problem", "dataset", "repeat", "status", *TIMES, "launches"),
     *("vertices", "arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba"),
@@ -23,10 +40,16 @@ CELL = ["algorithm", "variant", "dataset"]
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
 STATUSES = ("ok", "timeout", "no_memory")
-PAPER = Path(__file__).parents[1] / "paper"
+PAPER = paper.FOLDER
 STAND_IN = "stand-in:"
 CORES = "cores:"
 GENERATED = "generated:"
+ADVICE = "measure the cell again, or leave the file out"
+
+# The part of `seconds` by which the sum of the phases may pass it: the card's clock, which times the phases, is not the
+# host's, and clocks of quartz differ by some 0.01 %. In none of the archive's 2,128 rows does the sum pass `seconds`;
+# on a card it is 0.13 ms less at least, which is 0.0002 % of the longest of those runs, of 67.5 s.
+PHASES_OVER = 1e-4
 
 
 def columns_with(settings: Iterable[str]) -> tuple[str, ...]:
@@ -34,78 +57,160 @@ def columns_with(settings: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*COLUMNS, *settings]))
 
 
-def load(paths: Iterable[Path | str], settings: Sequence[str] = ()) -> pd.DataFrame:
-    """The rows of measurement CSVs, one a repeat: NUMBERS and settings as float64 (NaN where empty), the rest str.
+def variants(rows: pd.DataFrame) -> pd.Series:
+    """What each row is of: algorithm/variant."""
+    return rows["algorithm"] + "/" + rows["variant"]
+
+
+def _problem(rows: pd.DataFrame) -> pd.Series:
+    return rows["problem"] == variants(rows).map({key: variant.problem for key, variant in VARIANTS.items()})
+
+
+def _source(rows: pd.DataFrame) -> pd.Series:
+    source = rows["source"]
+    is_vertex = (source >= 0) & (source < rows["vertices"]) & (source % 1 == 0)
+    return is_vertex.where(rows["problem"] == "sssp", source.isna())
+
+
+def _times(rows: pd.DataFrame) -> pd.Series:
+    there = rows[list(TIMES)].notna()
+    return there.all(axis=1).where(rows["status"] == "ok", ~there.any(axis=1))
+
+
+def _phases(rows: pd.DataFrame) -> pd.Series:
+    return ~(rows[list(PHASES)].sum(axis=1) > rows["seconds"] * (1 + PHASES_OVER))
+
+
+def _launches(rows: pd.DataFrame) -> pd.Series:
+    launched = rows["launches"] > 0
+    return (launched | (rows["status"] != "ok")).where(_on_gpu(rows), ~launched)
+
+
+def _rows_checked(rows: pd.DataFrame) -> pd.Series:
+    checked, most = rows["rows_checked"], rows["vertices"].where(rows["problem"] == "apsp", 1)
+    return checked.between(1, most).where(rows["status"].isin(("ok", "simulated")), checked == 0)
+
+
+def _simulated(rows: pd.DataFrame) -> pd.Series:
+    simulated = rows["status"] == "simulated"
+    return (simulated == (rows["device"] == SIMULATOR)) | (rows["status"] == "no_memory")
+
+
+def _card_version(column: str) -> Rule:
+    def holds(rows: pd.DataFrame) -> pd.Series:
+        is_version = rows[column].str.fullmatch(VERSION).astype(bool)
+        return is_version.where(_on_gpu(rows) & (rows["device"] != SIMULATOR), rows[column] == "")
+
+    return Rule((column,), "must be a version where a card was used, and else empty", holds)
+
+
+def _on_gpu(rows: pd.DataFrame) -> pd.Series:
+    return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
+
+
+KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
+RULES = (
+    KNOWN,
+    Rule(("problem",), "must be the variant's own", _problem),
+    matching("dataset"),
+    whole("repeat", 1),
+    whole("vertices", 1),
+    whole("arcs", 0),
+    Rule(("source", "problem", "vertices"), "must be a vertex for sssp, and empty for apsp", _source),
+    Rule(("status", *TIMES), "a row that is ok has all times, any other none", _times),
+    Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
+    *(Rule((phase,), "must be 0 or more", lambda rows, phase=phase: ~(rows[phase] < 0)) for phase in PHASES),
+    Rule(TIMES, "the phases must sum to no more than seconds", _phases),
+    whole("launches", 0),
+    Rule(("launches", "status"), "must be 0 on a CPU, and above 0 on a card where the status is ok", _launches),
+    whole("rows_checked", 0),
+    Rule(
+        ("rows_checked", "status", "problem", "vertices"),
+        "must be 1 for sssp and from 1 to all for apsp, and 0 where nothing ran to its end",
+        _rows_checked,
+    ),
+    matching("device"),
+    Rule(("status", "device"), "a run is simulated in the simulator, and only there", _simulated),
+    _card_version("driver"),
+    _card_version("cuda"),
+    *(version(column) for column in ("numba_cuda", "numba", "numpy")),
+    matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
+    moment("started"),
+)
+MEASURED = Rule(
+    ("status", "device"),
+    "a simulated run is no measurement",
+    lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
+)
+PAPER_TIMES = Schema(
+    ("table", "algorithm", "variant", "dataset", "seconds", "text"),
+    ("table", "seconds"),
+    (
+        whole("table", 1),
+        KNOWN,
+        paper.DATASET,
+        above_0("seconds"),
+        matching("text", r">?[\d.]+(s|min|hr|)", "must be a time as the paper prints it: 22min, 8.5s, >1hr, 137.369"),
+        once("algorithm", "variant", "dataset"),
+    ),
+    paper.ADVICE,
+)
+# Of what a sweep changes.
+SETTINGS = {
+    **{name: whole(name, 1) for name in ("delta", "default_delta", "threads", "blocks")},
+    **{"share": above_0("share"), "source": whole("source", 0)},
+}
+
+
+def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
+    """What a CSV of measurements must be.
 
     settings: a sweep's columns, its own after the others; a cell is then measured once for each of their values.
-    To them come the columns CARD: clocks (float64, NaN where not recorded) and reasons for throttling (str, empty
-    where there is none), from the record beside each file.
-    Raises InputError where a file is none, a row is simulated or does not hold together, a repeat is there twice, or
-    the repeats of a cell differ in status, device or graph.
+    simulated: whether rows from the simulator may be there.
     """
     cell = [*CELL, *settings]
-    empty = pd.DataFrame(columns=[*columns_with(settings), *CARD], dtype=str).astype(
-        dict.fromkeys([*NUMBERS, *settings, *CLOCKS], float)
+    rules = (
+        *((one_of("status", *STATUSES, "simulated"),) if simulated else (MEASURED, one_of("status", *STATUSES))),
+        *RULES,
+        *(SETTINGS[name] for name in settings),
+        once(*cell, "repeat", must="this repeat of the cell was read before: give each measurement once"),
+        numbered("repeat", *cell),
+        *(
+            same(column, *cell, must=f"the cell's rows differ in {column}")
+            for column in ("status", "device", "vertices", "arcs", "dataset_sha256")
+        ),
     )
-    frames = [_read(path, tuple(settings)) for path in paths]
-    rows = pd.concat([frame for frame in frames if len(frame)] or [empty])
-    twice = rows.duplicated([*cell, "repeat"])
-    _refuse(rows, twice, "this repeat of the cell was read before: give each measurement once")
-    for column in ("status", "device", "vertices", "arcs", "dataset_sha256"):
-        differs = rows.groupby(cell)[column].transform("nunique") > 1
-        _refuse(rows, differs, f"the cell's rows differ in {column}: measure the cell again")
-    return rows.reset_index(drop=True)
+    numbers = tuple(dict.fromkeys([*NUMBERS, *settings]))
+    return Schema(columns_with(settings), numbers, rules, ADVICE, "{algorithm}/{variant} on {dataset}")
 
 
-def _read(path: Path | str, settings: tuple[str, ...]) -> pd.DataFrame:
-    """One file's rows, indexed by "path, line n"."""
-    columns = columns_with(settings)
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            header = tuple(reader.fieldnames or ())
-            records = {f"{path}, line {reader.line_num}": record for record in reader}
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: measure first, or leave the file out") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a CSV file of measurements ({error})") from None
-    if header != columns:
-        raise InputError(
-            f"{path}: not measurements: its first line must be {','.join(columns)}; delete the file and measure again"
-        )
-    for line, record in records.items():
-        if None in record or None in record.values():
-            raise InputError(f"{line}: not {len(columns)} values: delete the file and measure again")
-    rows = pd.DataFrame.from_dict(records, orient="index", columns=columns, dtype=str)
-    _refuse(rows, rows["status"] == "simulated", "a simulated run is no measurement: leave the file out")
-    _refuse(rows, ~rows["status"].isin(STATUSES), f"unknown status: it must be one of {', '.join(STATUSES)}")
-    for column in (*NUMBERS, *settings):
-        text = rows[column]
-        rows[column] = pd.to_numeric(text.mask(text == ""), errors="coerce").astype(float)
-        _refuse(rows, (text != "") & ~np.isfinite(rows[column]), f"{column} is not a number")
-    for column in ("vertices", "arcs", *settings):
-        _refuse(rows, rows[column].isna(), f"{column} is empty")
-    ok = rows["status"] == "ok"
-    _refuse(rows, ok & ~(rows["seconds"] > 0), "seconds of a row that is ok must be above 0")
-    _refuse(rows, ~ok & rows[list(TIMES)].notna().any(axis=1), "only a row that is ok has times")
-    cards = _cards(Path(path))
-    cell = variants(rows) + "/" + rows["dataset"]
+def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False) -> pd.DataFrame:
+    """The rows of measurement CSVs, one a repeat: NUMBERS and settings as float64 (NaN where empty), the rest str.
+
+    settings, simulated: see schema. To the columns come CARD: clocks (float64, NaN where not recorded) and reasons for
+    throttling (str, empty where there is none), from the record beside each file.
+    Raises InputError where a file is none, a value is not as the schema says, or a record is none of the cell.
+    """
+    paths = list(paths)
+    rows = schema(settings, simulated=simulated).read(paths)
+    cells = variants(rows) + "/" + rows["dataset"]
+    file_of = rows.index.map(lambda line: line.rpartition(", line ")[0])
+    cards = {str(path): _cards(Path(path), set(cells[file_of == str(path)])) for path in paths}
+    found = [cards[file].get(cell, {}) for file, cell in zip(file_of, cells, strict=True)]
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
-        rows[column] = [cards.get(name, {}).get(column, unknown) for name in cell]
-    return rows
+        rows[column] = [card.get(column, unknown) for card in found]
+    return rows.astype({**dict.fromkeys(CLOCKS, float), "throttling": str}).reset_index(drop=True)
 
 
-def _cards(path: Path) -> dict[str, dict]:
-    """What the record beside a file says of the card, by "algorithm/variant/dataset"; nothing where there is none."""
-    record = path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json")
-    if not record.exists():
+def _cards(path: Path, cells: set[str]) -> dict[str, dict]:
+    """What the records beside the CSV of these cells say of the card, by cell; nothing where there is none."""
+    beside = records.beside(path)
+    if not beside.exists():
         return {}
-    try:
-        said = json.loads(record.read_text(encoding="utf-8"))
-        records = said if record.name == "provenance.json" else {"/".join(said[key] for key in CELL): said}
-        return {cell: _card(entry["card"]) for cell, entry in records.items() if entry.get("card")}
-    except (ValueError, KeyError) as error:
-        raise InputError(f"{record}: no record of what was run ({error!r}): delete {path} and measure again") from None
+    found = records.read(beside)
+    if beside.name != records.ARCHIVED and (others := cells - set(found)):
+        raise InputError(f"{beside}: not the record of {others.pop()}: delete {path} and measure again")
+    return {cell: _card(record["card"]) for cell, record in found.items() if record["card"]}
 
 
 def _card(card: dict) -> dict:
@@ -116,18 +221,6 @@ def _card(card: dict) -> dict:
         "clock_max_mhz": float(after["max_sm_clock_mhz"]),
         "throttling": ", ".join(dict.fromkeys(before["throttling"] + after["throttling"])),
     }
-
-
-def _refuse(rows: pd.DataFrame, wrong: pd.Series, message: str) -> None:
-    """Raise InputError for the first row that is wrong."""
-    for line, row in rows[wrong].iterrows():
-        cell = f"{row.algorithm}/{row.variant} on {row.dataset}"
-        raise InputError(f"{line} ({cell}, status {row.status!r}): {message}")
-
-
-def variants(rows: pd.DataFrame) -> pd.Series:
-    """What each row is of: algorithm/variant."""
-    return rows["algorithm"] + "/" + rows["variant"]
 
 
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
@@ -171,17 +264,12 @@ def items(notes: Iterable[str]) -> Iterator[str]:
     return (item.strip() for note in notes for item in note.split("; ") if item.strip())
 
 
-def paper_datasets() -> pd.DataFrame:
-    """The paper's datasets, indexed by name: vertices, arcs, file."""
-    return pd.read_csv(PAPER / "datasets.csv", index_col="dataset")
-
-
 def paper_times() -> pd.DataFrame:
     """The paper's times, indexed by (algorithm/variant, dataset): seconds, text as printed.
 
     seconds is NaN where the paper gives only a bound (">1hr").
     """
-    times = pd.read_csv(PAPER / "times.csv")
+    times = PAPER_TIMES.read([PAPER / "times.csv"])
     times["seconds"] = times["seconds"].mask(times["text"].str.startswith(">"))
     times["column"] = variants(times)
     return times.set_index(["column", "dataset"])[["seconds", "text"]]

@@ -10,7 +10,6 @@ where there is no raw file, or None) and stand_in (one sentence where the data i
 from __future__ import annotations
 
 import argparse
-import csv
 import logging
 import re
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 from kernels import datasets
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.scripts import download, step
+from workflow.scripts import download, paper, step
 
 PAPER = Path(__file__).parents[1] / "paper" / "datasets.csv"
 
@@ -82,14 +81,14 @@ def generated(entry: dict) -> str | None:
 
 def stand_in(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | None:
     """How a dataset differs from the paper's of that name, in one sentence; None where it does not."""
-    with open(PAPER, encoding="utf-8", newline="") as file:
-        paper = {row["dataset"]: row for row in csv.DictReader(file)}.get(dataset)
-    if not paper or (int(paper["vertices"]), int(paper["arcs"]), paper["file"]) == (vertices, arcs, raw):
+    theirs = paper.datasets(PAPER)
+    if dataset not in theirs.index or tuple(theirs.loc[dataset]) == (vertices, arcs, raw):
         return None
+    there = theirs.loc[dataset]
     shown = re.sub(r"[;\x00-\x1f]", "_", raw) if raw else "a random graph"  # ";" would end the sentence
     return (
         f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {shown} "
-        f"(the paper: {int(paper['vertices']):,} vertices, {int(paper['arcs']):,} arcs from {paper['file']})"
+        f"(the paper: {there.vertices:,} vertices, {there.arcs:,} arcs from {there.file})"
     )
 
 

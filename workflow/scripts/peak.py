@@ -4,7 +4,6 @@ A row a repeat; relaxations over seconds is the rate. dense is n^3 relaxations, 
 """
 
 import argparse
-import csv
 import importlib.metadata
 import logging
 import platform
@@ -16,11 +15,8 @@ from kernels.datasets import atomic, writable
 from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from workflow.scripts import lock, measure, step
+from workflow.scripts.peak_table import SCHEMA
 
-COLUMNS = (
-    *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds", "device", "driver", "cuda"),
-    *("numba_cuda", "commit", "tree_clean", "started", "host"),
-)
 TIMES = 50_000  # relaxations in a chain: some ten milliseconds on a card of 2023
 
 
@@ -57,10 +53,9 @@ def main(args: argparse.Namespace) -> None:
             raise InputError(f"peak: {error}: choose fewer --vertices than {max(args.vertices)}") from None
         except WrongResult as error:
             raise InputError(f"peak: wrong result, nothing is published: {error}") from None
+        text = SCHEMA.to_csv(rows, args.out)
         with atomic(args.out, "w") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            file.write(text)
 
 
 if __name__ == "__main__":

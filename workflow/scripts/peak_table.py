@@ -9,14 +9,52 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kernels.device import SIMULATOR
 from kernels.errors import InputError
 from workflow.scripts import long_table, measurements, step, tables
+from workflow.scripts.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
-COLUMNS = ["benchmark", "bits", "vertices", "relaxations", "seconds", "device", "commit", "started"]  # read of it
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
+COLUMNS = (
+    *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds", "device", "driver", "cuda"),
+    *("numba_cuda", "commit", "tree_clean", "started", "host"),
+)
+
+
+def _sizes(rows: pd.DataFrame) -> pd.Series:
+    n = rows["vertices"]
+    return ((n % 1 == 0) & (n**3 == rows["relaxations"])).where(rows["benchmark"] == "dense", n.isna())
+
+
+SCHEMA = Schema(
+    COLUMNS,
+    ("bits", "vertices", "repeat", "relaxations", "seconds"),
+    (
+        one_of("benchmark", "chains", "dense"),
+        Rule(("bits",), "must be 16 or 32", lambda rows: rows["bits"].isin([16, 32])),
+        whole("repeat", 1),
+        whole("relaxations", 1),
+        Rule(
+            ("benchmark", "vertices", "relaxations"),
+            "dense must have a whole number of vertices, and their cube of relaxations; chains have none",
+            _sizes,
+        ),
+        above_0("seconds"),
+        matching("device"),
+        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
+        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
+        one_of("tree_clean", "True", "False", ""),
+        moment("started"),
+        once("benchmark", "bits", "vertices", "repeat"),
+        numbered("repeat", "benchmark", "bits", "vertices"),
+        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+    ),
+    "measure again, or leave the file out",
+    "{benchmark} of {bits} bits",
+)
 NOTES = [
     "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
     "one relaxation of 32 bits or for two of 16.",
@@ -28,14 +66,15 @@ NOTES = [
 
 
 def load(paths: list[Path]) -> pd.DataFrame:
-    """The rows of peak.csv, of none or one path. Raises InputError where it is another file."""
-    if not paths:
-        return pd.DataFrame(columns=COLUMNS)
+    """The rows of peak.csv, of none or one path; vertices are text, empty for the chains.
+
+    Raises InputError where it is another file, or a value is not as SCHEMA says.
+    """
     if len(paths) > 1:
         raise InputError(f"--peak takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
-    return step.read_csv(
-        paths[0], "a file of peaks", COLUMNS, keep_default_na=False, dtype={"vertices": str, "commit": str}
-    )
+    rows = SCHEMA.read(paths)
+    sizes = ["" if np.isnan(n) else f"{n:.0f}" for n in rows["vertices"]]
+    return rows.assign(vertices=sizes).astype({"bits": int})
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -78,7 +117,7 @@ def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_text(facts: pd.DataFrame) -> pd.DataFrame:
-    tera = (facts[["median", "min", "max"]] / 1e12).map(tables.digits)
+    tera = (facts[["median", "min", "max"]] / 1e12).map(tables.digits).astype(str)
     sizes = [f"{int(n):,}" if n else "-" for n in facts["vertices"]]
     return pd.DataFrame(
         {

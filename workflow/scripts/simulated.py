@@ -4,12 +4,11 @@ import argparse
 import logging
 from pathlib import Path
 
-import pandas as pd
-
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS
 from workflow.scripts import measurements, pages, step
 
+COUNTS = ("vertices", "arcs", "rows_checked")
 TITLE = "What was checked without a GPU"
 TEXT = """\
 Every GPU variant ran in numba's CUDA simulator and every CPU variant for real, on small graphs; {rows:,} rows of
@@ -18,9 +17,7 @@ None of this is a measurement: a simulated run has no times."""
 
 
 def main(args: argparse.Namespace) -> None:
-    cells = pd.concat(
-        [step.read_csv(path, "a file of measurements", measurements.COLUMNS) for path in args.cells], ignore_index=True
-    )
+    cells = measurements.load(args.cells, simulated=True).astype(dict.fromkeys(COUNTS, int))
     cells["graph"] = [
         f"{name} ({n} vertices, {m} arcs)"
         for name, n, m in zip(cells["dataset"], cells["vertices"], cells["arcs"], strict=True)

@@ -6,11 +6,10 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-import pandas as pd
 import yaml
 from jsonschema import Draft202012Validator
 
@@ -73,17 +72,6 @@ def read_json(path: Path, advice: str) -> dict:
     if not isinstance(value, dict):
         raise InputError(f"{path}: not a JSON object: {advice}")
     return value
-
-
-def read_csv(path: Path, what: str, columns: Collection[str], **options) -> pd.DataFrame:
-    """A CSV file as pandas reads it. Raises InputError where it is none or lacks one of the columns."""
-    try:
-        rows = pd.read_csv(path, **options)
-    except ValueError as error:
-        raise InputError(f"{path}: not {what} ({error}): delete it and measure again") from None
-    if missing := [column for column in columns if column not in rows]:
-        raise InputError(f"{path}: not {what}, without a column {missing[0]}: delete it and measure again")
-    return rows
 
 
 def check_part(option: str, value: dict, *keys: str, needed: Sequence[str] | None = None) -> None:

@@ -14,7 +14,8 @@ import pandas as pd
 import yaml
 
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, sources, step, tables
+from workflow.scripts import measurements, paper, sources, step, tables
+from workflow.scripts.checked_csv import Rule, Schema, above_0, once
 from workflow.scripts.tables import CROSS, EDGES, NODES, TABLES, digits
 
 TITLE = "Our fastest beside the paper's, CPU libraries' and other programs' (an addition to the paper's own tables)"
@@ -53,6 +54,19 @@ NOTES = [
 ]
 
 
+PEER_TIMES = Schema(
+    ("peer", "dataset", "seconds"),
+    ("seconds",),
+    (
+        Rule(("peer",), "peers.yaml says nothing of it", lambda rows: rows["peer"].isin(list(cited_programs()))),
+        paper.DATASET,
+        above_0("seconds"),
+        once("peer", "dataset"),
+    ),
+    paper.ADVICE,
+)
+
+
 @cache
 def cited_programs() -> dict[str, str]:
     """What the cited time of each program is of."""
@@ -61,7 +75,7 @@ def cited_programs() -> dict[str, str]:
 
 def cited_times() -> pd.Series:
     """Seconds, indexed by (peer, dataset)."""
-    return pd.read_csv(measurements.PAPER / "peers.csv", index_col=["peer", "dataset"])["seconds"]
+    return PEER_TIMES.read([measurements.PAPER / "peers.csv"]).set_index(["peer", "dataset"])["seconds"]
 
 
 def facts(rows: pd.DataFrame) -> pd.DataFrame:

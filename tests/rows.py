@@ -1,0 +1,39 @@
+"""Rows of measurements and records of cells as they are written, for tests to change."""
+
+from kernels.variants import VARIANTS
+from workflow.scripts import measurements
+
+SIZES = measurements.paper_datasets()
+STATE = {
+    **{"driver": "580.1", "uuid": "GPU-1", "sm_clock_mhz": 1900, "max_sm_clock_mhz": 1980, "memory_clock_mhz": 2619},
+    **{"temperature_c": 40, "power_w": 120.5, "throttling": []},
+}
+
+
+def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
+    """One repeat of a variant on one of the paper's datasets, which took so many seconds, all in its kernels."""
+    variant, graph = VARIANTS[key], SIZES.loc[dataset]
+    of_card = {"device": "test card", "driver": "580.1", "cuda": "13.0"}
+    launches = variant.launches(int(graph.vertices), 32)
+    return {
+        **{"algorithm": variant.algorithm, "variant": variant.name, "problem": variant.problem, "dataset": dataset},
+        **{"repeat": repeat, "status": "ok", "seconds": seconds, "copy_in_s": 0.0, "kernels_s": seconds},
+        **{"predecessors_s": 0.0, "copy_out_s": 0.0, "launches": 4 if launches is None else launches},
+        **{"vertices": graph.vertices, "arcs": graph.arcs, "source": 0 if variant.problem == "sssp" else ""},
+        **{"rows_checked": 1 if variant.problem == "sssp" else 256},
+        **(of_card if variant.on_gpu else {"device": "test CPU", "driver": "", "cuda": ""}),
+        **{"numba_cuda": "0.30.4", "numba": "0.66.0", "numpy": "2.4.6", "commit": "0123456789abcdef" * 2},
+        **{"dataset_sha256": "ab" * 32, "started": "2026-01-01T00:00:00+00:00", "host": "test_host", "note": ""},
+        **changes,
+    }
+
+
+def record(key, dataset, card=None, **changes):
+    """What a cell was measured on, as JSON holds it."""
+    variant = VARIANTS[key]
+    return {
+        **{"algorithm": variant.algorithm, "variant": variant.name, "dataset": dataset, "commit": "", "card": card},
+        **{"tree_clean": None, "config_digest": "", "protocol": {"tile": 32}, "graph": {"sha256": "ab" * 32}},
+        **{"slurm": {}, "host": "test_host", "system": "Linux", "python": "3.11.7", "packages": {"numba": "0.66.0"}},
+        **changes,
+    }

@@ -1,0 +1,66 @@
+"""The JSON beside a cell's CSV, of what it was measured on; it is checked when it is read."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from kernels.errors import InputError
+from workflow.scripts.checked_csv import DEFECT
+
+SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
+ARCHIVED = "provenance.json"  # all records beside a timings.csv
+
+
+def name(record: dict) -> str:
+    """The cell that a record is of: algorithm/variant/dataset."""
+    return "/".join(record[key] for key in ("algorithm", "variant", "dataset"))
+
+
+def beside(table: Path) -> Path:
+    """Where the records of a CSV's cells are."""
+    return table.with_name(ARCHIVED) if table.name == "timings.csv" else table.with_suffix(".json")
+
+
+def read(path: Path) -> dict[str, dict]:
+    """The records of a file by the cells that they are of; a file holds one, or all of an archive.
+
+    Raises InputError where the file cannot be read, or a record is not as the schema says.
+    """
+    table = path.with_name("timings.csv") if path.name == ARCHIVED else path.with_suffix(".csv")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("no JSON object")
+        found = content if path.name == ARCHIVED else {"": content}
+        for cell, record in found.items():
+            if fault := _fault(record):
+                raise ValueError(f"{cell}: {fault}" if cell else fault)
+            if cell and cell != name(record):
+                raise ValueError(f"{cell}: it is of {name(record)}")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: delete {table} and measure again") from None
+    except ValueError as error:
+        raise InputError(f"{path}: no record of what was run ({error}): delete {table} and measure again") from None
+    return {name(record): record for record in found.values()}
+
+
+def check(record: dict, path: Path) -> None:
+    """Raise InputError where read would refuse this record, which is to be at path."""
+    if fault := _fault(record):
+        raise InputError(f"{path}: {fault}: {DEFECT}")
+
+
+def _fault(record: dict) -> str:
+    """The first thing that is not as the schema says, in words; empty where all is."""
+    error = best_match(_schema().iter_errors(record))
+    where = ".".join(map(str, error.absolute_path)) if error else ""
+    return ": ".join(filter(None, [where, error.message])) if error else ""
+
+
+@cache
+def _schema() -> Draft202012Validator:
+    return Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))
