@@ -104,7 +104,7 @@ def _cards(path: Path) -> dict[str, dict]:
         said = json.loads(record.read_text(encoding="utf-8"))
         records = said if record.name == "provenance.json" else {"/".join(said[key] for key in CELL): said}
         return {cell: _card(entry["card"]) for cell, entry in records.items() if entry.get("card")}
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{record}: no record of what was run ({error!r}): delete {path} and measure again") from None
 
 
