@@ -31,7 +31,7 @@ from typing import IO
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError, naming
+from kernels.errors import InputError, naming, whole
 from kernels.graph import MAX_WEIGHT, Graph
 
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
@@ -376,6 +376,7 @@ def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> N
 
     Its n (n - 1) weights are random whole numbers in [low, high].
     """
+    vertices = whole(vertices, "the number of vertices")
     if not 1 <= vertices <= MAX_COMPLETE:
         raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
     tails = np.repeat(np.arange(vertices), vertices - 1)
@@ -392,6 +393,7 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
     probability that falls as k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
     Raises InputError where there can be no such graph.
     """
+    vertices, arcs = whole(vertices, "the number of vertices"), whole(arcs, "the number of arcs")
     if vertices > MAX_COUNT or arcs > MAX_COUNT or vertices < min(2, arcs + 1) or (skew is not None and not skew > 2):
         raise InputError(
             f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected at least 2 vertices, at most "

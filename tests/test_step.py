@@ -8,6 +8,8 @@ import json
 import os
 import re
 import resource
+import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +21,23 @@ from matplotlib.figure import Figure
 
 from kernels import datasets, device
 from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
+from kernels.graph import Graph
 from kernels.harness import Protocol
-from workflow.scripts import measure, measure_sweep, peak, step
+from workflow.scripts import (
+    appendix,
+    archive,
+    audit,
+    collect,
+    convert,
+    download,
+    measure,
+    measure_sweep,
+    peak,
+    peak_table,
+    readme,
+    simulated,
+    step,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -280,3 +297,113 @@ def test_a_protocol_takes_whole_numbers_of_numpy():
     assert json.dumps([protocol.block, protocol.tile]) == "[1024, 32]"
     with pytest.raises(InputError, match="block must be from 1 to 1,024, not 2048"):
         dataclasses.replace(protocol, block=2048)  # as a sweep does
+
+
+# What the steps read
+
+
+SCRIPTS = [path.stem for path in Path(step.__file__).parent.glob("*.py") if "__main__" in path.read_text()]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_each_step_says_what_it_takes(script, monkeypatch, capsys):
+    monkeypatch.setattr(step, "run", lambda main, arguments: arguments.parse_args(["--help"]))
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module(f"workflow.scripts.{script}", run_name="__main__")
+    assert end.value.code == 0
+    assert "--log" in capsys.readouterr().out
+
+
+def of_files(read):
+    return lambda path: read([path])
+
+
+def beside(read, name):
+    """A reader of a good CSV of measurements, with the path as its record."""
+
+    def called(path):
+        shutil.copy(ROOT / "results/archive/h200/timings.csv", path.with_name(name))
+        shutil.copy(path, path.with_name("rows.json"))
+        return read([path.with_name(name)])
+
+    return called
+
+
+READERS = {
+    "collect": beside(collect.read, "rows.csv"),
+    "appendix": of_files(appendix.read),
+    "peak_table": of_files(peak_table.load),
+    "simulated": lambda path: simulated.main(argparse.Namespace(cells=[path])),
+    "audit": audit.claims,
+    "origin": lambda path: download.read_origin("bad", path.parent),
+    "part": lambda path: download.Part(path.with_name("raw")).notes(),
+    "readme": lambda path: readme.main(argparse.Namespace(readme=ROOT / "README.md", archive=path.parent, config=path)),
+}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\xff\xfe\0", b"{", b"[]", b"3", b"null", b'{"a": 1}', b"[" * 10**5],
+    ids=lambda content: repr(content[:9]),
+)
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_what_is_no_such_file_is_refused_by_its_name(tmp_path, read, content):
+    (tmp_path / "raw.part").write_bytes(b"some")
+    for name in ("bad.json", "raw.part.json"):
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=r"/(bad|rows|raw\.part)\.json: "):
+        read(tmp_path / "bad.json")
+
+
+def test_no_second_file_of_peaks():
+    with pytest.raises(InputError, match="--peak takes one file, not 2: a, b"):
+        peak_table.load(["a", "b"])
+
+
+def test_a_dataset_that_is_made_from_a_file_needs_one(tmp_path):
+    given = argparse.Namespace(dataset="mine", entry=ENTRY, raw=None, out=tmp_path / "out", origins=tmp_path)
+    with pytest.raises(InputError, match="--raw is missing: a dataset of format text is made from a file"):
+        convert.main(given)
+
+
+def test_an_archive_that_is_damaged_stays(tmp_path):
+    timings = ROOT / "results/archive/h200/timings.csv"
+    (tmp_path / "timings.csv").write_text("x\n")
+    with pytest.raises(InputError, match=r"timings\.csv: not measurements"):
+        archive.keep([], {}, tmp_path, 0.05)
+    shutil.copy(timings, tmp_path)
+    with pytest.raises(InputError, match=r"provenance\.json: No such file or directory: restore it from git"):
+        archive.keep([], {}, tmp_path, 0.05)
+    assert (tmp_path / "timings.csv").read_bytes() == timings.read_bytes()
+
+
+def test_a_measurement_is_not_written_over_by_its_record(tmp_path):
+    given = argparse.Namespace(algorithm="bellman_ford", variant="cpu", out=tmp_path / "rows.json")
+    with pytest.raises(InputError, match=r"rows\.json: this name is for the record beside the rows"):
+        measure.main(given)
+
+
+def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
+    Graph.from_arcs(2, [0], [1], [1]).save(tmp_path / "bare.npz")
+    given = argparse.Namespace(
+        algorithm="bellman_ford", variant="cpu", out=tmp_path / "rows", graph=tmp_path / "bare.npz"
+    )
+    with pytest.raises(InputError, match=r"bare\.npz: does not say of which text form it is"):
+        measure.main(given)
+
+
+@pytest.mark.parametrize("text", ["nan", "-0.1", "1", "inf"])
+def test_a_share_is_from_0_to_below_1(text):
+    assert (step.share("0"), step.count("1")) == (0, 1)
+    with pytest.raises(argparse.ArgumentTypeError, match=f"{text} is not from 0 to below 1"):
+        step.share(text)
+    with pytest.raises(argparse.ArgumentTypeError, match="0 is not 1 or more"):
+        step.count("0")
+
+
+@pytest.mark.parametrize("vertices", [5.0, "5", True])
+def test_a_random_graph_has_a_whole_number_of_vertices(tmp_path, vertices):
+    for make in (lambda: datasets.random(vertices, tmp_path / "made"), lambda: datasets.draw_arcs(vertices, 3, 0)):
+        with pytest.raises(InputError, match="the number of vertices must be a whole number, not "):
+            make()

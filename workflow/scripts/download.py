@@ -149,10 +149,15 @@ def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
     record = origins / f"{name}.json"
     if not record.exists():
         return None
-    origin = step.read_json(record, "delete it, and the file is recorded anew")
-    if missing := [key for key in ("url", "sha256", "retrieved") if key not in origin]:
-        raise InputError(f"{record}: it has no {missing[0]}: delete it, and the file is recorded anew")
-    return origin
+    return _record(record, ("url", "sha256", "retrieved"), "delete it, and the file is recorded anew")
+
+
+def _record(path: Path, keys: tuple[str, ...], advice: str) -> dict:
+    """What a file of ours says, with these keys at least. Raises InputError, which ends with the advice."""
+    record = step.read_json(path, advice)
+    if missing := [key for key in keys if key not in record]:
+        raise InputError(f"{path}: it has no {missing[0]}: {advice}")
+    return record
 
 
 def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
@@ -211,7 +216,9 @@ class Part:
 
     def notes(self) -> dict:
         """url, total (bytes), validator (for If-Range, or empty), ranges (whether it can be resumed)."""
-        return json.loads(self.notes_path.read_text()) if self.size() and self.notes_path.exists() else {}
+        if not self.size() or not self.notes_path.exists():
+            return {}
+        return _record(self.notes_path, ("url", "total", "validator", "ranges"), f"delete it and {self.path}")
 
     def note(self, **notes) -> None:
         with datasets.atomic(self.notes_path, "w") as file:

@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> None:
     try:
         config = yaml.safe_load(args.config.read_text())
         tolerance = config["audit"]["tolerance"]
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError, KeyError) as error:
         raise InputError(f"{args.config}: not the project's configuration ({error!r})") from None
     rows, claims = measurements.load([args.archive / "timings.csv"]), audit.claims()
     chosen = audit.select(rows, claims)
