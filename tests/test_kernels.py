@@ -101,6 +101,34 @@ def test_every_variant_against_scipy(variant):
     is_right()
 
 
+def solve(key, arcs, **settings):
+    """Distances and predecessors of a GPU variant, from vertex 0 or from all, as lists."""
+    graph = Graph.from_arcs(1 + max(max(arc[:2]) for arc in arcs), *np.array(arcs).T)
+    protocol = harness.Protocol(**{"warmup_launches": 0, "block": 4, "tile": 4, **settings})
+    _, result = harness.run_once(VARIANTS[key], graph, protocol)
+    return result.distances.tolist(), result.predecessors.tolist()
+
+
+@pytest.mark.simulator
+def test_a_distance_that_falls_by_one_is_passed_on():
+    arcs = [(0, 1, 5), (0, 2, 1), (2, 1, 3), (1, 3, 1)]
+    assert solve("bellman_ford/stride_flag", arcs) == ([0, 4, 1, 5], [-1, 2, 0, 1])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["tiled", "tiled_shared"])
+def test_a_tile_passes_its_vertices_in_turn(name):
+    """0 - 3 - 2 - 1: the thread of 0 and 1 needs what that of 0 and 2 found through 3."""
+    distances, predecessors = solve(f"floyd_warshall/{name}", [(0, 3, 1), (3, 2, 1), (2, 1, 1)])
+    assert (distances[0], predecessors[0]) == ([0, 3, 2, 1], [-1, 2, 3, 0])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["naive", "stride", "stride_flag", "stride_ell"])
+def test_what_is_one_too_far_has_no_predecessor(name):
+    assert solve(f"bellman_ford/{name}", [(0, 1, MAX_WEIGHT), (1, 2, 1)]) == ([0, MAX_WEIGHT, INF], [-1, 0, -1])
+
+
 @pytest.mark.parametrize(
     ("algorithm", "names", "launches"),
     [
@@ -137,3 +165,19 @@ def test_a_variant_that_writes_nothing_fails(good_runs):
         harness.measure(tired, graph, harness.Protocol(repeats=3))
     assert runs == good_runs + 1
     assert len(harness.measure(variant, graph, harness.Protocol(repeats=3))) == 3
+
+
+def test_a_variant_that_writes_no_predecessors_fails():
+    variant, runs = VARIANTS["dijkstra/cpu"], []
+
+    @functools.wraps(variant.function)
+    def forgets(graph, result, run):
+        before = result.predecessors.copy()
+        variant.function(graph, result, run)
+        runs.append(graph.vertices)
+        if runs.count(3) == 2:
+            result.predecessors[:] = before
+
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [4, 5])
+    with pytest.raises(WrongResult, match="predecessor -7 of vertex 0"):
+        harness.measure(dataclasses.replace(variant, function=forgets), graph, harness.Protocol(repeats=2))

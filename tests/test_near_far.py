@@ -124,6 +124,14 @@ def test_distances_up_to_the_largest(free, delta):
     assert result.predecessors.tolist() == [-1, 0, 1, -1 if free else 2, -1]
 
 
+def test_what_is_one_too_far_has_no_predecessor():
+    on = chain([MAX_WEIGHT, 1])
+    result = Result.poisoned("sssp", 3)
+    near_far.sssp(on, result, Run(block=4))
+    assert result.distances.tolist() == [0, MAX_WEIGHT, INF]
+    assert result.predecessors.tolist() == [-1, 0, -1]
+
+
 def test_an_unreached_first_vertex_is_nobodys():
     assert solve(chain([4, 4]), source=1).predecessors.tolist() == [-1, -1, 1]
 
