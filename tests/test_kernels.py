@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,11 @@ HARD = Case(
     block=3,
     tile=3,
 )
+
+
+def circle(vertices):
+    """Through every vertex, an odd number of them: whichever is left out breaks it."""
+    return Case(vertices, [(u, (u + 2) % vertices, u + 1) for u in range(vertices)], source=3, block=3, tile=2)
 
 
 @st.composite
@@ -86,6 +92,7 @@ def test_every_variant_against_scipy(variant):
     @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate), derandomize=True, deadline=None)
     @given(cases(variant.problem))
     @example(HARD)
+    @example(circle(MAX_VERTICES[variant.problem]))
     @example(Case(vertices=1, arcs=[(0, 0, 5)], source=0, block=4, tile=2))
     def is_right(case):
         graph = Graph.from_arcs(case.vertices, *np.array(case.arcs, np.int64).reshape(-1, 3).T)
@@ -102,11 +109,16 @@ def test_every_variant_against_scipy(variant):
 
 
 def solve(key, arcs, **settings):
-    """Distances and predecessors of a GPU variant, from vertex 0 or from all, as lists."""
+    """Distances and predecessors as lists."""
     graph = Graph.from_arcs(1 + max(max(arc[:2]) for arc in arcs), *np.array(arcs).T)
     protocol = harness.Protocol(**{"warmup_launches": 0, "block": 4, "tile": 4, **settings})
     _, result = harness.run_once(VARIANTS[key], graph, protocol)
     return result.distances.tolist(), result.predecessors.tolist()
+
+
+def test_a_path_against_the_order_of_the_arcs_takes_every_iteration():
+    arcs = [(3, 2, 1), (2, 1, 1), (1, 0, 1)]
+    assert solve("bellman_ford/cpu", arcs, source=3) == ([3, 2, 1, 0], [1, 2, 3, -1])
 
 
 @pytest.mark.simulator
@@ -117,10 +129,13 @@ def test_a_distance_that_falls_by_one_is_passed_on():
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", ["tiled", "tiled_shared"])
-def test_a_tile_passes_its_vertices_in_turn(name):
-    """0 - 3 - 2 - 1: the thread of 0 and 1 needs what that of 0 and 2 found through 3."""
-    distances, predecessors = solve(f"floyd_warshall/{name}", [(0, 3, 1), (3, 2, 1), (2, 1, 1)])
-    assert (distances[0], predecessors[0]) == ([0, 3, 2, 1], [-1, 2, 3, 0])
+def test_the_threads_of_a_tile_wait_for_each_other(name):
+    """Along a path within one tile nearly every thread needs what others found."""
+    for path in ([0, 3, 2, 1], [0, 7, 3, 6, 1, 5, 2, 4]):
+        distances, predecessors = solve(f"floyd_warshall/{name}", [(u, v, 1) for u, v in pairwise(path)], tile=8)
+        for start, source in enumerate(path):
+            assert [distances[source][v] for v in path] == [INF] * start + list(range(len(path) - start))
+            assert [predecessors[source][v] for v in path] == [-1] * (start + 1) + path[start:-1]
 
 
 @pytest.mark.simulator
