@@ -9,13 +9,17 @@ SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: all test sanitize setup lint lock clean
+.PHONY: all test mutate sanitize setup lint lock clean
 
 all: setup
 	snakemake --cores $(CORES)
 
 test: setup
 	pytest -n 2 --dist loadfile $(ARGS)
+
+# Wrong versions of the code, which the tests must notice. ARGS=near_far tries those with that in them.
+mutate: setup
+	python tests/mutations.py $(ARGS)
 
 # Needs a card, and compute-sanitizer on PATH.
 sanitize: setup

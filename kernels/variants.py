@@ -1,6 +1,6 @@
 """Every variant there is: one line each. What is listed here is measured, checked and drawn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from kernels import baselines, delta_stepping, dijkstra, edge, ell, frontier, near_far, serial
@@ -15,6 +15,27 @@ from kernels.graph import Graph
 # Modules whose kernels number the entries of an (n, n) matrix in 32 bits, and the largest n for which that is enough.
 IN_32_BITS = tuple(module.__name__ for module in (fw, dijkstra, edge, delta_stepping))
 MAX_IN_32_BITS = 2**16 - 1
+
+# How many atomic operations the PTX of each kernel of a module has at least (more where loops are unrolled), in all
+# or in one kind of memory; a kernel that is not named has none.
+_ATOMICS = {
+    bf.__name__: {f"relax_{name}": {"min.s32": 1} for name in ("naive", "stride", "stride_flag")},
+    ell.__name__: {"relax": {"min.s32": 2}},
+    frontier.__name__: {},
+    dijkstra.__name__: {"kernel": {"min.s32": 1}},
+    fw.__name__: {},
+    blocked_fw.__name__: {"initial": {"cas.b32": 2}},
+    edge.__name__: {"kernel": {"min.s32": 1}},
+    delta_stepping.__name__: {"kernel": {"min.s32": 3, "shared.min.s32": 1}},
+    near_far.__name__: {
+        "search": {"min.s32": 3, "shared.add.u32": 8, "shared.min.u32": 1},
+        "search_on": {
+            **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
+            **{"global.add.u32": 8, "global.min.u32": 1},
+        },
+        "claim_free_heads": {"cas.b32": 1},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +67,11 @@ class Variant:
     @property
     def beyond(self) -> bool:
         return self.key in _BEYOND
+
+    @property
+    def atomics(self) -> Mapping[str, Mapping[str, int]]:
+        """By name of a kernel, the least number of each atomic operation in its PTX; for a GPU variant."""
+        return _ATOMICS[self.function.__module__]
 
     @property
     def key(self) -> str:

@@ -380,7 +380,7 @@ def test_stand_ins_are_said(tmp_path):
 @pytest.mark.parametrize(
     ("times", "low", "high", "ends"),
     [
-        ([3, 1, 2], 1, 3, "range"),
+        ([4, 1, 2], 1, 4, "range"),
         ([5, 3, 1, 2, 4], 1, 5, "range"),
         ([5, 3, 1, 2, 4, 6], 1, 6, "95 % interval"),
         (range(1, 21), 6, 15, "95 % interval"),  # 1 - 2 P(Binomial(20, 1/2) < 6) = 0.959

@@ -1,6 +1,7 @@
 """Blocked Floyd-Warshall: what the test of every variant, on small random graphs, does not reach."""
 
 from argparse import Namespace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,9 +41,18 @@ def chain(weights: list[int]) -> Graph:
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_of_zero_in_circles(name):
-    """0 - 1 - 2 - 0 costs nothing, nor does 4 - 5; 3 leads from one to the other; 6 and its loop stand apart."""
-    arcs = [(0, 1, 0), (1, 2, 0), (2, 0, 0), (2, 3, 0), (3, 4, 7), (4, 5, 0), (5, 4, 0), (0, 5, 9), (6, 6, 0)]
+    """0 - 1 - 2 - 0 costs nothing, nor does 4 - 5; 3 leads from one to the other, 6 with a loop only to the second."""
+    free = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 4), (6, 6), (6, 4)]
+    arcs = [*((tail, head, 0) for tail, head in free), (3, 4, 7), (0, 5, 9)]
     run(name, Graph.from_arcs(7, *np.array(arcs).T))
+
+
+@pytest.mark.simulator
+def test_more_strips_than_there_are_buffers():
+    rng, n = np.random.default_rng(3), 21
+    tails, heads = np.r_[np.arange(n), rng.integers(0, n, 30)], np.r_[(np.arange(n) + 11) % n, rng.integers(0, n, 30)]
+    done = run("staged", Graph.from_arcs(n, tails, heads, rng.integers(1, 30, n + 30)))
+    assert blocked._strips(Form.of(done, packed=False), n) == (1, blocked.STRIPS + 1)
 
 
 @pytest.mark.simulator
@@ -93,6 +103,19 @@ def test_strips_take_a_quarter_of_the_matrix(vertices):
     height, strips = blocked._strips(form, vertices)
     assert blocked.STRIPS * height * form.tile * form.words(vertices) * 4 <= 4 * form.words(vertices) ** 2 / 4
     assert (strips - 1) * height < form.rounds(vertices) <= strips * height
+
+
+@pytest.mark.simulator
+def test_shared_memory_holds_a_part_of_a_tile_at_a_time(monkeypatch):
+    monkeypatch.setattr(blocked, "DEPTH", 4)
+    monkeypatch.setattr(blocked, "kernels", cache(blocked.kernels.__wrapped__))  # not those made before
+    form, n = Form(4, 2, packed=False), 13
+    weights = np.random.default_rng(2).integers(1, 99, (n, n))
+    matrix = np.full((form.rounds(n) * form.tile, form.words(n)), blocked.INF, np.uint32)
+    matrix[:n, :n] = np.where(np.eye(n), 0, weights)
+    blocked.close_rounds(form, n, matrix.reshape(-1), Run())
+    graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
+    assert matrix[:n, :n].tolist() == oracle(graph, tuple(range(n))).tolist()
 
 
 class Sparse(dict):

@@ -1,6 +1,7 @@
 """Every kernel a variant launches compiles for three generations of cards, without a card, and before it is timed."""
 
 import re
+from collections import Counter
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -60,10 +61,20 @@ def launched(monkeypatch):
     return Recorder.launched
 
 
-def path(vertices: int, directed: bool) -> Graph:
+def path(vertices: int, directed: bool, weight: int = 1) -> Graph:
     u = np.arange(vertices - 1)
     tails, heads = (u, u + 1) if directed else (np.r_[u, u + 1], np.r_[u + 1, u])
-    return Graph.from_arcs(vertices, tails, heads, np.ones(len(tails), int), directed=directed)
+    return Graph.from_arcs(vertices, tails, heads, np.full(len(tails), weight), directed=directed)
+
+
+def assert_atomics(ptx: str, needed: dict, kernel: str) -> None:
+    """An atomic operation made a plain write gives right results in the simulator, and on a card nearly always."""
+    found = Counter(f".{operation}" for operation in re.findall(r"\s(?:atom|red)\.(\S+)", ptx))
+    for operation, least in needed.items():
+        there = sum(number for name, number in found.items() if name.endswith(f".{operation}"))
+        assert there >= least, f"{kernel}: {there} times {operation}, at least {least} are needed"
+    unknown = [name for name in found if not any(name.endswith(f".{operation}") for operation in needed)]
+    assert not unknown, f"{kernel}: kernels/variants.py does not list {unknown}"
 
 
 def test_every_gpu_variant_is_here():
@@ -78,27 +89,31 @@ def test_compiles(key, capability, launched, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
     variant = VARIANTS[key]
     for shared in (0, SHARED):  # work kept in global memory, and in shared memory
-        for directed in (True, False):
-            variant.function(path(2, directed), Result.poisoned(variant.problem, 2), Recorder(shared=shared))
+        for graph in (path(2, True), path(2, False), path(2, True, weight=0)):
+            variant.function(graph, Result.poisoned(variant.problem, 2), Recorder(shared=shared))
     assert launched
     for (kernel, types), function in launched.items():
         ptx, _ = cuda.compile_ptx(function, types, cc=capability)
         assert f".target sm_{capability[0]}{capability[1]}" in ptx, kernel
         assert ".entry" in ptx, kernel
+        assert_atomics(ptx, variant.atomics.get(function.__name__, {}), function.__name__)
 
 
 @pytest.mark.parametrize("vertices", [20, 60], ids=["fits in shared memory", "does not fit"])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("key", GPU_VARIANTS)
 def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, launched, monkeypatch):
-    variant, graph, protocol = VARIANTS[key], path(vertices, directed), harness.Protocol()
+    variant, protocol = VARIANTS[key], harness.Protocol()
     monkeypatch.setattr(harness, "Run", Recorder)
     monkeypatch.setattr(device, "warm_up", lambda *_: None)
-    harness._prepare(variant, graph, protocol)
-    compiled = set(launched)
-    launched.clear()
-    variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
-    assert launched and set(launched) <= compiled
+    for weight in (0, 1):
+        graph = path(vertices, directed, weight)
+        harness._prepare(variant, graph, protocol)
+        compiled = set(launched)
+        launched.clear()
+        variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
+        assert launched and set(launched) <= compiled
+        launched.clear()
 
 
 def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):

@@ -67,6 +67,15 @@ def test_the_largest_distance_of_16_bits_and_those_just_above(last):
     assert solve(path).distances[0].tolist() == np.cumsum([0, *lengths]).tolist()
 
 
+@pytest.mark.parametrize("first", [0, 1], ids=["upper half of a word", "lower half"])
+def test_a_sum_that_is_the_number_of_no_path(first):
+    weight = 0x3FFF
+    lengths = [weight, weight, 3, weight]  # 0x8001, and then 0xC000
+    u = np.r_[np.arange(first), first : first + 4]
+    path = Graph.from_arcs(first + 5, u, [first + 4] * first + list(range(first + 1, first + 5)), [9] * first + lengths)
+    assert solve(path).distances[first, first:].tolist() == np.cumsum([0, *lengths]).tolist()
+
+
 @pytest.mark.parametrize(
     ("arcs", "cap"),
     [

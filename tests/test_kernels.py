@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,11 @@ HARD = Case(
     block=3,
     tile=3,
 )
+
+
+def circle(vertices):
+    """Through every vertex, an odd number of them: whichever is left out breaks it."""
+    return Case(vertices, [(u, (u + 2) % vertices, u + 1) for u in range(vertices)], source=3, block=3, tile=2)
 
 
 @st.composite
@@ -86,6 +92,7 @@ def test_every_variant_against_scipy(variant):
     @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate), derandomize=True, deadline=None)
     @given(cases(variant.problem))
     @example(HARD)
+    @example(circle(MAX_VERTICES[variant.problem]))
     @example(Case(vertices=1, arcs=[(0, 0, 5)], source=0, block=4, tile=2))
     def is_right(case):
         graph = Graph.from_arcs(case.vertices, *np.array(case.arcs, np.int64).reshape(-1, 3).T)
@@ -99,6 +106,42 @@ def test_every_variant_against_scipy(variant):
         assert variant.launches(case.vertices, case.tile) in (run.launches, None)
 
     is_right()
+
+
+def solve(key, arcs, **settings):
+    """Distances and predecessors as lists."""
+    graph = Graph.from_arcs(1 + max(max(arc[:2]) for arc in arcs), *np.array(arcs).T)
+    protocol = harness.Protocol(**{"warmup_launches": 0, "block": 4, "tile": 4, **settings})
+    _, result = harness.run_once(VARIANTS[key], graph, protocol)
+    return result.distances.tolist(), result.predecessors.tolist()
+
+
+def test_a_path_against_the_order_of_the_arcs_takes_every_iteration():
+    arcs = [(3, 2, 1), (2, 1, 1), (1, 0, 1)]
+    assert solve("bellman_ford/cpu", arcs, source=3) == ([3, 2, 1, 0], [1, 2, 3, -1])
+
+
+@pytest.mark.simulator
+def test_a_distance_that_falls_by_one_is_passed_on():
+    arcs = [(0, 1, 5), (0, 2, 1), (2, 1, 3), (1, 3, 1)]
+    assert solve("bellman_ford/stride_flag", arcs) == ([0, 4, 1, 5], [-1, 2, 0, 1])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["tiled", "tiled_shared"])
+def test_the_threads_of_a_tile_wait_for_each_other(name):
+    """Along a path within one tile nearly every thread needs what others found."""
+    for path in ([0, 3, 2, 1], [0, 7, 3, 6, 1, 5, 2, 4]):
+        distances, predecessors = solve(f"floyd_warshall/{name}", [(u, v, 1) for u, v in pairwise(path)], tile=8)
+        for start, source in enumerate(path):
+            assert [distances[source][v] for v in path] == [INF] * start + list(range(len(path) - start))
+            assert [predecessors[source][v] for v in path] == [-1] * (start + 1) + path[start:-1]
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["naive", "stride", "stride_flag", "stride_ell"])
+def test_what_is_one_too_far_has_no_predecessor(name):
+    assert solve(f"bellman_ford/{name}", [(0, 1, MAX_WEIGHT), (1, 2, 1)]) == ([0, MAX_WEIGHT, INF], [-1, 0, -1])
 
 
 @pytest.mark.parametrize(
@@ -137,3 +180,19 @@ def test_a_variant_that_writes_nothing_fails(good_runs):
         harness.measure(tired, graph, harness.Protocol(repeats=3))
     assert runs == good_runs + 1
     assert len(harness.measure(variant, graph, harness.Protocol(repeats=3))) == 3
+
+
+def test_a_variant_that_writes_no_predecessors_fails():
+    variant, runs = VARIANTS["dijkstra/cpu"], []
+
+    @functools.wraps(variant.function)
+    def forgets(graph, result, run):
+        before = result.predecessors.copy()
+        variant.function(graph, result, run)
+        runs.append(graph.vertices)
+        if runs.count(3) == 2:
+            result.predecessors[:] = before
+
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [4, 5])
+    with pytest.raises(WrongResult, match="predecessor -7 of vertex 0"):
+        harness.measure(dataclasses.replace(variant, function=forgets), graph, harness.Protocol(repeats=2))

@@ -67,11 +67,12 @@ def test_all_blocks_and_one_take_turns(room, wide, long, few, monkeypatch):
 
 
 def test_far_is_gone_through_before_it_runs_over(monkeypatch):
-    # Each vertex of a path lowers three far ones: 60 entries while the path is near, and far has 2 (23 + 4) places.
-    monkeypatch.setattr(near_far, "LEAST_NEAR", 1)
-    arcs = [(u, u + 1, 1) for u in range(19)] + [(u, v, 1000 - 10 * u) for u in range(20) for v in (20, 21, 22)]
-    on = Graph.from_arcs(23, *np.array(arcs).T)
-    assert len(near_far.layout(on).owners) == 23
+    # Each vertex of a path lowers three far ones: 90 entries while the path is near, and far has 2 (33 + 8) places.
+    for name, value in {"LEAST_NEAR": 1, "WIDE": 1}.items():
+        monkeypatch.setattr(near_far, name, value)
+    arcs = [(u, u + 1, 1) for u in range(29)] + [(u, v, 1000 - 10 * u) for u in range(30) for v in (30, 31, 32)]
+    on = Graph.from_arcs(33, *np.array(arcs).T)
+    assert len(near_far.layout(on).owners) == 33
     solve(on, delta=100, shared=0)
 
 
@@ -86,15 +87,25 @@ def test_far_is_gone_through_where_one_block_and_all_find_it_full_by_turns(monke
     solve(Graph.from_arcs(hub + 21, *np.array(arcs).T), block=1, shared=0, delta=1000)
 
 
-def test_only_what_was_lowered_is_put_far():
-    on, source, poison = graph(range(1, 30)), np.uint32(0), 2**64 - 1
+def far_of(on: Graph) -> np.ndarray:
+    """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
+    source, poison = np.uint32(0), 2**64 - 1
     arcs, owners = near_far.layout(on)
     dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 8 * 64), poison, np.uint64)
     dist[source] = 0
     words, numbers = np.zeros(near_far.HEADER + 4 * 64, np.uint32), np.array([0, 5, 64, 64], np.uint32)
     near_far.search[1, 5, 0, words.nbytes](*numbers, arcs, dist, far, words)
-    put = far[far != poison]
-    assert len(put) and (put >> np.uint64(32)).max() < INF
+    return np.ma.masked_equal(far, poison).reshape(2, -1)
+
+
+def test_only_what_was_lowered_is_put_far():
+    entries = far_of(graph(range(1, 30))).compressed()
+    assert len(entries) and (entries >> np.uint64(32)).max() < INF
+
+
+def test_of_two_equal_ways_one_is_put_far():
+    first_half, _ = far_of(Graph.from_arcs(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 9, 9]))
+    assert first_half.compressed().tolist() == [10 << 32 | 3]
 
 
 @pytest.mark.parametrize("block", [1, 2, 7])
@@ -143,6 +154,14 @@ def test_distances_up_to_the_largest(free, delta):
     near_far.sssp(on, result, Run(block=4, delta=delta))
     assert result.distances.tolist() == [0, MAX_WEIGHT - 1, MAX_WEIGHT, INF if free else MAX_WEIGHT, INF]
     assert result.predecessors.tolist() == [-1, 0, 1, -1 if free else 2, -1]
+
+
+def test_what_is_one_too_far_has_no_predecessor():
+    on = chain([MAX_WEIGHT, 1])
+    result = Result.poisoned("sssp", 3)
+    near_far.sssp(on, result, Run(block=4))
+    assert result.distances.tolist() == [0, MAX_WEIGHT, INF]
+    assert result.predecessors.tolist() == [-1, 0, -1]
 
 
 def test_an_unreached_first_vertex_is_nobodys():

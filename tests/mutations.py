@@ -1,0 +1,683 @@
+"""Mutations: wrong versions of the code, each with the test that must fail with it. `make mutate` tries them all.
+
+    make mutate                    all, two at a time
+    make mutate ARGS=near_far      those of which a file, a text or a test has "near_far" in it
+    make mutate ARGS="-j 4"        four at a time
+
+Each is made in a copy of the tracked files, and its test runs there; the working tree stays as it is. A mutant that
+no test notices ends the command with an error: write the test, or say why no test can. A new kernel adds its own.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+LIMIT_S = 300  # of a mutant's test, which takes seconds: some mutants never end
+HANGS = "hangs"
+
+
+class Mutation(NamedTuple):
+    """In `file` the text `old`, which occurs once, becomes `new`; then `test`, a node id of pytest, must fail.
+
+    equivalent: why no test can fail; then it must pass. card: whether only a real card shows it, so that the test
+    is one of tests/test_gpu.py, and nothing is tried where there is no card.
+    """
+
+    file: str
+    old: str
+    new: str
+    test: str
+    equivalent: str = ""
+    card: bool = False
+
+    @property
+    def label(self) -> str:
+        """The first line that changes: "kernels/edge.py:29 while changed: -> while False:"."""
+        text = (ROOT / self.file).read_text()
+        old, new = self.old.splitlines(), self.new.splitlines() or [""]
+        line = next((i for i, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), len(new) - 1)
+        number = text[: max(0, text.find(self.old))].count("\n") + line + 1
+        shown = [part[line].strip() if line < len(part) else "" for part in (old, new)]
+        return f"{self.file}:{number}  {shown[0][:50]}  ->  {shown[1][:50]}"
+
+
+# fmt: off
+MUTATIONS = [
+    Mutation("kernels/device.py", "return -(-items // block)", "return items // block",
+        "tests/test_kernels.py::test_launches_on_a_hundred_vertices_are_the_papers"),
+    Mutation("kernels/device.py", "cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)", "cuda.threadIdx.x)",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
+    Mutation("kernels/device.py", "self.distances.fill(POISON)", "pass",
+        "tests/test_kernels.py::test_a_variant_that_writes_nothing_fails"),
+    Mutation("kernels/device.py", "self.predecessors.fill(POISON)", "pass",
+        "tests/test_kernels.py::test_a_variant_that_writes_no_predecessors_fails"),
+    Mutation("kernels/device.py", "self.phases[name] += time.perf_counter() - started",
+        "self.phases[name] += 1000 * (time.perf_counter() - started)",
+        "tests/test_measure.py::test_rows_and_columns[bellman_ford/cpu]"),
+    Mutation("kernels/device.py", "self.launches += times * len(launches)", "self.launches += times",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
+    Mutation("kernels/device.py", "raise TimeLimit(self.limit_s)", "pass",
+        "tests/test_measure.py::test_a_cpu_run_is_stopped_at_its_limit[bellman_ford/cpu]"),
+    Mutation("kernels/device.py", "if wait and error == 0:", "if error == 0:",
+        "tests/test_device.py::test_a_capture_goes_to_its_stream_and_waits_for_nothing"),
+    Mutation("kernels/device.py", "step[0] = i", "step[0] = 0",
+        "tests/test_device.py::test_every_launch_is_made_in_turn_and_waited_for"),
+    Mutation("kernels/device.py", "if together[j]:", "if False:",
+        "tests/test_device.py::test_every_launch_is_made_in_turn_and_waited_for"),
+    Mutation("kernels/device.py", "return error\n        return 0", "break\n        return 0",
+        "tests/test_device.py::test_a_refused_launch_ends_the_loop_with_the_drivers_code"),
+    Mutation("kernels/device.py", "int(argument) % 2**64", "int(argument)",
+        "tests/test_device.py::test_arguments_as_numba_passes_them"),
+    Mutation("kernels/graph.py", "(tails[1:] != tails[:-1]) | (heads", "(tails[1:] != tails[:-1]) & (heads",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/cpu]"),
+    Mutation("kernels/graph.py", "np.lexsort((self.weights, self.indices", "np.lexsort((-self.weights, self.indices",
+        "tests/test_errata.py::test_parallel_arcs"),
+    Mutation("kernels/graph.py", "np.fill_diagonal(matrix, 0)", "pass",
+        "tests/test_kernels.py::test_the_threads_of_a_tile_wait_for_each_other[tiled]"),
+    Mutation("kernels/graph.py", '("weight", weights, 0, MAX_WEIGHT)', '("weight", weights, 0, INF)',
+        "tests/test_interface.py::test_what_is_refused_is_refused_in_one_message"),
+    Mutation("kernels/graph.py", "if not 0 <= source < self.vertices:", "if not 0 <= source <= self.vertices:",
+        "tests/test_measure.py::test_a_source_that_is_no_vertex"),
+    Mutation("kernels/check.py", "np.flatnonzero(distances != expected)", "np.flatnonzero(distances > expected)",
+        "tests/test_check.py::test_a_wrong_distance"),
+    Mutation("kernels/check.py", "exact >= INF", "exact > INF",
+        "tests/test_check.py::test_a_distance_too_long_for_the_result_is_refused"),
+    Mutation("kernels/check.py", "elif n <= full_check:", "elif True:",
+        "tests/test_check.py::test_of_a_large_graph_random_rows_are_checked"),
+    Mutation("kernels/check.py", "np.random.default_rng(0).choice(n, min(n, checked_rows), replace=False)",
+        "np.arange(min(n, checked_rows))", "tests/test_check.py::test_of_a_large_graph_random_rows_are_checked"),
+    Mutation("kernels/check.py", "for start in range(0, len(sources), BATCH):", "for start in (0,):",
+        "tests/test_check.py::test_one_wrong_entry_of_all_pairs"),
+    Mutation("kernels/check.py", "checked += 1", "checked = 1", "tests/test_check.py::test_a_right_result_passes"),
+    Mutation("kernels/check.py", "+ weights[arc] < dist[indices[arc]]:", "+ weights[arc] <= dist[indices[arc]]:",
+        "tests/test_check.py::test_a_right_result_passes"),
+    Mutation("kernels/check.py", "return indices[arc]", "return -1",
+        "tests/test_check.py::test_a_longer_way_on_which_the_oracle_agrees"),
+    Mutation("kernels/check.py", "if dist[u] == INF:\n            continue", "if False:\n            continue",
+        "tests/test_check.py::test_a_right_result_passes",
+        equivalent="INF plus a weight, in 64 bits, is less than no distance"),
+    Mutation("kernels/harness.py", "result.poison()", "pass",
+        "tests/test_kernels.py::test_a_variant_that_writes_nothing_fails"),
+    Mutation("kernels/harness.py", "checked = check(", "checked = (lambda *_, **__: 1)(",
+        "tests/test_kernels.py::test_a_variant_that_writes_nothing_fails"),
+    Mutation("kernels/harness.py", '"simulated" if simulated else "ok", run, checked))',
+        '"simulated" if simulated else "ok", run, graph.vertices))',
+        "tests/test_measure.py::test_the_harness_counts_what_was_checked"),
+    Mutation("kernels/harness.py", "max(1, int(protocol.budget_s // run.seconds))", "max(1, int(protocol.budget_s))",
+        "tests/test_measure.py::test_a_long_cell_is_repeated_less_often_and_says_so"),
+    Mutation("kernels/harness.py", "weight = min(1, graph.weights.min(initial=1))", "weight = 1",
+        "tests/test_compile.py::test_whatever_a_run_launches_was_compiled_before"),
+    Mutation("kernels/harness.py", "for shared in (None, 0) if variant.on_gpu else (None,):",
+        "for shared in (None,):", "tests/test_compile.py::test_whatever_a_run_launches_was_compiled_before"),
+    Mutation("kernels/harness.py", "source=protocol.source,\n        block", "source=0,\n        block",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
+    Mutation("kernels/harness.py", "directed=graph.directed", "directed=True",
+        "tests/test_compile.py::test_whatever_a_run_launches_was_compiled_before"),
+    Mutation("kernels/variants.py", "MAX_IN_32_BITS = 2**16 - 1", "MAX_IN_32_BITS = 2**16",
+        "tests/test_blocked.py::test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enough_for"),
+    Mutation("kernels/bellman_ford.py", "cuda.atomic.min(dist, v, np.int32(previous[u] + w))",
+        "dist[v] = np.int32(previous[u] + w)", "tests/test_compile.py::test_compiles[bellman_ford/naive-cc75]"),
+    Mutation("kernels/bellman_ford.py", "if previous[u] != INF and previous[u] <", "if previous[u] <",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]",
+        equivalent="INF is less than nothing: asking first only saves a load"),
+    Mutation("kernels/bellman_ford.py", "if dist[v] != INF and dist[u] ==", "if dist[u] ==",
+        "tests/test_kernels.py::test_what_is_one_too_far_has_no_predecessor[naive]"),
+    Mutation("kernels/bellman_ford.py", "v = thread_x()\n    if v < len(dist):",
+        "v = thread_x()\n    if v < len(dist) - 1:",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
+    Mutation("kernels/bellman_ford.py",
+        "        relax_arcs(u, indptr, indices, weights, previous, dist)\n        u = np.uint32(u + step)\n"
+        "\n\n@cuda.jit\ndef update_stride(", "        relax_arcs(u, indptr, indices, weights, previous, dist)\n"
+        "        u = np.uint32(u + step + 1)\n\n\n@cuda.jit\ndef update_stride(",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/stride]"),
+    Mutation("kernels/bellman_ford.py", "if previous[v] > dist[v]:", "if previous[v] > np.int64(dist[v]) + 1:",
+        "tests/test_kernels.py::test_a_distance_that_falls_by_one_is_passed_on"),
+    Mutation("kernels/bellman_ford.py", "            changed[u] = False\n", "",
+        "tests/test_kernels.py::test_a_distance_that_falls_by_one_is_passed_on",
+        equivalent="to relax a vertex again that did not change costs time and changes nothing"),
+    Mutation("kernels/bellman_ford.py", "times=n - 1,", "times=n - 2,",
+        "tests/test_kernels.py::test_a_distance_that_falls_by_one_is_passed_on"),
+    Mutation("kernels/bellman_ford.py", "start[run.source] = 0", "start[0] = 0",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
+    Mutation("kernels/bellman_ford.py", "[start == 0] if flagged", "[start != 0] if flagged",
+        "tests/test_kernels.py::test_a_distance_that_falls_by_one_is_passed_on"),
+    Mutation("kernels/bellman_ford.py", "max(1, blocks_for(n, run.block) // halves)",
+        "blocks_for(n, run.block) // halves", "tests/test_errata.py::test_half_of_one_block_is_none"),
+    Mutation("kernels/ell.py", "cuda.atomic.min(dist, v, np.int32(previous[u] + w))",
+        "dist[v] = np.int32(previous[u] + w)", "tests/test_compile.py::test_compiles[bellman_ford/stride_ell-cc75]"),
+    Mutation("kernels/ell.py", "if dist[v] != INF and dist[u] ==", "if dist[u] ==",
+        "tests/test_kernels.py::test_what_is_one_too_far_has_no_predecessor[stride_ell]"),
+    Mutation("kernels/ell.py", "arc = thread_x()\n    while arc < len(rest_tails):\n        relax_arc",
+        "arc = np.uint32(thread_x() + 1)\n    while arc < len(rest_tails):\n        relax_arc",
+        "tests/test_ell.py::test_rows_and_rest_are_relaxed_whatever_the_grid[2]"),
+    Mutation("kernels/ell.py", "(v, w), arc, slot = ahead, np.uint32(arc + 1), np.uint32(slot + column)",
+        "(v, w), arc, slot = ahead, np.uint32(arc + 1), np.uint32(slot + 1)",
+        "tests/test_ell.py::test_rows_and_rest_are_relaxed_whatever_the_grid[2]"),
+    Mutation("kernels/ell.py", "slot = np.uint32(slot + column)\n            left",
+        "slot = np.uint32(slot + 1)\n            left",
+        "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/stride_ell]"),
+    Mutation("kernels/ell.py", "SLOTS_PER_ARC * filled)", "filled)",
+        "tests/test_ell.py::test_columns_are_as_many_as_keep_a_quarter_of_the_slots_filled"),
+    Mutation("kernels/ell.py", "return WARP * blocks_for(vertices, WARP)", "return vertices",
+        "tests/test_ell.py::test_every_arc_lies_in_the_layout_once_and_rows_have_no_gaps"),
+    Mutation("kernels/ell.py", "a[~inside]", "a[inside]",
+        "tests/test_ell.py::test_every_arc_lies_in_the_layout_once_and_rows_have_no_gaps"),
+    Mutation("kernels/ell.py", " & (pitch(graph.vertices) * count <= MAX_SLOTS)", "",
+        "tests/test_ell.py::test_slots_are_numbered_in_31_bits"),
+    Mutation("kernels/dijkstra.py", "if not visited[here] and dist[here] < least:", "if dist[here] < least:",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/naive]"),
+    Mutation("kernels/dijkstra.py", "if w != INF and least <", "if least <",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/naive]",
+        equivalent="no distance is less than one less INF: asking first saves a load"),
+    Mutation("kernels/dijkstra.py", "range(n - np.uint32(1))", "range(n - np.uint32(2))",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/naive]"),
+    Mutation("kernels/dijkstra.py", "if u == n:\n            break", "if u == n:\n            pass",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/naive]"),
+    Mutation("kernels/dijkstra.py", "cuda.atomic.min(reached, v, np.int32(d + w))", "reached[v] = np.int32(d + w)",
+        "tests/test_compile.py::test_compiles[dijkstra/block_apsp-cc75]"),
+    Mutation("kernels/dijkstra.py",
+        "                    u = np.uint32(u + threads)\n                cuda.syncthreads()\n",
+        "                    u = np.uint32(u + threads)\n",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[dijkstra-global-directed]"),
+    Mutation("kernels/dijkstra.py", "r = np.uint32(r + cuda.gridDim.x)", "r = np.uint32(r + 2 * cuda.gridDim.x)",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[dijkstra-global-directed]"),
+    Mutation("kernels/dijkstra.py", "offset = np.uint32(4 * n)", "offset = np.uint32(n)",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[dijkstra-shared-directed]"),
+    Mutation("kernels/edge.py",
+        "return d < np.int32(dist[there] - w) and np.int32(d + w) < cuda.atomic.min(dist, there, np.int32(d + w))",
+        "if d < np.int32(dist[there] - w):\n        dist[there] = np.int32(d + w)\n        return True\n"
+        "    return False", "tests/test_compile.py::test_compiles[edge/sssp-cc75]"),
+    Mutation("kernels/edge.py", "if v == np.uint32(first + r)", "if v == r",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[edge sssp-global-directed]"),
+    Mutation("kernels/edge.py", "changed = cuda.syncthreads_or(lowered) != 0",
+        "changed = cuda.syncthreads_or(lowered) != 0 and False",
+        "tests/test_kernels.py::test_every_variant_against_scipy[edge/sssp]"),
+    Mutation("kernels/edge.py", "if both_ways and relax", "if False and relax",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[edge sssp-global-undirected]"),
+    Mutation("kernels/edge.py", "relax_edges(in_shared, not graph.directed)", "relax_edges(in_shared, True)",
+        "tests/test_errata.py::test_both_ways_along_a_directed_arc"),
+    Mutation("kernels/edge.py", "dist[np.uint32(row + v)] = here[v]", "dist[v] = here[v]",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[edge apsp-shared-directed]"),
+    Mutation("kernels/edge.py", "arcs[:, graph.tails <= graph.indices]", "arcs[:, graph.tails < graph.indices]",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[edge apsp-shared-undirected]",
+        equivalent="a self-loop makes nothing shorter"),
+    Mutation("kernels/delta_stepping.py", "cuda.atomic.min(reached, v, np.int32(d + w))",
+        "reached[v] = np.int32(d + w)", "tests/test_compile.py::test_compiles[delta_stepping/block_apsp-cc75]"),
+    Mutation("kernels/delta_stepping.py", "cuda.atomic.min(least, 0, nearest)", "least[0] = min(least[0], nearest)",
+        "tests/test_compile.py::test_compiles[delta_stepping/block_apsp-cc75]"),
+    Mutation("kernels/delta_stepping.py", "(w > delta) == heavy", "(w >= delta) == heavy",
+        "tests/test_block_per_source.py::test_any_delta_gives_the_same_distances",
+        equivalent="an arc as long as a bucket is wide leads out of it, and may be of either kind"),
+    Mutation("kernels/delta_stepping.py", "start = np.int32(least[0] - least[0] % delta)", "start = least[0]",
+        "tests/test_block_per_source.py::test_any_delta_gives_the_same_distances",
+        equivalent="a bucket may start anywhere up to the least distance"),
+    Mutation("kernels/delta_stepping.py", "marks[np.uint32(offset + u)] = LEFT", "marks[np.uint32(offset + u)] = 0",
+        "tests/test_block_per_source.py::test_any_delta_gives_the_same_distances[1]"),
+    Mutation("kernels/delta_stepping.py", "relax_arcs(u, d, delta, True, indptr",
+        "relax_arcs(u, d, delta, False, indptr",
+        "tests/test_block_per_source.py::test_any_delta_gives_the_same_distances[1]"),
+    Mutation("kernels/delta_stepping.py", "again = cuda.syncthreads_or(mine) != 0",
+        "again = cuda.syncthreads_or(mine) != 0 and False",
+        "tests/test_block_per_source.py::test_any_delta_gives_the_same_distances",
+        equivalent="left for the next bucket, which starts where this one did: only later"),
+    Mutation("kernels/delta_stepping.py", "max(1, -(-int(graph.weights.max())", "max(1, (int(graph.weights.max())",
+        "tests/test_block_per_source.py::test_the_default_delta"),
+    Mutation("kernels/block_per_source.py", "in_shared = bytes_of_block <= run.shared_limit",
+        "in_shared = bytes_of_block < run.shared_limit",
+        "tests/test_block_per_source.py::test_work_that_just_fits_is_kept_in_shared_memory"),
+    Mutation("kernels/block_per_source.py", "predecessor[np.uint32(row + v)] = -1",
+        "predecessor[np.uint32(row + v)] = 0",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[edge sssp-global-directed]"),
+    Mutation("kernels/block_per_source.py", "blocks = min(rows, run.blocks)", "blocks = rows",
+        "tests/test_block_per_source.py::test_nothing_larger_than_a_row_a_block_is_allocated_besides_the_results"),
+    Mutation("kernels/block_per_source.py", "        cuda.syncthreads()\n", "",
+        "tests/test_kernels.py::test_every_variant_against_scipy[edge/sssp]"),
+    Mutation("kernels/block_per_source.py", "row, source = np.uint32(r * n), np.uint32(first + r)",
+        "row, source = np.uint32(r * n), r",
+        "tests/test_block_per_source.py::test_right_wherever_the_work_is_kept[edge sssp-global-directed]"),
+    Mutation("kernels/floyd_warshall.py", "        if wait:\n            cuda.syncthreads()\n", "",
+        "tests/test_kernels.py::test_the_threads_of_a_tile_wait_for_each_other[tiled]"),
+    Mutation("kernels/floyd_warshall.py",
+        "dist[ij] = np.int32(dist[ik] + dist[kj])\n        predecessor[ij] = predecessor[kj]",
+        "dist[ij] = np.int32(dist[ik] + dist[kj])\n        predecessor[ij] = k",
+        "tests/test_kernels.py::test_the_threads_of_a_tile_wait_for_each_other[tiled]"),
+    Mutation("kernels/floyd_warshall.py", "if dist[ik] != INF and dist[kj] != INF and dist[ik] <", "if dist[ik] <",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/super_naive]",
+        equivalent="where either leg is INF the comparison is false: asking first saves loads"),
+    Mutation("kernels/floyd_warshall.py", "to_k = dist[ik]  # read again after a write, as a C++ compiler does",
+        "pass", "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/naive]",
+        equivalent="nothing changes in column k while k is the vertex between"),
+    Mutation("kernels/floyd_warshall.py", "k, end = primary, min(n, np.uint32(primary + cuda.blockDim.x))",
+        "k, end = primary, np.uint32(primary + cuda.blockDim.x)",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/tiled]"),
+    Mutation("kernels/floyd_warshall.py", "last[y, x] = last[k, x]", "last[y, x] = last[y, k]",
+        "tests/test_kernels.py::test_the_threads_of_a_tile_wait_for_each_other[tiled_shared]"),
+    Mutation("kernels/floyd_warshall.py",
+        "            cuda.syncthreads()\n            k = np.uint32(k + 1)\n        if i < n and j < n:\n"
+        "            dist", "            k = np.uint32(k + 1)\n        if i < n and j < n:\n            dist",
+        "tests/test_kernels.py::test_the_threads_of_a_tile_wait_for_each_other[tiled_shared]"),
+    Mutation("kernels/floyd_warshall.py",
+        "        cuda.syncthreads()  # predecessors of this tile are read above and written below\n", "",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/tiled_shared]",
+        equivalent="a way that is read did not become shorter, so that its predecessor stays"),
+    Mutation("kernels/floyd_warshall.py", "else np.int32(outside)", "else np.int32(0)",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/tiled_shared]"),
+    Mutation("kernels/floyd_warshall.py", "if j < n else np.int32(INF)", "if j < n else np.int32(0)",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/super_naive_shared]"),
+    Mutation("kernels/floyd_warshall.py", "(cross, (tiles, 2), threads)", "(cross, (tiles, 1), threads)",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/tiled]"),
+    Mutation("kernels/floyd_warshall.py", "np.fill_diagonal(matrix, -1)", "pass",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/naive]"),
+    Mutation("kernels/floyd_warshall.py", "    cuda.syncthreads()\n    to_k = lead[0]", "    to_k = lead[0]",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/super_naive_shared]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "old = cuda.atomic.cas(matrix, at, seen, relax(U(0), word, seen))",
+        "matrix[at] = relax(U(0), word, seen)\n            old = seen",
+        "tests/test_compile.py::test_compiles[floyd_warshall/blocked-cc75]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "PACKED_INF = 2**15 - 1", "PACKED_INF = 2**15",
+        "tests/test_blocked.py::test_weights_of_zero_in_circles[blocked16]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "missed[0] = 1\n", "missed[0] = 0\n",
+        "tests/test_blocked.py::test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32[wider than a half]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "elif w > 0 and dist[here + u] ==", "elif dist[here + u] ==",
+        "tests/test_blocked.py::test_weights_of_zero_in_circles[blocked]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "(u == source or predecessor[there + u] != -1)", "True",
+        "tests/test_blocked.py::test_weights_of_zero_in_circles[blocked]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "                cuda.syncthreads()\n                r = U(0)",
+        "                r = U(0)", "tests/test_blocked.py::test_shared_memory_holds_a_part_of_a_tile_at_a_time"),
+    Mutation("kernels/blocked_floyd_warshall.py", "            cuda.syncthreads()\n            k = U(0)",
+        "            k = U(0)", "tests/test_blocked.py::test_shared_memory_holds_a_part_of_a_tile_at_a_time"),
+    Mutation("kernels/blocked_floyd_warshall.py",
+        "            cuda.syncthreads()  # also before `across` writes what it read\n", "",
+        "tests/test_blocked.py::test_shared_memory_holds_a_part_of_a_tile_at_a_time"),
+    Mutation("kernels/blocked_floyd_warshall.py", "through(U(k + 3), y", "through(U(k + 2), y",
+        "tests/test_blocked.py::test_shared_memory_holds_a_part_of_a_tile_at_a_time"),
+    Mutation("kernels/blocked_floyd_warshall.py", "U((word >> 16) * 0x10001)", "U((word & 0xFFFF) * 0x10001)",
+        "tests/test_blocked.py::test_rows_beyond_32_bits_do_not_fold_onto_each_other[True]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "STRIPS = 5", "STRIPS = 4",
+        "tests/test_blocked.py::test_more_strips_than_there_are_buffers"),
+    Mutation("kernels/blocked_floyd_warshall.py", "- {next_panel, next_panel + 1, strip, ahead}",
+        "- {next_panel, strip, ahead}", "tests/test_blocked.py::test_more_strips_than_there_are_buffers"),
+    Mutation("kernels/blocked_floyd_warshall.py", "if behind not in (None, strip, panel + 1):",
+        "if behind not in (None, strip, panel + 2):",
+        "tests/test_blocked.py::test_more_strips_than_there_are_buffers"),
+    Mutation("kernels/blocked_floyd_warshall.py", "first = np.uint32(strip * height * form.tile)",
+        "first = np.uint32(panel * height * form.tile)",
+        "tests/test_blocked.py::test_weights_of_zero_in_circles[staged]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "copies.to_host(last[there], last_of[strip - 1], n)",
+        "copies.to_host(last[here], last_of[strip - 1], n)",
+        "tests/test_blocked.py::test_more_strips_than_there_are_buffers"),
+    Mutation("kernels/blocked_floyd_warshall.py", "max(1, tiles // (SHARE * STRIPS))", "max(1, tiles // SHARE)",
+        "tests/test_blocked.py::test_strips_take_a_quarter_of_the_matrix"),
+    Mutation("kernels/blocked_floyd_warshall.py", "np.lexsort((graph.weights, graph.indices))",
+        "np.lexsort((-graph.weights, graph.indices))",
+        "tests/test_blocked.py::test_arcs_by_head_have_the_cheapest_first"),
+    Mutation("kernels/blocked_floyd_warshall.py", "blocks_for(vertices, self.tile * self.per_word)",
+        "blocks_for(vertices, self.tile)", "tests/test_blocked.py::test_a_matrix_is_padded_to_whole_tiles"),
+    Mutation("kernels/blocked_floyd_warshall.py", "line = np.uint64(top + place(y, r, height)) * words + j0",
+        "line = np.uint64(U(top + place(y, r, height)) * words) + j0",
+        "tests/test_blocked.py::test_rows_beyond_32_bits_do_not_fold_onto_each_other[False]"),
+    Mutation("kernels/blocked_floyd_warshall.py", "row, source = np.uint64(cuda.blockIdx.x)",
+        "row, source = U(cuda.blockIdx.x)",
+        "tests/test_blocked.py::test_predecessors_are_found_in_rows_beyond_32_bits"),
+    Mutation("kernels/frontier.py", "(limit <= low and", "(limit < low and",
+        "tests/test_frontier.py::test_a_sum_that_is_the_number_of_no_path"),
+    Mutation("kernels/frontier.py", "(limit <= high and", "(limit < high and",
+        "tests/test_frontier.py::test_a_sum_that_is_the_number_of_no_path"),
+    Mutation("kernels/frontier.py", "while v <= core:", "while v < core:",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[16 bits-global]"),
+    Mutation("kernels/frontier.py",
+        "        cuda.syncthreads()  # whoever still reads the rows of the sources before\n", "",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[32 bits-shared]"),
+    Mutation("kernels/frontier.py", "                cuda.syncthreads()\n                if lower:",
+        "                if lower:",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[16 bits-shared]",
+        equivalent="only its own thread writes a row, and a row read later is less: as good"),
+    Mutation("kernels/frontier.py", "0xFFFF - int(weights.max())", "0x10000 - int(weights.max())",
+        "tests/test_frontier.py::test_when_16_bits_are_tried"),
+    Mutation("kernels/frontier.py", "weights.min() > 0 and", "weights.min() >= 0 and",
+        "tests/test_frontier.py::test_when_16_bits_are_tried"),
+    Mutation("kernels/frontier.py", "put_narrow(n, v, 3, first, cap, core, b3",
+        "put_narrow(n, v, 3, first, cap, core, b2",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[16 bits-global]"),
+    Mutation("kernels/frontier.py", "0 if v == source else INF", "0",
+        "tests/test_frontier.py::test_without_any_arc_each_vertex_reaches_itself"),
+    Mutation("kernels/frontier.py", "first = np.uint32(first + np.uint32(4))",
+        "first = np.uint32(first + np.uint32(8))",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[32 bits-shared]"),
+    Mutation("kernels/frontier.py", "<< np.uint64(32)) | np.uint64(1)", "<< np.uint64(32))",
+        "tests/test_frontier.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs"),
+    Mutation("kernels/frontier.py", "np.full(slices[-1], len(core))", "np.full(slices[-1], 0)",
+        "tests/test_frontier.py::test_the_layout_has_every_cheapest_arc_once"),
+    Mutation("kernels/frontier.py", "return (core + 1) * (32 if hops else 16)", "return core * (32 if hops else 16)",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[32 bits-shared]"),
+    Mutation("kernels/frontier.py", "done = all_fit(size, most, rows)", "done = True",
+        "tests/test_frontier.py::test_sources_whose_distances_pass_16_bits_start_anew"),
+    Mutation("kernels/frontier.py", "arc = np.uint32(arc + np.uint32(SLICE))", "arc = np.uint32(arc + np.uint32(1))",
+        "tests/test_frontier.py::test_right_in_every_width_wherever_the_work_is_kept[16 bits-global]"),
+    Mutation("kernels/near_far.py", "if w != 0 and to_v < INF and", "if w != 0 and",
+        "tests/test_near_far.py::test_what_is_one_too_far_has_no_predecessor"),
+    Mutation("kernels/near_far.py", "if w != 0 and to_v", "if to_v",
+        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs"),
+    Mutation("kernels/near_far.py", "old_u = cuda.atomic.min(dist, u, np.int32(to_u))",
+        "old_u, dist[u] = dist[u], min(dist[u], np.int32(to_u))",
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
+    Mutation("kernels/near_far.py", "old_v = cuda.atomic.min(dist, v, np.int32(to_v))",
+        "old_v, dist[v] = dist[v], min(dist[v], np.int32(to_v))",
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
+    Mutation("kernels/near_far.py", "old_x = cuda.atomic.min(dist, x, np.int32(to_x))",
+        "old_x, dist[x] = dist[x], min(dist[x], np.int32(to_x))",
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
+    Mutation("kernels/near_far.py", "cuda.atomic.min(words, LEAST, nearest)",
+        "words[LEAST] = min(words[LEAST], nearest)",
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
+    Mutation("kernels/near_far.py", "        return np.uint32(cuda.atomic.add(words, counter, np.uint32(1)))",
+        "        words[counter] += np.uint32(1)\n        return np.uint32(words[counter] - np.uint32(1))",
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
+    Mutation("kernels/near_far.py",
+        "                place = np.int32(cuda.atomic.add(words, counter, np.uint32(cuda.popc(alike))))",
+        "                place = np.int32(words[counter])\n"
+        "                words[counter] += np.uint32(cuda.popc(alike))",
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
+    Mutation("kernels/near_far.py", "is_near = d < threshold", "is_near = d <= threshold",
+        "tests/test_near_far.py::test_any_delta_gives_the_same",
+        equivalent="what is at the threshold may be near or far: both come to the same distances"),
+    Mutation("kernels/near_far.py", "if is_near and np.uint32(place - base) < room:",
+        "if is_near and np.uint32(place - base) <= room:",
+        "tests/test_near_far.py::test_queues_with_little_room[1-3]"),
+    Mutation("kernels/near_far.py", "if to_u < INF:", "if to_u <= INF:",
+        "tests/test_near_far.py::test_distances_up_to_the_largest", equivalent="INF lowers nothing"),
+    Mutation("kernels/near_far.py", "if to_u < np.uint32(old_u):", "if to_u <= np.uint32(old_u):",
+        "tests/test_near_far.py::test_of_two_equal_ways_one_is_put_far"),
+    Mutation("kernels/near_far.py", "np.int32(place >= rows)) != 0", "np.int32(place >= rows)) != 0 and False",
+        "tests/test_near_far.py::test_far_is_gone_through_before_it_runs_over"),
+    Mutation("kernels/near_far.py", "half, nearest = np.uint64(halves - half), np.uint32(INF)",
+        "nearest = np.uint32(INF)", "tests/test_near_far.py::test_any_delta_gives_the_same[1]"),
+    Mutation("kernels/near_far.py", "if np.uint32(dist[v]) == d:", "if np.uint32(dist[v]) <= d:",
+        "tests/test_near_far.py::test_far_is_gone_through_before_it_runs_over"),
+    Mutation("kernels/near_far.py", "row == source else", "row == 0 else",
+        "tests/test_near_far.py::test_an_unreached_first_vertex_is_nobodys"),
+    Mutation("kernels/near_far.py", "to[FAR] = words[FAR]", "to[FAR] = 0",
+        "tests/test_near_far.py::test_all_blocks_and_one_take_turns[1-4-0-1]"),
+    Mutation("kernels/near_far.py", "np.uint32(half != 0), count", "np.uint32(0), count",
+        "tests/test_near_far.py::test_all_blocks_and_one_take_turns[1-4-0-1]"),
+    Mutation("kernels/near_far.py", "= np.uint32(words[FAR] > len(dist))", "= np.uint32(0)",
+        "tests/test_near_far.py::test_far_is_gone_through_where_one_block_and_all_find_it_full_by_turns"),
+    Mutation("kernels/near_far.py", "max(1, int(DELTA * graph.weights.mean()))", "int(DELTA * graph.weights.mean())",
+        "tests/test_near_far.py::test_delta_is_a_multiple_of_the_mean_weight"),
+    Mutation("kernels/near_far.py", "-(-lengths // DEGREE)", "lengths // DEGREE",
+        "tests/test_near_far.py::test_the_layout_has_every_arc_once_in_its_tails_tree"),
+    Mutation("kernels/near_far.py", "there = there and np.uint32(dist[v]) >= d",
+        "there = there and np.uint32(dist[v]) > d",
+        "tests/test_near_far.py::test_all_blocks_and_one_take_turns[1-4-0-1]"),
+    Mutation("kernels/near_far.py", "predecessor[v] = owners[row]", "predecessor[v] = row",
+        "tests/test_near_far.py::test_right_from_several_sources[positive-True]"),
+    Mutation("kernels/serial.py", "for _ in range(graph.vertices - 1):", "for _ in range(graph.vertices - 2):",
+        "tests/test_kernels.py::test_a_path_against_the_order_of_the_arcs_takes_every_iteration"),
+    Mutation("kernels/serial.py", "heappush(heap, (np.int64(dist[v]), np.int64(v)))", "pass",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/cpu]"),
+    Mutation("kernels/serial.py", "predecessor[i, j] = predecessor[k, j]", "predecessor[i, j] = k",
+        "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/cpu]"),
+    Mutation("kernels/baselines.py", "predecessors[distances == INF] = -1", "pass",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/scipy]"),
+    Mutation("kernels/baselines.py", "np.maximum(found_predecessors, -1, out=predecessors)",
+        "predecessors[:] = found_predecessors",
+        "tests/test_kernels.py::test_every_variant_against_scipy[dijkstra/scipy]"),
+    Mutation("kernels/baselines.py",
+        "        yield sources[rows], distances[rows], predecessors[rows]\n        run.check_limit()",
+        "        yield sources[rows], distances[rows], predecessors[rows]",
+        "tests/test_baselines.py::test_the_time_limit_is_looked_at_after_each_block[dijkstra/scipy_apsp]"),
+    Mutation("kernels/interface.py", "distances[result.distances == INF] = np.inf", "pass",
+        "tests/test_interface.py::test_results_are_what_scipys_dijkstra_gives[Graph]"),
+    Mutation("kernels/interface.py", "predecessors[predecessors == -1] = NO_PREDECESSOR", "pass",
+        "tests/test_interface.py::test_results_are_what_scipys_dijkstra_gives[Graph]"),
+    Mutation("kernels/interface.py", "and 8 * n * n <= card.free:", "and 8 * n * n < card.free:",
+        "tests/test_interface.py::test_with_a_card_the_graph_decides"),
+    Mutation("kernels/interface.py", "arcs.sum_duplicates()", "pass",
+        "tests/test_interface.py::test_weights_of_zero_parallel_entries_and_whole_floats"),
+    Mutation("kernels/peak.py", "if (dist != through).any():", "if False:",
+        "tests/test_blocked.py::test_the_peak_refuses_a_wrong_result"),
+    Mutation("kernels/peak.py", "times * (2 if packed else 1)", "times",
+        "tests/test_blocked.py::test_the_peak_counts_what_was_made[True]"),
+    Mutation("kernels/datasets.py", "return vertices, tails - 1, heads - 1, weights",
+        "return vertices, tails, heads, weights", "tests/test_datasets.py::test_parse"),
+    Mutation("kernels/datasets.py", "(1, MAX_WEIGHT)]", "(0, MAX_WEIGHT)]",
+        "tests/test_datasets.py::test_dimacs_names_a_wrong_line"),
+    Mutation("kernels/datasets.py", "endpoint=True", "endpoint=False",
+        "tests/test_datasets.py::test_add_and_replace_draw_from_the_whole_range"),
+    Mutation("kernels/datasets.py", "np.random.default_rng((seed, 1))", "np.random.default_rng(seed)",
+        "tests/test_datasets.py::test_random_arcs_are_the_same_for_a_seed_and_not_the_weights_numbers"),
+    Mutation("kernels/datasets.py", "if not 1 <= low <= high <= MAX_WEIGHT:",
+        "if not 0 <= low <= high <= MAX_WEIGHT:", "tests/test_datasets.py::test_tools_refuse_a_range_of_weights"),
+    Mutation("kernels/datasets.py", "** (1 / share)", "** share",
+        "tests/test_datasets.py::test_skewed_out_degrees_fall_as_a_power_of_the_rank[4.0]"),
+    Mutation("kernels/datasets.py",
+        "    heads = np.tile(np.arange(vertices - 1), vertices)\n    heads += heads >= tails",
+        "    heads = np.tile(np.arange(vertices - 1), vertices)\n    heads += heads > tails",
+        "tests/test_datasets.py::test_random_is_complete_without_self_loops"),
+    Mutation("workflow/scripts/download.py", "digest != expected.lower()", "False",
+        "tests/test_download.py::test_only_the_file_config_names_is_taken"),
+    Mutation("workflow/scripts/download.py", 'f"bytes={part.size()}-"', '"bytes=0-"',
+        "tests/test_download.py::test_a_broken_download_is_resumed"),
+    Mutation("workflow/scripts/download.py", "decode_content=False", "decode_content=True",
+        "tests/test_download.py::test_bytes_are_kept_as_served"),
+    Mutation("workflow/scripts/download.py", "* 2**retry", "",
+        "tests/test_download.py::test_the_wait_before_asking_again_doubles"),
+    Mutation("workflow/scripts/download.py", 'etag if etag.startswith(\'"\') else', "etag if etag else",
+        "tests/test_download.py::test_a_weak_etag_does_not_resume_but_the_date_does"),
+    Mutation("workflow/scripts/download.py", "or status >= 500:", "or status > 500:",
+        "tests/test_download.py::test_a_source_is_asked_again"),
+    Mutation("workflow/scripts/download.py", "and not continues(response, part):", "and False:",
+        "tests/test_download.py::test_a_server_that_cannot_resume_is_asked_for_all"),
+    Mutation("workflow/scripts/download.py", 'resumed = notes.get("url") == url', "resumed = bool(notes)",
+        "tests/test_download.py::test_a_later_run_resumes_and_mirrors_do_not_mix"),
+    Mutation("workflow/scripts/measure.py", 'if simulated and "simulated" not in args.out.parts:', "if False:",
+        "tests/test_measure.py::test_a_simulated_run_is_no_measurement"),
+    Mutation("workflow/scripts/measure.py", "not said[1])", "bool(said[1]))",
+        "tests/test_measure.py::test_the_commit_is_gits_or_the_one_given"),
+    Mutation("workflow/scripts/measure.py", "enumerate(rows, start=1)", "enumerate(rows)",
+        "tests/test_measure.py::test_rows_and_columns[bellman_ford/cpu]"),
+    Mutation("workflow/scripts/measure.py", "    except WrongResult as error:",
+        "    except ZeroDivisionError as error:",
+        "tests/test_measure.py::test_a_wrong_result_publishes_nothing_and_leaves_what_there_was"),
+    Mutation("workflow/scripts/measure.py", 'protocol.source if variant.problem == "sssp" else ""', "protocol.source",
+        "tests/test_measure.py::test_rows_and_columns[floyd_warshall/cpu]"),
+    Mutation("workflow/scripts/measure.py", '"stand_in")) if meta.get(key)]', '"stand")) if meta.get(key)]',
+        "tests/test_measure.py::test_a_stand_in_is_said_in_every_row"),
+    Mutation("workflow/scripts/measurements.py", 'median=("seconds", "median"),', 'median=("seconds", "mean"),',
+        "tests/test_tables.py::test_csv_numbers"),
+    Mutation("workflow/scripts/measurements.py", 'kernels=("kernels_s", "median"),', 'kernels=("seconds", "median"),',
+        "tests/test_tables.py::test_csv_of_twins_and_of_table_4"),
+    Mutation("workflow/scripts/measurements.py", 'max=("seconds", "max"),', 'max=("seconds", "median"),',
+        "tests/test_tables.py::test_csv_numbers"),
+    Mutation("workflow/scripts/measurements.py", '.transform("nunique") > 1', '.transform("nunique") > 2',
+        "tests/test_tables.py::test_refused_rows"),
+    Mutation("workflow/scripts/measurements.py", 'rows["status"] == "simulated"', 'rows["status"] == ""',
+        "tests/test_measure.py::test_a_simulated_run_is_no_measurement"),
+    Mutation("workflow/scripts/measurements.py", 'ok & ~(rows["seconds"] > 0)', 'ok & (rows["seconds"] < 0)',
+        "tests/test_tables.py::test_refused_rows"),
+    Mutation("workflow/scripts/measurements.py", '[["vertices", "arcs", "dataset_sha256"]].drop_duplicates()',
+        '[["vertices", "arcs"]].drop_duplicates()', "tests/test_tables.py::test_a_dataset_is_one_graph"),
+    Mutation("workflow/scripts/collect.py", 'int(row["launches"]) != expected', 'int(row["launches"]) > expected',
+        "tests/test_measure.py::test_collect_refuses_another_count_of_launches[bellman_ford/naive]"),
+    Mutation("workflow/scripts/collect.py", "rows += cell", "rows = cell",
+        "tests/test_measure.py::test_collect_joins_rows_and_provenance"),
+    Mutation("workflow/scripts/tables.py", "fastest / facts[seconds]", "facts[seconds] / fastest",
+        "tests/test_tables.py::test_csv_numbers"),
+    Mutation("workflow/scripts/tables.py", "by_label.loc[list(labels), dataset].min()",
+        "by_label.loc[list(labels), dataset].max()",
+        "tests/test_tables.py::test_the_gpu_beside_the_fastest_cpu_library"),
+    Mutation("workflow/scripts/tables.py", "measured.reindex(paper.index).fillna(paper)", "paper",
+        "tests/test_tables.py::test_csv_counts_and_stand_in"),
+    Mutation("workflow/scripts/tables.py", 'elif cell["speed-up"] < 1:', 'elif cell["speed-up"] > 1:',
+        "tests/test_tables.py::test_the_gpu_beside_the_fastest_cpu_library"),
+    Mutation("workflow/scripts/tables.py", 'if cell["min"] <= fastest["max"] and', "if",
+        "tests/test_tables.py::test_the_gpu_beside_the_fastest_cpu_library"),
+    Mutation("workflow/scripts/tables.py", '"min": "min",', '"min": "median",',
+        "tests/test_tables.py::test_csv_numbers"),
+    Mutation("workflow/scripts/audit.py", "operator.sub if claim.by_seconds else operator.truediv",
+        "operator.truediv", "tests/test_audit.py::test_each_relation"),
+    Mutation("workflow/scripts/audit.py", "left_low <= right_high and right_low <= left_high",
+        "left_low <= right_high or right_low <= left_high",
+        "tests/test_audit.py::test_a_small_difference_counts_where_intervals_are_apart"),
+    Mutation("workflow/scripts/audit.py", "by_intervals = min(len(left), len(right)) >= MIN_REPEATS",
+        "by_intervals = max(len(left), len(right)) >= MIN_REPEATS",
+        "tests/test_audit.py::test_few_repeats_have_a_range_and_the_verdict_says_that_it_rests_on_the_tolerance"),
+    Mutation("workflow/scripts/audit.py", '"no_better": not faster,', '"no_better": faster,',
+        "tests/test_audit.py::test_each_relation"),
+    Mutation("workflow/scripts/audit.py", "if len(ran_on) > 1:", "if len(ran_on) > 2:",
+        "tests/test_audit.py::test_times_of_different_cards_do_not_compare_but_of_a_card_and_a_processor_do"),
+    Mutation("workflow/scripts/audit.py", "return min(findings, key", "return max(findings, key",
+        "tests/test_audit.py::test_the_fastest_must_be_faster_than_each"),
+    Mutation("workflow/scripts/summary.py", "if len(seconds) < MIN_REPEATS:", "if len(seconds) <= MIN_REPEATS:",
+        "tests/test_audit.py::test_statistics_of_a_cell",
+        equivalent="the interval of six repeats ends at the least and the greatest, as their range does"),
+    Mutation("workflow/scripts/summary.py", '"median": np.median(seconds),', '"median": np.mean(seconds),',
+        "tests/test_audit.py::test_statistics_of_a_cell"),
+    Mutation("workflow/scripts/summary.py", "np.ptp(seconds) / np.median(seconds)",
+        "np.std(seconds) / np.median(seconds)", "tests/test_audit.py::test_statistics_of_a_cell"),
+    Mutation("workflow/settings.py", " for path in paths if path not in NO_TIMES)", " for path in paths)",
+        "tests/test_settings.py::test_a_changed_module_makes_exactly_its_cells_due[graph]"),
+    Mutation("workflow/settings.py", "paths |= {", "paths = {",
+        "tests/test_settings.py::test_a_changed_module_makes_exactly_its_cells_due[edge]"),
+    Mutation("workflow/settings.py", "if v not in skipped]", "]", "tests/test_settings.py::test_the_papers_cells"),
+    Mutation("workflow/settings.py", '"directed", "weights", "generate"', '"directed", "generate"',
+        "tests/test_settings.py::test_what_decides_a_datasets_graph"),
+    Mutation("workflow/settings.py", "max(found[key], least) for", "least for",
+        "tests/test_settings.py::test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer"),
+    Mutation("workflow/settings.py", "cell[2]) in shown]", "cell[2]) not in shown]",
+        "tests/test_settings.py::test_the_papers_cells"),
+]
+# fmt: on
+
+
+def copy_project(folder: Path) -> Path:
+    """The tracked files as they are in the working tree."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def run_pytest(folder: Path, *words: str, simulated: bool, limit_s: float | None = None) -> tuple[int | str, str]:
+    """pytest's exit code, or HANGS, and what it said; without any compiled code of an earlier run."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {
+            **{"PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(folder)},
+            "NUMBA_ENABLE_CUDASIM": str(int(simulated)),
+        }
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *words]
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,  # so that what a test has started ends with it
+        )
+        try:
+            said, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return HANGS, process.communicate()[0]
+        return process.returncode, said
+
+
+@contextmanager
+def applied(mutation: Mutation, folder: Path):
+    path = folder / mutation.file
+    text = path.read_text()
+    path.write_text(text.replace(mutation.old, mutation.new))
+    yield
+    path.write_text(text)
+
+
+def try_out(folder: Path, mutation: Mutation, simulated: bool) -> tuple[str, str]:
+    """The verdict on a mutation, in capitals where it is none to accept, and what pytest said."""
+    if (ROOT / mutation.file).read_text().count(mutation.old) != 1:
+        return "BROKEN", f"the old text does not occur once in {mutation.file}"
+    with applied(mutation, folder):
+        code, said = run_pytest(folder, mutation.test, simulated=simulated, limit_s=LIMIT_S)
+    if code not in (0, 1, HANGS):
+        return "BROKEN", f"pytest ended with {code}:\n{said}"
+    if mutation.equivalent:
+        return ("equivalent", "") if code == 0 else ("CAUGHT, but it is marked equivalent", said)
+    return {0: ("SURVIVED", said), 1: ("caught", ""), HANGS: ("caught, as it hangs", "")}[code]
+
+
+def simulated_among(tests: list[str], folder: Path) -> set[str]:
+    """Those that are marked `simulator`: they are run in it at once. Exits where a test is not there."""
+    code, said = run_pytest(folder, "--collect-only", "-m", "simulator", *tests, simulated=False)
+    if code not in (0, 5):
+        sys.exit(f"{said}\nmutate: a mutation names a test that is not there")
+    marked = said.splitlines()
+    return {test for test in tests if any(f"{line}[".startswith((f"{test}[", f"{test}::")) for line in marked)}
+
+
+def has_card() -> bool:
+    from numba import cuda
+
+    return cuda.is_available()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", nargs="?", default="", help="try only mutations that have this in them")
+    parser.add_argument("-j", "--jobs", type=int, default=2, help="how many at a time (2)")
+    args = parser.parse_args()
+    chosen = [mutation for mutation in MUTATIONS if any(args.text in part for part in mutation[:4])]
+    if any(mutation.card for mutation in chosen) and not has_card():
+        print(f"left out for want of a card: {sum(mutation.card for mutation in chosen)}")
+        chosen = [mutation for mutation in chosen if not mutation.card]
+    if not chosen:
+        sys.exit(f"mutate: there is nothing to try with {args.text!r} in it")
+    tests, folders, started = list(dict.fromkeys(mutation.test for mutation in chosen)), Queue(), time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(args.jobs) as pool:
+        for job in range(args.jobs):
+            folders.put(copy_project(Path(temporary, str(job))))
+
+        def in_a_copy(act, *words, **options):
+            folder, since = folders.get(), time.monotonic()
+            try:
+                return *act(folder, *words, **options), time.monotonic() - since
+            finally:
+                folders.put(folder)
+
+        try:
+            simulated = simulated_among(tests, folders.queue[0])
+            groups = [t for t in tests if t in simulated], [t for t in tests if t not in simulated]
+            for simulator, group in zip((True, False), groups, strict=True):
+                code, said, _ = in_a_copy(run_pytest, *group, simulated=simulator) if group else (0, "", 0)
+                if code:
+                    sys.exit(f"{said}\nmutate: a test fails without any mutation")
+            print(f"{len(tests)} tests pass, {time.monotonic() - started:.0f} s", flush=True)
+            jobs = [pool.submit(in_a_copy, try_out, m, m.test in simulated) for m in chosen]
+            verdicts = Counter()
+            for number, (mutation, job) in enumerate(zip(chosen, jobs, strict=True), start=1):
+                verdict, said, seconds = job.result()
+                verdicts[verdict] += 1
+                print(f"{number:3} of {len(chosen)}  {verdict:10} {seconds:5.1f} s  {mutation.label}", flush=True)
+                if verdict[0].isupper():
+                    print(f"{mutation.test}\n{said}", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    print(f"{counts}: {time.monotonic() - started:.0f} s")
+    sys.exit(any(verdict[0].isupper() for verdict in verdicts))
+
+
+if __name__ == "__main__":
+    main()
