@@ -11,17 +11,24 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from kernels import memory
 from kernels.errors import InputError
 
 INF = 2**31 - 1  # "no path": one more than the largest distance
 MAX_WEIGHT = INF - 1
+MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
+NOT_PACKED = (  # what reading a file that is no .npz, or a damaged one, raises
+    *(KeyError, ValueError, OSError, EOFError, OverflowError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +61,14 @@ class Graph:
         """Build from m arcs: three integer arrays of shape (m,), vertices numbered from 0.
 
         Arcs of one vertex keep their order. Raises InputError where a vertex is outside
-        [0, vertices) or a weight outside [0, 2^31 - 2].
+        [0, vertices) or a weight outside [0, 2^31 - 2], and where the graph takes more memory than there is.
         """
         tails, heads, weights = (np.asarray(a) for a in (tails, heads, weights))
         if vertices < 1:
             raise InputError(f"a graph needs at least one vertex, not {vertices}")
+        if max(vertices, tails.size) > MAX_COUNT:
+            raise InputError(f"{vertices} vertices and {tails.size} arcs: a graph has at most {MAX_COUNT} of both")
+        memory.require_graph(vertices, tails.size)
         if not tails.shape == heads.shape == weights.shape or tails.ndim != 1:
             raise InputError(
                 f"tails, heads and weights differ in length: {tails.shape}, {heads.shape}, {weights.shape}"
@@ -128,14 +138,23 @@ class Graph:
 
     @classmethod
     def load(cls, path) -> Graph:
-        """Read the packed form. Raises InputError where the file is none."""
+        """Read the packed form. Raises InputError where the file is none, or takes more memory than there is."""
         try:
+            with zipfile.ZipFile(path) as file:  # which reads no more of a member than its directory says
+                needed = sum(member.file_size for member in file.infolist())
+            memory.require(
+                needed, f"{path}: a packed graph of this size takes", "take a smaller one, or a machine with more"
+            )
             with np.load(path, allow_pickle=False) as file:
                 arrays = [file[name] for name in ARRAYS]
                 graph = cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except InputError:
+            raise
+        except MemoryError:  # the arrays' own headers ask for more than their members have
+            raise InputError(f"{path}: arrays larger than their file says: delete it and run again") from None
+        except NOT_PACKED as error:
             raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
         shapes_fit = all(a.dtype == np.int32 and a.ndim == 1 for a in arrays) and len(arrays[1]) == len(arrays[2])
         if not shapes_fit or not len(arrays[0]) or arrays[0][-1] != len(arrays[1]):

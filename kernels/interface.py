@@ -20,7 +20,7 @@ from numba import cuda
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from kernels import baselines, datasets, device, harness
+from kernels import baselines, datasets, device, harness, memory
 from kernels.blocked_floyd_warshall import PACKED_INF, Form
 from kernels.device import Run
 from kernels.errors import InputError
@@ -79,12 +79,8 @@ def shortest_paths(graph, source: int) -> Paths:
 def all_pairs(graph) -> Paths:
     """From every vertex to every vertex; graph and errors as for shortest_paths."""
     graph = as_graph(graph)
-    needed, there = HOST_BYTES * graph.vertices**2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > there:
-        raise InputError(
-            f"{graph.name}: all pairs of {graph.vertices:,} vertices take {needed:,} bytes of memory, this machine "
-            f"has {there:,}: search from single sources instead"
-        )
+    needed, what = HOST_BYTES * graph.vertices**2, f"{graph.name}: all pairs of {graph.vertices:,} vertices take"
+    memory.require(needed, what, "search from single sources instead")
     return _solve(graph, 0, *choose_apsp(graph, Card.visible()))
 
 
@@ -105,7 +101,9 @@ def as_graph(graph) -> Graph:
         if (np.floor(weights) != weights).any():
             raise InputError("a weight is no whole number: scale the weights and round them")
         weights = weights.clip(-1, INF)  # outside stays outside
-    return Graph.from_arcs(graph.shape[0], *arcs.coords, weights.astype(np.int64))
+    if weights.dtype.kind != "u":  # which may hold more than int64
+        weights = weights.astype(np.int64)
+    return Graph.from_arcs(graph.shape[0], *arcs.coords, weights)
 
 
 def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
