@@ -387,7 +387,7 @@ def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
     short_pieces(monkeypatch)
     monkeypatch.setattr(memory, "host_memory", lambda: 1500 * memory.BYTES_OF_ARC)
     unreadable_after(monkeypatch, path := put("1 2\n" * 10**5))
-    with pytest.raises(InputError, match="this machine has 96,000: take a smaller one"):
+    with pytest.raises(InputError, match="this machine has 120,000: take a smaller one"):
         datasets.read_snap(path)
 
 
