@@ -299,7 +299,8 @@ class _Reader:
             for column, part in zip(self.columns, columns, strict=True):
                 column.frombytes(part.tobytes())
         if not self.counts:
-            self.require_memory(1, self.arcs)
+            what = f"{self.path}: a graph of {self.arcs:,} arcs and more takes"
+            memory.require(memory.BYTES_OF_ARC * self.arcs, what, memory.ADVICE)
         elif self.arcs > self.counts.arcs + self.begins_with_counts():
             self.counts.check("at least ", arcs=self.counts.arcs + 1)
 
@@ -376,7 +377,7 @@ def _columns(piece: bytes, form: Form) -> list[np.ndarray] | None:
     blank = b"\t" if b"\t" in arcs else b" "
     fields = bool(form.mark) + form.arc.groups
     rows = 1 + arcs.count(b"\n")
-    marked = 1 + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
+    marked = arcs.startswith(form.mark + blank) + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
     strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
     if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
         return None

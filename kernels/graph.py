@@ -142,9 +142,7 @@ class Graph:
         try:
             with zipfile.ZipFile(path) as file:  # which reads no more of a member than its directory says
                 needed = sum(member.file_size for member in file.infolist())
-            memory.require(
-                needed, f"{path}: a packed graph of this size takes", "take a smaller one, or a machine with more"
-            )
+            memory.require(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)
             with np.load(path, allow_pickle=False) as file:
                 arrays = [file[name] for name in ARRAYS]
                 graph = cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))

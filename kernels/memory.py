@@ -12,6 +12,7 @@ MEMBERSHIP = Path("/proc/self/cgroup")  # the control groups of this process, on
 GROUPS = Path("/sys/fs/cgroup")  # where they are mounted
 BYTES_OF_VERTEX = 12  # a graph's, at the peak of reading and building it; what is held is 4
 BYTES_OF_ARC = 80  # the same; at its peak SNAP's form takes 76, the text form 45; what is held is 8
+ADVICE = "take a smaller graph, or a machine with more"
 
 
 @functools.cache
@@ -45,4 +46,4 @@ def require_graph(vertices: int, arcs: int, what: str = "a graph") -> None:
     """Raise InputError where a graph takes more memory to read and build than this process may have."""
     needed = BYTES_OF_VERTEX * int(vertices) + BYTES_OF_ARC * arcs
     size = f"{vertices:,} vertices and {arcs:,} arcs"
-    require(needed, f"{what} of {size} takes", "take a smaller one, or a machine with more")
+    require(needed, f"{what} of {size} takes", ADVICE)

@@ -165,9 +165,17 @@ def test_both_passes_read_the_same(put, monkeypatch):
         ("a 4 0 1", r"head 0 is outside \[1, 4\]"),
     ],
 )
-def test_dimacs_names_a_wrong_line(put, line, reason):
+@pytest.mark.parametrize("piece", [1, datasets.PIECE])
+def test_dimacs_names_a_wrong_line(put, monkeypatch, piece, line, reason):
+    monkeypatch.setattr(datasets, "PIECE", piece)
     with pytest.raises(InputError, match=rf"graph\.txt, line 7: '{line}': {reason}"):
         datasets.read_dimacs(put(dimacs(line)))
+
+
+@pytest.mark.parametrize("line", ["aa 1 2 803", "1 1 2 803", " 1 2 803", "1a 1 2 803"])
+def test_the_first_arc_is_looked_at_too(put, line):
+    with pytest.raises(InputError, match=f"line 5: '{line}': expected 'a TAIL HEAD WEIGHT'"):
+        datasets.read_dimacs(put(DIMACS.replace("a 1 2 803", line)))
 
 
 def test_two_wrong_lines_that_together_have_the_right_number_of_fields(put):
@@ -281,8 +289,8 @@ def short_pieces(monkeypatch, **limits):
         monkeypatch.setattr(datasets, name, value)
 
 
-def unreadable_after(monkeypatch, path):
-    """Only the first pieces of a file can be read."""
+def unreadable_after_some(monkeypatch):
+    """Reading more than the first pieces of a file fails the test."""
     whole = datasets.unpacked
 
     def some(path):
@@ -306,7 +314,8 @@ def test_reading_stops_at_an_arc_too_many(put, monkeypatch, form, packed):
     short_pieces(monkeypatch)
     read, header, arc, _ = FORMS[form]
     content = header.format(10) + arc * 100_000
-    unreadable_after(monkeypatch, path := put(zipped(content) if packed else content))
+    unreadable_after_some(monkeypatch)
+    path = put(zipped(content) if packed else content)
     with pytest.raises(InputError, match="at least 11 arcs, its header says 10: delete it and get it again"):
         read(path)
 
@@ -322,7 +331,8 @@ def test_reading_stops_at_a_byte_too_many(put, monkeypatch, form, before):
         "the arcs": header.format(10) + arc * 10 + comment * 100_000,
         "an arc's end": header.format(10_000) + (arc.strip() + " " * 1000 + "\n") * 10_000,
     }[before]
-    unreadable_after(monkeypatch, path := put(zipped(content)))
+    unreadable_after_some(monkeypatch)
+    path = put(zipped(content))
     reason = r"line \d+: '.*: [\d,]+ bytes up to here, and only \d+ arcs: the most is 4,096 bytes and 64 for each arc"
     with pytest.raises(InputError, match=f"{reason}: delete it and get it again"):
         read(path)
@@ -340,7 +350,8 @@ def test_reading_stops_in_a_line_that_does_not_end(put, monkeypatch, form, line)
     short_pieces(monkeypatch, SPARE=1 << 20)
     read, header, arc, _ = FORMS[form]
     content = header.format(500) + arc * 400 + line + line[-1] * 10**6 + arc
-    unreadable_after(monkeypatch, path := put(zipped(content)))
+    unreadable_after_some(monkeypatch)
+    path = put(zipped(content))
     with pytest.raises(InputError, match=r"line 402: .*: more than 1,024 bytes in a line"):
         read(path)
 
@@ -386,8 +397,9 @@ def test_a_header_that_asks_for_more_memory_than_there_is(put, monkeypatch, form
 def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
     short_pieces(monkeypatch)
     monkeypatch.setattr(memory, "host_memory", lambda: 1500 * memory.BYTES_OF_ARC)
-    unreadable_after(monkeypatch, path := put("1 2\n" * 10**5))
-    with pytest.raises(InputError, match="this machine has 120,000: take a smaller one"):
+    unreadable_after_some(monkeypatch)
+    path = put("1 2\n" * 10**5)
+    with pytest.raises(InputError, match="this machine has 120,000: take a smaller graph"):
         datasets.read_snap(path)
 
 

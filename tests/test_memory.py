@@ -118,6 +118,8 @@ def test_the_command_line_refuses_in_one_line(tmp_path, monkeypatch, command):
     monkeypatch.setattr(sys, "argv", ["kernels", *command])
     Path("huge.txt").write_text("2147483647 2147483647\n")
     Path("huge.snap").write_text("# Nodes: 2147483647 Edges: 2147483647\n")
-    with pytest.raises(SystemExit, match=r"^error: .* memory, this machine has 17,179,869,184: take a smaller one.*$"):
+    with pytest.raises(
+        SystemExit, match=r"^error: .* memory, this machine has 17,179,869,184: take a smaller graph.*$"
+    ):
         cli.main()
     assert not Path("out.txt").exists()
