@@ -338,10 +338,16 @@ def test_reading_stops_at_a_byte_too_many(put, monkeypatch, form, before):
         read(path)
 
 
-def test_comments_between_arcs_may_be_as_long_as_the_arcs(put, monkeypatch):
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_last_byte_that_a_file_may_have(put, monkeypatch, packed):
+    """It does not matter by which way the arcs before it were read."""
     short_pieces(monkeypatch)
-    arc = "a 1 2 3\nc " + "x" * (datasets.ARC_BYTES - 12) + "\n"
-    assert len(datasets.read_dimacs(put("p sp 2 1000\n" + arc * 1000))[1]) == 1000
+    for arc in ("a 1 2 3\n", "a 1  2 3\n"):
+        content = "p sp 2 1000\n" + arc * 1000
+        content += "c\n" * ((datasets.SPARE + datasets.ARC_BYTES * 1000 - len(content)) // 2)
+        assert len(datasets.read_dimacs(put(zipped(content) if packed else content))[1]) == 1000
+        with pytest.raises(InputError, match=r"68,09\d bytes up to here, and only 1,000 arcs"):
+            datasets.read_dimacs(put(content + "c\n"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -406,15 +412,15 @@ def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda to: datasets.random(46341, to),
-        lambda to: datasets.draw_arcs(9, 2**31 - 1, 1),
-        lambda to: datasets.draw_arcs(2**31 - 1, 9, 1, 3.0),
-        lambda to: Graph.from_arcs(2**31 - 1, [0], [1], [2]),
+        lambda to: datasets.random(500, to),
+        lambda to: datasets.draw_arcs(9, 10**6, 1),
+        lambda to: datasets.draw_arcs(10**6, 9, 1, 3.0),
+        lambda to: Graph.from_arcs(10**6, [0], [1], [2]),
     ],
 )
 def test_a_graph_larger_than_memory_is_not_begun(tmp_path, monkeypatch, make):
-    monkeypatch.setattr(memory, "host_memory", lambda: 16 << 30)
-    with pytest.raises(InputError, match="bytes of memory, this machine has 17,179,869,184"):
+    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
+    with pytest.raises(InputError, match="bytes of memory, this machine has 1,048,576: take a smaller graph"):
         make(tmp_path / "out.txt")
     assert list(tmp_path.iterdir()) == []
 
@@ -422,7 +428,7 @@ def test_a_graph_larger_than_memory_is_not_begun(tmp_path, monkeypatch, make):
 def test_more_vertices_than_are_numbered(monkeypatch):
     monkeypatch.setattr(memory, "host_memory", lambda: 1 << 50)
     with pytest.raises(InputError, match="2147483648 vertices and 1 arcs: a graph has at most 2147483647 of both"):
-        Graph.from_arcs(2**31, [0], [1], [2])
+        Graph.from_arcs(2**31, [0], [1], [2**31])
 
 
 BARE = "4 3\n" + SNAP.split("\n", 3)[3]  # the counts without a "#"
