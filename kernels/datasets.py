@@ -6,8 +6,11 @@ Three forms, each plain or gzipped:
     SNAP     "#" comments, then "u v" an arc: no weights, ids with gaps
     text     "n m", then "u v w" an arc, vertices from 0; what every step after the conversion reads
 
-A weight is a whole number in [1, 2^31 - 2]. A reader hands the arcs to pandas' C parser where each
-byte of them is as expected, and else goes line by line, to accept the odd line or to name the wrong one.
+A weight is a whole number in [1, 2^31 - 2]. A reader goes through a file in pieces. It hands a piece's arcs to
+pandas' C parser where each byte of them is as expected, and else goes line by line, to accept the odd line or
+to name the wrong one. It stops where there is more than there may be: more arcs than the header, or who asks,
+says; more than SPARE bytes and ARC_BYTES for each arc so far, so that comments and blank lines have an end too,
+also in a small gzip that inflates to very much; a line of more than LINE bytes.
 """
 
 from __future__ import annotations
@@ -31,14 +34,20 @@ from typing import IO
 import numpy as np
 import pandas as pd
 
+from kernels import memory
 from kernels.errors import InputError, naming, whole
-from kernels.graph import MAX_WEIGHT, Graph
+from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph
 
-MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
+PIECE = 1 << 21  # bytes of text read at once
+SPARE = 1 << 20  # bytes that a file may have in comments, blank lines and its header
+ARC_BYTES = 64  # bytes that it may have besides for each of its arcs; the longest in use take 40
+LINE = 1 << 16  # bytes that a line may have
+GZIP = b"\x1f\x8b"  # what a gzip file begins with
+GET_AGAIN = "delete it and get it again"
 
 Arcs = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -146,31 +155,66 @@ def sha256(path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def unpack(data: bytes) -> bytes:
-    """The text in the bytes of a file, gzipped or not.
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """How many vertices and arcs a graph must have, and what is said of one that has others."""
+
+    vertices: int
+    arcs: int
+    graph: str  # the message's subject: "nyc has", "FILE:"
+    source: str  # who says the counts: "config says"
+    advice: str  # what to do
+
+    def check(self, least: str = "", **found: int) -> None:
+        """Raise InputError where vertices or arcs, as found, are others; least: "at least " where there may be more."""
+        wrong = [
+            f"{least}{number} {what}, {self.source} {getattr(self, what)}"
+            for what, number in found.items()
+            if number != getattr(self, what)
+        ]
+        if wrong:
+            raise InputError(f"{self.graph} {' and '.join(wrong)}: {self.advice}")
+
+
+def is_gzip(path) -> bool:
+    """Whether a file begins as a gzip file does."""
+    with open(path, "rb") as file:
+        return file.read(2) == GZIP
+
+
+def most_bytes(arcs: int) -> int:
+    """How many bytes of text a graph file of so many arcs may have."""
+    return SPARE + ARC_BYTES * arcs
+
+
+def unpacked(path) -> Iterator[bytes]:
+    """The text in a file, gzipped or not, in parts of up to PIECE bytes.
 
     Raises InputError, without the file's name, for a broken gzip, an empty file and an HTML page.
     """
-    if data.startswith(b"\x1f\x8b"):
+    with open(path, "rb") as file:
+        stream = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(GZIP) else file
         try:
-            data = gzip.decompress(data)
+            part = stream.read(PIECE)
+            if not part:
+                raise InputError("an empty file")
+            if part[:1000].lstrip().startswith(b"<"):
+                raise InputError("an HTML page instead of data")
+            while part:
+                yield part
+                part = stream.read(PIECE)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise InputError(f"a truncated or corrupted gzip file ({error})") from None
-    if not data:
-        raise InputError("an empty file")
-    if data[:1000].lstrip().startswith(b"<"):
-        raise InputError("an HTML page instead of data")
-    return data
 
 
-def contents(path) -> bytes:
-    """The text in a file, as `unpack` gives it. Raises InputError where it cannot be had."""
+def contents(path) -> Iterator[bytes]:
+    """As `unpacked`. Raises InputError, with the file's name, also where the file cannot be read."""
     try:
-        return unpack(Path(path).read_bytes())
+        yield from unpacked(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}: delete it and get it again") from None
+        raise InputError(f"{path}: {error}: {GET_AGAIN}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,70 +265,205 @@ TEXT = Form(
 )
 
 
-def read_dimacs(path) -> Arcs:
+def read_dimacs(path, expected: Counts | None = None) -> Arcs:
     """Read a DIMACS shortest-path file (9th DIMACS Implementation Challenge, .gr).
 
     Returns the number of vertices n, and tails, heads, weights: int64, shape (m,), vertices from 0.
-    Raises InputError that names the line where one is wrong.
+    Raises InputError that names the line where one is wrong; and, before an arc is read, where the header has other
+    counts than are expected, or asks for more memory than there is.
     """
-    (vertices, _), (tails, heads, weights) = _read(path, DIMACS)
-    return vertices, tails - 1, heads - 1, weights
+    header, (tails, heads, weights) = _read(path, DIMACS, expected)
+    tails -= 1
+    heads -= 1
+    return header.vertices, tails, heads, weights
 
 
-def read_snap(path) -> Arcs:
+def read_snap(path, expected: Counts | None = None) -> Arcs:
     """Read a SNAP edge list; its ids become 0 to n - 1 in their order.
 
     Returns the number of vertices n, tails and heads (int64, shape (m,)) and None for the weights.
-    Raises InputError that names the line where one is wrong.
+    Raises InputError as read_dimacs does; without a header or expected counts, only memory ends the arcs.
+
+    The first of the lines may be no arc but the counts, without a "#". The number of lines decides. Where the
+    counts are known, from "# Nodes: N Edges: M" or as expected, it is one where it is "N M" and M lines follow it.
+    Else it is one where it is "N M", M lines follow it and N vertices have arcs in them; where fewer have it may be
+    either, and is refused. A graph whose first arc says that of the others by chance needs the known counts.
     """
-    header, (tails, heads) = _read(path, SNAP)
-    ids, places = np.unique(np.stack([tails, heads]), return_inverse=True)
-    if not len(ids):
+    counts, (tails, heads) = _read(path, SNAP, expected)
+    if not counts and len(heads) > 1 and heads[0] == len(heads) - 1:
+        others = len(np.union1d(tails[1:], heads[1:]))
+        if tails[0] > others:
+            raise InputError(
+                f"{path}: its first line may be an arc, or the counts of the {heads[0]} that follow, of {others} "
+                "vertices: begin it with a line '# Nodes: VERTICES Edges: ARCS', and delete the first if it is no arc"
+            )
+        if tails[0] == others:
+            tails, heads = tails[1:], heads[1:]
+    if not len(tails):
         raise InputError(f"{path}: no arcs in it: expected lines with {SNAP.expected}")
-    if header and header[0] != len(ids):
-        raise InputError(
-            f"{path}: {len(ids)} vertices have arcs, its header says {header[0]}: delete it and get it again"
-        )
-    tails, heads = places.reshape(2, -1)
-    return len(ids), tails, heads, None
+    ends = np.concatenate([tails, heads])
+    del tails, heads
+    places, ids = pd.factorize(ends, sort=True)
+    if counts and counts.vertices != len(ids):
+        raise InputError(f"{path}: {len(ids)} vertices have arcs, {counts.source} {counts.vertices}: {counts.advice}")
+    return len(ids), *places.reshape(2, -1), None
 
 
-def read_text(path) -> Arcs:
+def read_text(path, expected: Counts | None = None) -> Arcs:
     """Read the text form. Returns n, tails, heads, weights: int64, shape (m,).
 
-    Raises InputError that names the line where one is wrong.
+    Raises InputError as read_dimacs does.
     """
-    (vertices, _), (tails, heads, weights) = _read(path, TEXT)
-    return vertices, tails, heads, weights
+    header, columns = _read(path, TEXT, expected)
+    return header.vertices, *columns
 
 
-def _read(path, form: Form):
-    """The header (n, m), or None, and the columns of the arcs as int64, as the file numbers them."""
-    data = contents(path)
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-    found = form.first_arc.search(data)
-    start = found.end() if found else len(data)
-    header, columns = _lines(path, data[:start], form)
-    if header or not form.header_needed:
-        columns = _columns(data[start:].rstrip(), form)
-    if columns is None or not _in_range(columns, _ranges(header, form)):
-        header, columns = _lines(path, data, form)
-    if form.header_needed and not header:
-        raise InputError(f"{path}: no header: expected {form.header_needed}")
-    if header and header[1] != len(columns[0]):
-        raise InputError(f"{path}: {len(columns[0])} arcs, its header says {header[1]}: delete it and get it again")
-    return header, columns
+def _read(path, form: Form, expected: Counts | None):
+    """The counts of the header, else those expected or None; and the columns of the arcs, int64, numbered as there."""
+    reader = _Reader(path, form, expected)
+    for piece in _pieces(path):
+        reader.take(piece)
+    return reader.finish()
 
 
-def _columns(arcs: bytes, form: Form):
+def _pieces(path) -> Iterator[bytes]:
+    """The text in a file, cut at ends of lines; the start of a line that is longer than a line may be is the last."""
+    rest = b""
+    for part in contents(path):
+        part = rest + part
+        end = part.rfind(b"\n") + 1
+        yield part[:end]
+        rest = part[end:]
+        if len(rest) > LINE:
+            break
+    yield rest
+
+
+class _Reader:
+    """Takes a file piece by piece, and raises InputError as soon as one is wrong or holds more than it may."""
+
+    def __init__(self, path, form: Form, expected: Counts | None):
+        self.path, self.form, self.expected = path, form, expected
+        self.header: Counts | None = None
+        self.lines = self.bytes = 0  # taken so far
+        self.columns = [array("q") for _ in range(form.arc.groups)]
+        if expected:
+            self.require_memory(expected.vertices, expected.arcs)
+
+    @property
+    def arcs(self) -> int:
+        return len(self.columns[0])
+
+    @property
+    def counts(self) -> Counts | None:
+        return self.header or self.expected
+
+    def require_memory(self, vertices: int, arcs: int) -> None:
+        memory.require_graph(vertices, arcs, f"{self.path}: a graph")
+
+    def take(self, piece: bytes) -> None:
+        """Take lines; raises InputError."""
+        start = 0
+        if not self.header and not self.arcs:
+            found = self.form.first_arc.search(piece)
+            start = found.end() if found else len(piece)
+            self.take_lines(piece[:start])
+        if start < len(piece):
+            self.take_arcs(piece[start:])
+
+    def take_arcs(self, arcs: bytes) -> None:
+        """Take lines of which at least the first is to be an arc."""
+        self.check_header()
+        columns = _columns(arcs, self.form)
+        if columns is None or not _in_range(columns, self.ranges()):
+            self.take_lines(arcs)
+        else:
+            self.lines += len(columns[0])
+            self.bytes += len(arcs)
+            for column, part in zip(self.columns, columns, strict=True):
+                column.frombytes(part.tobytes())
+        if not self.counts:
+            what = f"{self.path}: a graph of {self.arcs:,} arcs and more takes"
+            memory.require(memory.BYTES_OF_ARC * self.arcs, what, memory.ADVICE)
+        elif self.arcs > self.counts.arcs + self.begins_with_counts():
+            self.counts.check("at least ", arcs=self.counts.arcs + 1)
+
+    def check_header(self) -> None:
+        if self.form.header_needed and not self.header:
+            raise InputError(f"{self.path}: no header: expected {self.form.header_needed}")
+
+    def begins_with_counts(self) -> bool:
+        """Whether the first line of a SNAP file says the counts that are known."""
+        first = [column[:1].tolist() for column in self.columns]
+        return self.form is SNAP and first == [[self.counts.vertices], [self.counts.arcs]]
+
+    def finish(self):
+        """What _read returns."""
+        self.check_header()
+        columns = [np.frombuffer(column, np.int64) for column in self.columns]
+        if self.counts:
+            if self.arcs == self.counts.arcs + 1:  # only where the first line is the counts
+                columns = [column[1:] for column in columns]
+            self.counts.check(arcs=len(columns[0]))
+        return self.counts, columns
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The lowest and highest number allowed in each column."""
+        base = self.form.base
+        last = self.header.vertices - 1 + base if self.header and self.form.header_needed else 10**18
+        return [(base, last), (base, last), (1, MAX_WEIGHT)][: self.form.arc.groups]
+
+    def take_lines(self, piece: bytes) -> None:
+        """Take each line by itself; raises InputError at the first one that is wrong."""
+        ranges = self.ranges()
+        for line in io.BytesIO(piece):
+            self.lines += 1
+            self.bytes += len(line)
+            wrong = ""
+            if len(line) > LINE:
+                wrong = f"more than {LINE:,} bytes in a line"
+            elif arc := self.form.arc.fullmatch(line):
+                if self.form.header_needed and not self.header:
+                    wrong = f"expected {self.form.header_needed}"
+                for column, text, (low, high), name in zip(self.columns, arc.groups(), ranges, COLUMNS, strict=False):
+                    if low <= int(text) <= high:
+                        column.append(int(text))
+                    else:
+                        wrong = wrong or f"{name} {text.decode()} is outside [{low}, {high}]"
+            elif not self.header and (counts := self.form.header.fullmatch(line)):
+                wrong = self.begin(*(int(count) for count in counts.groups()))
+                ranges = self.ranges()
+            elif not self.form.skipped.fullmatch(line):
+                expected = self.form.expected if self.header else self.form.header_needed or self.form.expected
+                wrong = f"expected {expected}"
+            if not wrong and self.bytes > most_bytes(self.arcs):
+                wrong = (
+                    f"{self.bytes:,} bytes up to here, and only {self.arcs:,} arcs: the most is {SPARE:,} bytes and "
+                    f"{ARC_BYTES} for each arc: {GET_AGAIN}"
+                )
+            if wrong:
+                raise InputError(f"{self.path}, line {self.lines}: {_quoted(line)}: {wrong}")
+
+    def begin(self, vertices: int, arcs: int) -> str:
+        """Take the header's counts. Returns what is wrong with them by themselves, or nothing."""
+        if not 1 <= vertices <= MAX_COUNT or arcs > MAX_COUNT:
+            return f"expected 1 to {MAX_COUNT} vertices and at most as many arcs"
+        if self.expected:
+            self.expected.check(vertices=vertices, arcs=arcs)
+        self.require_memory(vertices, arcs)
+        self.header = Counts(vertices, arcs, f"{self.path}:", "its header says", GET_AGAIN)
+        return ""
+
+
+def _columns(piece: bytes, form: Form) -> list[np.ndarray] | None:
     """The columns of lines that are all arcs, one blank or tab between numbers; None where they are not."""
+    arcs = (piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece).removesuffix(b"\n")
     blank = b"\t" if b"\t" in arcs else b" "
     fields = bool(form.mark) + form.arc.groups
     rows = 1 + arcs.count(b"\n")
-    marked = 1 + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
+    marked = arcs.startswith(form.mark + blank) + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
     strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
-    if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows:
+    if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
         return None
     try:
         table = pd.read_csv(
@@ -302,12 +481,6 @@ def _columns(arcs: bytes, form: Form):
     return [table[name].to_numpy() for name in table]
 
 
-def _ranges(header, form: Form) -> list[tuple[int, int]]:
-    """The lowest and highest number allowed in each column."""
-    last = header[0] - 1 + form.base if header and form.header_needed else 10**18
-    return [(form.base, last), (form.base, last), (1, MAX_WEIGHT)][: form.arc.groups]
-
-
 def _in_range(columns, ranges) -> bool:
     return all(
         not len(column) or (low <= column.min() and column.max() <= high)
@@ -315,42 +488,22 @@ def _in_range(columns, ranges) -> bool:
     )
 
 
-def _lines(path, data: bytes, form: Form):
-    """As _read, line by line; raises InputError at the first line that is wrong."""
-    header = None
-    columns = [array("q") for _ in range(form.arc.groups)]
-    ranges = _ranges(header, form)
-    for number, line in enumerate(io.BytesIO(data), start=1):
-        wrong = ""
-        if arc := form.arc.fullmatch(line):
-            if form.header_needed and not header:
-                wrong = f"expected {form.header_needed}"
-            for column, text, (low, high), name in zip(columns, arc.groups(), ranges, COLUMNS, strict=False):
-                if low <= int(text) <= high:
-                    column.append(int(text))
-                else:
-                    wrong = wrong or f"{name} {int(text)} is outside [{low}, {high}]"
-        elif not header and (counts := form.header.fullmatch(line)):
-            header = tuple(int(count) for count in counts.groups())
-            if not 1 <= header[0] <= MAX_COUNT or header[1] > MAX_COUNT:
-                wrong = f"expected 1 to {MAX_COUNT} vertices and at most as many arcs"
-            ranges = _ranges(header, form)
-        elif not form.skipped.fullmatch(line):
-            wrong = f"expected {form.expected if header else form.header_needed or form.expected}"
-        if wrong:
-            raise InputError(f"{path}, line {number}: {repr(line.strip()[:60])[1:]}: {wrong}")
-    return header, [np.array(column, np.int64) for column in columns]
+def _quoted(line: bytes) -> str:
+    """A line for a message: every byte of it is visible, its middle left out where it is long."""
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    if len(line) <= 60:
+        return repr(line)[1:]
+    return f"{repr(line[:40])[1:]}...{repr(line[-20:])[1:]}"
 
 
 def write_text(path, vertices: int, tails, heads, weights) -> None:
     """Write the text form: tails, heads, weights are integers of shape (m,), vertices from 0."""
     if Path(path).suffix == ".gz":
         raise InputError(f"{path}: the text form is written plain: choose a name without .gz")
-    arcs = np.column_stack([tails, heads, weights])
     with atomic(path) as file:
-        file.write(b"%d %d\n" % (vertices, len(arcs)))
-        for start in range(0, len(arcs), CHUNK):
-            chunk = arcs[start : start + CHUNK]
+        file.write(b"%d %d\n" % (vertices, len(tails)))
+        for start in range(0, len(tails), CHUNK):
+            chunk = np.column_stack([column[start : start + CHUNK] for column in (tails, heads, weights)])
             file.write(b"%d %d %d\n" * len(chunk) % tuple(chunk.ravel().tolist()))
 
 
@@ -379,6 +532,7 @@ def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> N
     vertices = whole(vertices, "the number of vertices")
     if not 1 <= vertices <= MAX_COMPLETE:
         raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
+    memory.require_graph(vertices, vertices * (vertices - 1), "a complete graph")
     tails = np.repeat(np.arange(vertices), vertices - 1)
     heads = np.tile(np.arange(vertices - 1), vertices)
     heads += heads >= tails
@@ -399,6 +553,7 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
             f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected at least 2 vertices, at most "
             f"{MAX_COUNT} of both, and a skew above 2 or none"
         )
+    memory.require_graph(vertices, arcs, "a random graph")
     rng = np.random.default_rng((seed, 1))  # not the numbers that weights of this seed are made of
     if skew is None:
         tails = rng.integers(vertices, size=arcs)
@@ -432,7 +587,7 @@ def read_graph(path) -> Graph:
     if path.suffix == ".npz":
         graph = Graph.load(path)
         return dataclasses.replace(graph, meta={"name": name, **graph.meta})
-    first = contents(path)[:100].lstrip()[:1]
+    first = next(contents(path))[:100].lstrip()[:1]
     for form, marks, tool in (("DIMACS", (b"c", b"p", b"a"), "parse"), ("SNAP", (b"#",), "add")):
         if first in marks:
             raise InputError(f"{path}: this is a {form} file: python -m kernels {tool} {path} --to OUT")

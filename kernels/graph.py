@@ -11,17 +11,24 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from kernels import memory
 from kernels.errors import InputError, whole
 
 INF = 2**31 - 1  # "no path": one more than the largest distance
 MAX_WEIGHT = INF - 1
+MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
+NOT_PACKED = (  # what reading a file that is no .npz, or a damaged one, raises
+    *(KeyError, TypeError, ValueError, OSError, EOFError, OverflowError, RuntimeError),  # RecursionError is one
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +74,21 @@ class Graph:
         """Build from m arcs: three integer arrays of shape (m,), or lists, vertices numbered from 0.
 
         Arcs of one vertex keep their order. Raises InputError where the three are no integers (whole floats and
-        booleans are none) or not of one length, where vertices is not in [1, 2^31 - 1], a vertex is outside
-        [0, vertices) or a weight outside [0, 2^31 - 2].
+        booleans are none) or not of one length, where there are not 1 to 2^31 - 1 vertices or more arcs than that, a
+        vertex is outside [0, vertices) or a weight outside [0, 2^31 - 2], and where the graph takes more memory than
+        there is.
         """
         vertices = whole(vertices, "the number of vertices")
-        if not 1 <= vertices <= INF:
-            raise InputError(f"a graph has 1 to {INF:,} vertices, not {vertices:,}")
+        if not 1 <= vertices <= MAX_COUNT:
+            raise InputError(f"a graph has 1 to {MAX_COUNT:,} vertices, not {vertices:,}")
         tails, heads, weights = columns = [
             _integers(name, values) for name, values in (("tail", tails), ("head", heads), ("weight", weights))
         ]
         if not len(tails) == len(heads) == len(weights):
             raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, columns)))}")
+        if len(tails) > MAX_COUNT:
+            raise InputError(f"a graph has at most {MAX_COUNT:,} arcs, not {len(tails):,}")
+        memory.require_graph(vertices, len(tails))
         for name, values, low, high in (
             ("tail", tails, 0, vertices - 1),
             ("head", heads, 0, vertices - 1),
@@ -146,18 +157,23 @@ class Graph:
 
     @classmethod
     def load(cls, path) -> Graph:
-        """Read the packed form. Raises InputError where the file is none."""
+        """Read the packed form. Raises InputError where the file is none, or takes more memory than there is."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = [file[name] for name in ARRAYS]
-                graph = cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
+            with zipfile.ZipFile(path) as file:  # which reads no more of a member than its directory says
+                needed = sum(member.file_size for member in file.infolist())
+            if needed <= memory.host_memory():
+                with np.load(path, allow_pickle=False) as file:
+                    arrays = [file[name] for name in ARRAYS]
+                    return cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
-        except (KeyError, TypeError, ValueError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+        except MemoryError:  # the arrays' own headers ask for more than their members have
+            raise InputError(f"{path}: arrays larger than their file says: delete it and run again") from None
+        except NOT_PACKED as error:
             if getattr(error, "errno", None):
                 raise InputError(f"{path}: cannot be read: {error.strerror}") from None
             raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
-        return graph
+        raise memory.too_much(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)
 
 
 def _integers(name: str, values) -> np.ndarray:

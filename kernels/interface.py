@@ -20,7 +20,7 @@ from numba import cuda
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from kernels import baselines, datasets, device, harness
+from kernels import baselines, datasets, device, harness, memory
 from kernels.blocked_floyd_warshall import PACKED_INF, Form
 from kernels.device import Run
 from kernels.errors import InputError
@@ -83,12 +83,8 @@ def all_pairs(graph) -> Paths:
     Raises InputError also where this machine has too little memory for the result.
     """
     graph = as_graph(graph)
-    needed, there = HOST_BYTES * graph.vertices**2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > there:
-        raise InputError(
-            f"{graph.name}: all pairs of {graph.vertices:,} vertices take {needed:,} bytes of memory, this machine "
-            f"has {there:,}: search from single sources instead"
-        )
+    needed, what = HOST_BYTES * graph.vertices**2, f"{graph.name}: all pairs of {graph.vertices:,} vertices take"
+    memory.require(needed, what, "search from single sources instead")
     return _solve(graph, 0, *choose_apsp(graph, Card.visible()))
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from scipy.sparse.csgraph import dijkstra
 
-from kernels import datasets
+from kernels import datasets, memory
 from kernels.errors import InputError
 from kernels.graph import Graph
 from workflow.scripts import convert, download, pack
@@ -160,6 +160,42 @@ def test_counts_other_than_in_config_are_refused(changes, reason):
     advice = "state its counts as datasets.mine.vertices and datasets.mine.arcs in a second --configfile"
     assert advice in str(error.value)
     assert not TEXT.parent.exists()
+
+
+def test_snap_with_its_counts_in_a_bare_first_line():
+    graph = convert_and_pack(SNAP.replace("# Nodes: 3 Edges: 3", "3 3"), SNAP_ENTRY)
+    assert (graph.vertices, graph.arcs, graph.indices.tolist()) == (3, 3, [1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("0\t5\n" * 5, "mine has at least 4 arcs, config says 3: if another file is meant, state its counts"),
+        ("3\t3\n" + "0\t5\n" * 5, "mine has at least 4 arcs, config says 3: "),
+        ("0\t5\n" * 2, "mine has 2 arcs, config says 3: "),
+        (
+            "0\t5\n" * 3,
+            "2 vertices have arcs, config says 3: if another file is meant, state its counts as datasets.mine",
+        ),
+        ("#" + "x" * 60_000 + "\n", None),
+    ],
+)
+def test_configs_counts_limit_a_file_without_its_own(content, reason):
+    content, reason = (content, reason) if reason else (content * 20, "line 18: .* bytes up to here, and only 0 arcs")
+    put(content)
+    with pytest.raises(InputError, match=reason):
+        convert.convert("mine", SNAP_ENTRY, RAW, TEXT)
+    assert not TEXT.exists()
+
+
+@pytest.mark.parametrize(
+    ("arcs", "how"), [(10**6, {"generate": {"seed": 1}}), (500 * 499, {})], ids=["random arcs", "complete"]
+)
+def test_a_random_graph_larger_than_memory_is_not_begun(monkeypatch, arcs, how):
+    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
+    with pytest.raises(InputError, match=r"takes [\d,]+ bytes of memory, this machine has 1,048,576"):
+        convert.convert("made", {"format": "random", "vertices": 500, "arcs": arcs, **how}, None, TEXT)
+    assert not TEXT.exists()
 
 
 def test_a_random_graph_has_its_number_of_arcs():

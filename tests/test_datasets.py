@@ -1,14 +1,18 @@
 """The readers, what they refuse, and the tools that write the text form."""
 
+import functools
 import gzip
 import hashlib
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from kernels import datasets
+from kernels import datasets, memory
 from kernels.errors import InputError
 from kernels.graph import MAX_WEIGHT, Graph
+
+COUNTS = functools.partial(datasets.Counts, graph="nyc has", source="config says", advice="state them")
 
 DIMACS = """\
 c a comment
@@ -127,8 +131,9 @@ def test_text_without_arcs(put):
     assert lists(datasets.read_text(put("5 0\n"))) == (5, [], [], [])
 
 
-def test_both_passes_read_the_same(put):
-    """A comment at the end of 100,000 arcs sends the reader through them line by line."""
+def test_both_passes_read_the_same(put, monkeypatch):
+    """Of 100,000 arcs, in pieces of 64 KiB, a comment sends the reader through the last of them line by line."""
+    monkeypatch.setattr(datasets, "PIECE", 1 << 16)
     rng = np.random.default_rng(1)
     arcs = np.column_stack([rng.integers(1, 1001, (100_000, 2)), rng.integers(1, MAX_WEIGHT + 1, 100_000)])
     content = "p sp 1000 100000\n" + "".join(f"a {u} {v} {w}\n" for u, v, w in arcs.tolist())
@@ -160,9 +165,17 @@ def test_both_passes_read_the_same(put):
         ("a 4 0 1", r"head 0 is outside \[1, 4\]"),
     ],
 )
-def test_dimacs_names_a_wrong_line(put, line, reason):
+@pytest.mark.parametrize("piece", [1, datasets.PIECE])
+def test_dimacs_names_a_wrong_line(put, monkeypatch, piece, line, reason):
+    monkeypatch.setattr(datasets, "PIECE", piece)
     with pytest.raises(InputError, match=rf"graph\.txt, line 7: '{line}': {reason}"):
         datasets.read_dimacs(put(dimacs(line)))
+
+
+@pytest.mark.parametrize("line", ["aa 1 2 803", "1 1 2 803", " 1 2 803", "1a 1 2 803"])
+def test_the_first_arc_is_looked_at_too(put, line):
+    with pytest.raises(InputError, match=f"line 5: '{line}': expected 'a TAIL HEAD WEIGHT'"):
+        datasets.read_dimacs(put(DIMACS.replace("a 1 2 803", line)))
 
 
 def test_two_wrong_lines_that_together_have_the_right_number_of_fields(put):
@@ -170,8 +183,31 @@ def test_two_wrong_lines_that_together_have_the_right_number_of_fields(put):
         datasets.read_dimacs(put(dimacs("a 4 3 1 1").replace("a 3 3 1\n", "a 3 3\n")))
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (b" a 4 3 1", "' a 4 3 1'"),
+        (b"a 4 3 1 x ", "'a 4 3 1 x '"),
+        (b"\ta 4 3 1", r"'\ta 4 3 1'"),
+        (b"a 4 3 1\0", r"'a 4 3 1\x00'"),
+        ("a 4 3 1\u00a0".encode(), r"'a 4 3 1\xc2\xa0'"),
+        (b"a 4 3" + b" " * 80 + b"1.5", "'a 4 3" + " " * 35 + "'...'" + " " * 17 + "1.5'"),
+    ],
+)
+def test_a_wrong_line_is_shown_with_its_fault(put, line, shown):
+    with pytest.raises(InputError) as error:
+        datasets.read_dimacs(put(DIMACS.encode().replace(b"a 4 3 2147483646", line)))
+    assert f"line 7: {shown}: expected 'a TAIL HEAD WEIGHT'" in str(error.value)
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64, 10**300, -(2**63) - 1])
+def test_a_number_is_shown_as_it_stands(put, number):
+    with pytest.raises(InputError, match=f"line 7: .*: weight {number} is outside"):
+        datasets.read_dimacs(put(dimacs(f"a 4 3 {number}")))
+
+
 def test_a_wrong_line_is_shown_shortened_and_printable(put):
-    with pytest.raises(InputError, match=r"line 1: '\\x01x{59}': expected") as error:
+    with pytest.raises(InputError, match=r"line 1: '\\x01x{39}'\.\.\.'x{20}': expected") as error:
         datasets.read_dimacs(put("\x01" + "x" * 1000))
     assert str(error.value).isprintable()
 
@@ -246,6 +282,199 @@ def test_text_refuses(put, content, reason):
 def test_damaged_files(put, read, content, reason):
     with pytest.raises(InputError, match=rf"graph\.gz: {reason}.*: delete it and get it again"):
         read(put(content, "graph.gz"))
+
+
+def short_pieces(monkeypatch, **limits):
+    for name, value in {"PIECE": 4096, "SPARE": 4096, "LINE": 1024, **limits}.items():
+        monkeypatch.setattr(datasets, name, value)
+
+
+def unreadable_after_some(monkeypatch):
+    """Reading more than the first pieces of a file fails the test."""
+    whole = datasets.unpacked
+
+    def some(path):
+        for number, part in enumerate(whole(path)):
+            assert number < 3, "reads on"
+            yield part
+
+    monkeypatch.setattr(datasets, "unpacked", some)
+
+
+FORMS = {
+    "dimacs": (datasets.read_dimacs, "p sp 9 {}\n", "a 1 2 3\n", "c more\n"),
+    "snap": (datasets.read_snap, "# Nodes: 2 Edges: {}\n", "1 2\n", "# more\n"),
+    "text": (datasets.read_text, "9 {}\n", "1 2 3\n", "\n"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_reading_stops_at_an_arc_too_many(put, monkeypatch, form, packed):
+    short_pieces(monkeypatch)
+    read, header, arc, _ = FORMS[form]
+    content = header.format(10) + arc * 100_000
+    unreadable_after_some(monkeypatch)
+    path = put(zipped(content) if packed else content)
+    with pytest.raises(InputError, match="at least 11 arcs, its header says 10: delete it and get it again"):
+        read(path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("before", ["nothing", "the header", "the arcs", "an arc's end"])
+def test_reading_stops_at_a_byte_too_many(put, monkeypatch, form, before):
+    short_pieces(monkeypatch)
+    read, header, arc, comment = FORMS[form]
+    content = {
+        "nothing": comment * 100_000,
+        "the header": header.format(10) + comment * 100_000,
+        "the arcs": header.format(10) + arc * 10 + comment * 100_000,
+        "an arc's end": header.format(10_000) + (arc.strip() + " " * 1000 + "\n") * 10_000,
+    }[before]
+    unreadable_after_some(monkeypatch)
+    path = put(zipped(content))
+    reason = r"line \d+: '.*: [\d,]+ bytes up to here, and only \d+ arcs: the most is 4,096 bytes and 64 for each arc"
+    with pytest.raises(InputError, match=f"{reason}: delete it and get it again"):
+        read(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_last_byte_that_a_file_may_have(put, monkeypatch, packed):
+    """It does not matter by which way the arcs before it were read."""
+    short_pieces(monkeypatch)
+    for arc in ("a 1 2 3\n", "a 1  2 3\n"):
+        content = "p sp 2 1000\n" + arc * 1000
+        content += "c\n" * ((datasets.SPARE + datasets.ARC_BYTES * 1000 - len(content)) // 2)
+        assert len(datasets.read_dimacs(put(zipped(content) if packed else content))[1]) == 1000
+        with pytest.raises(InputError, match=r"68,09\d bytes up to here, and only 1,000 arcs"):
+            datasets.read_dimacs(put(content + "c\n"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("line", ["c", "0", "0 ", "1\t0", "\0"])
+def test_reading_stops_in_a_line_that_does_not_end(put, monkeypatch, form, line):
+    short_pieces(monkeypatch, SPARE=1 << 20)
+    read, header, arc, _ = FORMS[form]
+    content = header.format(500) + arc * 400 + line + line[-1] * 10**6 + arc
+    unreadable_after_some(monkeypatch)
+    path = put(zipped(content))
+    with pytest.raises(InputError, match=r"line 402: .*: more than 1,024 bytes in a line"):
+        read(path)
+
+
+def test_a_line_is_counted_over_pieces(put, monkeypatch):
+    """A wrong line far into a file of blank lines, comments, CRLF and arcs without any is named by its number."""
+    short_pieces(monkeypatch)
+    lines = ["p sp 9 4003", *["a 1 2 3"] * 1000, "", "c", *["a 1 2 3\r"] * 1000, *["a 1  2 3"] * 1000, "", "a 1 2 3"]
+    lines += ["a 1 2 3"] * 1000
+    for wrong in ("a 1 2", "a 1 2 0"):
+        with pytest.raises(InputError, match=f"line {len(lines) + 1}: '{wrong}': "):
+            datasets.read_dimacs(put("\n".join([*lines, wrong, *lines[-2:]])))
+    assert len(datasets.read_dimacs(put("\n".join([*lines, "a 1 2 3", "a 1 2 3"])))[1]) == 4003
+
+
+def test_a_small_file_that_inflates_to_much_is_refused_at_once(put):
+    """Less than a MB becomes 300 MB of comments."""
+    path = put(gzip.compress(b"c a comment as long as others\n" * 10**5) * 100)
+    tracemalloc.start()
+    with pytest.raises(InputError, match="bytes up to here, and only 0 arcs: the most is 1,048,576 bytes"):
+        datasets.read_dimacs(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 << 20
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("text", "2147483647 0\n"),
+        ("dimacs", "p sp 5 2147483647\n"),
+        ("snap", "# Nodes: 5 Edges: 2147483647\n1 2\n"),
+    ],
+)
+def test_a_header_that_asks_for_more_memory_than_there_is(put, monkeypatch, form, content):
+    monkeypatch.setattr(memory, "host_memory", lambda: 16 << 30)
+    with pytest.raises(
+        InputError, match=r"graph\.txt: a graph of .* takes [\d,]+ bytes of memory, .* has 17,179,869,184"
+    ):
+        FORMS[form][0](put(content))
+
+
+def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
+    short_pieces(monkeypatch)
+    monkeypatch.setattr(memory, "host_memory", lambda: 1500 * memory.BYTES_OF_ARC)
+    unreadable_after_some(monkeypatch)
+    path = put("1 2\n" * 10**5)
+    with pytest.raises(InputError, match="this machine has 120,000: take a smaller graph"):
+        datasets.read_snap(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda to: datasets.random(500, to),
+        lambda to: datasets.draw_arcs(9, 10**6, 1),
+        lambda to: datasets.draw_arcs(10**6, 9, 1, 3.0),
+        lambda to: Graph.from_arcs(10**6, [0], [1], [2]),
+    ],
+)
+def test_a_graph_larger_than_memory_is_not_begun(tmp_path, monkeypatch, make):
+    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
+    with pytest.raises(InputError, match="bytes of memory, this machine has 1,048,576: take a smaller graph"):
+        make(tmp_path / "out.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_vertices_than_are_numbered(monkeypatch):
+    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 50)
+    with pytest.raises(InputError, match="2147483648 vertices and 1 arcs: a graph has at most 2147483647 of both"):
+        Graph.from_arcs(2**31, [0], [1], [2**31])
+
+
+BARE = "4 3\n" + SNAP.split("\n", 3)[3]  # the counts without a "#"
+
+
+@pytest.mark.parametrize("expected", [None, COUNTS(4, 3)])
+def test_snap_with_its_counts_in_a_bare_first_line(put, expected):
+    assert lists(datasets.read_snap(put(BARE), expected)) == SNAP_ARCS
+    assert lists(datasets.read_snap(put("# no counts\n" + BARE), expected)) == SNAP_ARCS
+    assert lists(datasets.read_snap(put("# Nodes: 4 Edges: 3\n" + BARE), expected)) == SNAP_ARCS
+
+
+@pytest.mark.parametrize(
+    ("content", "vertices", "arcs"),
+    [
+        ("0 2\n0 1\n1 2\n", 3, 3),  # two lines follow, but of more than no vertices
+        ("1 2\n2 3\n3 1\n", 3, 3),  # and of more than one
+        ("3 1\n1 2\n3 2\n", 3, 3),  # the head is not how many follow
+        ("5 5\n", 1, 1),
+        ("# Nodes: 3 Edges: 2\n2 1\n0 1\n", 3, 2),  # the counts are known
+    ],
+)
+def test_a_first_arc_is_not_taken_for_counts(put, content, vertices, arcs):
+    found, tails, _, _ = datasets.read_snap(put(content))
+    assert (found, len(tails)) == (vertices, arcs)
+
+
+def test_known_counts_decide_what_a_first_line_is(put):
+    """ "2 1" before "0 1" says how many follow, or is an arc."""
+    content = put("2 1\n0 1\n")
+    for expected, tails in ((None, [0]), (COUNTS(2, 1), [0]), (COUNTS(3, 2), [2, 0])):
+        assert datasets.read_snap(content, expected)[1].tolist() == tails
+    with pytest.raises(InputError, match="at least 3 arcs, config says 2"):
+        datasets.read_snap(put("2 1\n0 1\n1 2\n"), COUNTS(3, 2))
+
+
+def test_a_first_line_that_may_be_either_is_refused(put):
+    with pytest.raises(InputError, match="may be an arc, or the counts of the 3 that follow, of 4 vertices: begin it"):
+        datasets.read_snap(put(BARE.replace("4 3\n", "9 3\n")))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_counts_than_expected_are_refused_before_an_arc_is_read(put, form):
+    read, header, *_ = FORMS[form]
+    with pytest.raises(InputError, match=r"nyc has .*5 arcs, config says 4: state them"):
+        read(put(header.format(5) + "this is never read"), COUNTS(9, 4))
 
 
 def test_missing_file(tmp_path):

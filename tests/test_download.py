@@ -368,6 +368,23 @@ def test_a_part_that_is_a_link_is_not_written_through(site):
     assert_fetched()
 
 
+def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkeypatch):
+    bomb = gzip.compress(bytes(10**6)) * 300
+    reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if another file is meant"
+    pieces = []
+    parts = download.datasets.unpacked
+    monkeypatch.setattr(download.datasets, "unpacked", lambda path: (pieces.append(1) or part for part in parts(path)))
+    with pytest.raises(InputError, match=f"/bomb: {reason}"):
+        fetch(site.url("/bomb", whole(bomb)), vertices=5, arcs=10)
+    assert files() == [] and len(pieces) == 1  # the rest of 300 MB is not inflated
+
+    RAW.write_bytes(bomb)
+    with pytest.raises(InputError, match=rf"{RAW}: {reason}.*: delete it to download it again"):
+        fetch("http://never.asked", vertices=5, arcs=10)
+    assert files() == [RAW]
+    fetch("http://never.asked", vertices=5, arcs=10**7)
+
+
 def test_an_unreachable_host(site):
     port = closed_port()
     with pytest.raises(InputError, match=f"127.0.0.1:{port}/x: no connection .*, asked 3 times"):

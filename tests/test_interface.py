@@ -154,6 +154,7 @@ def test_zeros_that_fill_a_block_are_no_arcs():
         (sparse.csr_array([[0, np.inf], [0, 0]]), r"weight inf is outside \[0, 2147483646\]"),
         (sparse.csr_array([[0, -1], [0, 0]]), "weight -1 is outside"),
         (sparse.csr_array([[0, 2**40], [0, 0]]), "weight 1099511627776 is outside"),
+        (sparse.csr_array(np.array([[0, 2**63], [0, 0]], np.uint64)), "weight 9223372036854775808 is outside"),
         ("nowhere.txt", "nowhere.txt: cannot be read"),
         (sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]), "a distance is more than 2,147,483,646"),
     ],

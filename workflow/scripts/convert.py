@@ -24,17 +24,16 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
 
     Raises InputError where its raw file is wrong or its counts are not those in config.
     """
-    vertices = entry["vertices"]
+    vertices, expected = entry["vertices"], download.counts(dataset, entry)
     if "generate" in entry:
         arcs = datasets.draw_arcs(vertices, entry["arcs"], **entry["generate"])
         datasets.write_text(out, vertices, *arcs, datasets.draw(entry["arcs"], **drawn(entry)))
     elif entry["format"] == "random":
-        check_counts(dataset, entry, vertices, vertices * (vertices - 1))
+        expected.check(vertices=vertices, arcs=vertices * (vertices - 1))
         datasets.random(vertices, out, **drawn(entry))
     else:
         download.verify_raw(raw, dataset, entry, origins)
-        vertices, tails, heads, weights = READERS[entry["format"]](raw)
-        check_counts(dataset, entry, vertices, len(tails))
+        vertices, tails, heads, weights = READERS[entry["format"]](raw, expected)
         if weights is None:
             weights = datasets.draw(len(tails), **drawn(entry))
         datasets.write_text(out, vertices, tails, heads, weights)
@@ -45,20 +44,6 @@ def drawn(entry: dict) -> dict:
     """The range and seed config gives for a dataset's weights, as arguments of kernels.datasets.draw."""
     names = {"min": "low", "max": "high", "seed": "seed"}
     return {names[key]: value for key, value in entry.get("weights", {}).items()}
-
-
-def check_counts(dataset: str, entry: dict, vertices: int, arcs: int) -> None:
-    """Raises InputError where a graph is not as large as config says."""
-    wrong = [
-        f"{found} {what}, config says {entry[what]}"
-        for what, found in (("vertices", vertices), ("arcs", arcs))
-        if found != entry[what]
-    ]
-    if wrong:
-        raise InputError(
-            f"{dataset} has {' and '.join(wrong)}: if another file is meant, state its counts as "
-            f"datasets.{dataset}.vertices and datasets.{dataset}.arcs in a second --configfile"
-        )
 
 
 def main(args: argparse.Namespace) -> None:

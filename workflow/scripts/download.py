@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import re
 import stat
@@ -136,11 +137,27 @@ def reading(path: Path) -> Iterator[None]:
         ) from None
 
 
-def check_content(path: Path) -> None:
-    """Raises InputError, without the file's name, where it is damaged, empty or a page instead of data."""
-    data = path.read_bytes()
-    datasets.unpack(data)
-    if path.name.removesuffix(".part").endswith(".gz") and not data.startswith(b"\x1f\x8b"):
+def counts(dataset: str, entry: dict) -> datasets.Counts | None:
+    """How large config says the graph of a dataset is; None for an entry without its arcs."""
+    if "arcs" not in entry:
+        return None
+    keys = f"datasets.{dataset}.vertices and datasets.{dataset}.arcs"
+    advice = f"if another file is meant, state its counts as {keys} in a second --configfile"
+    return datasets.Counts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
+
+
+def check_content(path: Path, expected: datasets.Counts | None = None) -> None:
+    """Raises InputError, without the file's name, where it is damaged, empty or a page instead of data.
+
+    Also where it holds, or inflates to, more bytes than a graph of the expected counts may have.
+    """
+    size, most = 0, datasets.most_bytes(expected.arcs) if expected else math.inf
+    for part in datasets.unpacked(path):
+        size += len(part)
+        if size > most:
+            found = f"more than {most:,} bytes of text, too many for the {expected.arcs:,} arcs that config says"
+            raise InputError(f"{found}: {expected.advice}")
+    if path.name.removesuffix(".part").endswith(".gz") and not datasets.is_gzip(path):
         raise InputError("not a gzip file")
 
 
@@ -205,9 +222,13 @@ def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -
 
 
 class Part:
-    """A raw file on its way: FILE.part, and FILE.part.json, which says what it is a part of."""
+    """A raw file on its way: FILE.part, and FILE.part.json, which says what it is a part of.
 
-    def __init__(self, target: Path):
+    expected: the counts of the graph that it should hold, or None.
+    """
+
+    def __init__(self, target: Path, expected: datasets.Counts | None):
+        self.expected = expected
         self.path = target.with_name(f"{target.name}.part")
         self.notes_path = target.with_name(f"{target.name}.part.json")
 
@@ -238,13 +259,13 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
         logging.info("%s: %s is there: nothing to download", dataset, target)
         with reading(target):
             try:
-                check_content(target)
+                check_content(target, counts(dataset, entry))
             except InputError as error:
                 raise InputError(f"{target}: {error}: delete it to download it again") from None
         verify_raw(target, dataset, entry, origins)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    part, origin, failures = Part(target), read_origin(target.name, origins), []
+    part, origin, failures = Part(target, counts(dataset, entry)), read_origin(target.name, origins), []
     for place in places(dataset, entry, archives):
         try:
             fetch(place, part, options)
@@ -312,7 +333,7 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
     except requests.RequestException as error:
         raise NotHere(str(error)) from None
     try:
-        check_content(part.path)
+        check_content(part.path, part.expected)
     except InputError as error:
         if not resumed:
             raise

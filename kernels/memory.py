@@ -1,0 +1,54 @@
+"""The host's memory, and the refusal of what takes more, before anything is allocated."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from kernels.errors import InputError
+
+MEMBERSHIP = Path("/proc/self/cgroup")  # the control groups of this process, on Linux
+GROUPS = Path("/sys/fs/cgroup")  # where they are mounted
+BYTES_OF_VERTEX = 12  # a graph's, at the peak of reading and building it; what is held is 4
+BYTES_OF_ARC = 80  # the same; at its peak SNAP's form takes 76, the text form 45; what is held is 8
+ADVICE = "take a smaller graph, or a machine with more"
+
+
+@functools.cache
+def host_memory() -> int:
+    """Bytes of memory this process may have: the machine's, or its control group's (v1 or v2) where that is less."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for line in MEMBERSHIP.read_text().splitlines() if MEMBERSHIP.exists() else []:
+        _, controllers, group = line.split(":", 2)
+        if not controllers:
+            top, name = GROUPS, "memory.max"
+        elif "memory" in controllers.split(","):
+            top, name = GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        # A group is also bound by those above it; in a container only the top's file may be there.
+        own = top / group.lstrip("/")
+        for file in (folder / name for folder in (own, *own.parents)):
+            limit = file.read_text().strip() if file.is_file() else "max"
+            if limit != "max":
+                limits.append(int(limit))
+    return min(limits)
+
+
+def require(needed: int, what: str, advice: str) -> None:
+    """Raise InputError where so many bytes are more than this process may have. what: who takes them, with the verb."""
+    if needed > host_memory():
+        raise too_much(needed, what, advice)
+
+
+def too_much(needed: int, what: str, advice: str) -> InputError:
+    """The error that `require` raises."""
+    return InputError(f"{what} {needed:,} bytes of memory, this machine has {host_memory():,}: {advice}")
+
+
+def require_graph(vertices: int, arcs: int, what: str = "a graph") -> None:
+    """Raise InputError where a graph takes more memory to read and build than this process may have."""
+    needed = BYTES_OF_VERTEX * int(vertices) + BYTES_OF_ARC * arcs
+    size = f"{vertices:,} vertices and {arcs:,} arcs"
+    require(needed, f"{what} of {size} takes", ADVICE)
