@@ -427,7 +427,7 @@ def test_a_graph_larger_than_memory_is_not_begun(tmp_path, monkeypatch, make):
 
 def test_more_vertices_than_are_numbered(monkeypatch):
     monkeypatch.setattr(memory, "host_memory", lambda: 1 << 50)
-    with pytest.raises(InputError, match="2147483648 vertices and 1 arcs: a graph has at most 2147483647 of both"):
+    with pytest.raises(InputError, match="a graph has 1 to 2,147,483,647 vertices, not 2,147,483,648"):
         Graph.from_arcs(2**31, [0], [1], [2**31])
 
 

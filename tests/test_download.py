@@ -598,7 +598,7 @@ def test_what_is_no_file_is_said_and_stays(site, kind):
 
 @pytest.mark.parametrize("function", ["check_content", "datasets.sha256"])
 def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
-    def refuse(path):
+    def refuse(path, *rest):
         raise PermissionError(13, "Permission denied", str(path))
 
     RAW.parent.mkdir(parents=True)

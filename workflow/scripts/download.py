@@ -227,7 +227,7 @@ class Part:
     expected: the counts of the graph that it should hold, or None.
     """
 
-    def __init__(self, target: Path, expected: datasets.Counts | None):
+    def __init__(self, target: Path, expected: datasets.Counts | None = None):
         self.expected = expected
         self.path = target.with_name(f"{target.name}.part")
         self.notes_path = target.with_name(f"{target.name}.part.json")

@@ -30,7 +30,10 @@ def read(path: Path) -> dict[str, dict]:
 
     Raises InputError where the file cannot be read, or a record is not as the schema says.
     """
-    table = path.with_name("timings.csv") if path.name == ARCHIVED else path.with_suffix(".csv")
+    if path.name == ARCHIVED:
+        advice = f"restore it from git if it is an archive's, else delete {path.with_name('timings.csv')} and run again"
+    else:
+        advice = f"delete {path.with_suffix('.csv')} and measure again"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
@@ -42,9 +45,9 @@ def read(path: Path) -> dict[str, dict]:
             if cell and cell != name(record):
                 raise ValueError(f"{cell}: it is of {name(record)}")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: delete {table} and measure again") from None
-    except ValueError as error:
-        raise InputError(f"{path}: no record of what was run ({error}): delete {table} and measure again") from None
+        raise InputError(f"{path}: {error.strerror}: {advice}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: no record of what was run ({error}): {advice}") from None
     return {name(record): record for record in found.values()}
 
 
