@@ -35,7 +35,7 @@ def raw_file(wildcards):
         return []
     if path := local(entry):
         # A path of one word would be taken for a target.
-        return path if "/" in path.rstrip("/") else str(Path(path).absolute())
+        return path if len(Path(path).parts) > 1 else str(Path(path).absolute())
     return f"resources/raw/{raw_name(entry)}"
 
 
