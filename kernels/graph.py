@@ -99,7 +99,7 @@ class Graph:
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
         order = np.argsort(tails, kind="stable")
         indptr = np.zeros(vertices + 1, np.int32)
-        np.cumsum(np.bincount(tails.astype(np.int64, copy=False), minlength=vertices), out=indptr[1:])
+        np.cumsum(np.bincount(tails, minlength=vertices), out=indptr[1:])
         return cls(indptr, heads[order].astype(np.int32), weights[order].astype(np.int32), directed, meta or {})
 
     @cached_property
