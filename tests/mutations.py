@@ -915,7 +915,7 @@ MUTATIONS += [
         "kernels/blocked_floyd_warshall.py",
         "            old = cuda.atomic.cas(matrix, at, seen, relax(U(0), word, seen))",
         "            matrix[at] = relax(U(0), word, seen)\n            old = seen",
-        "tests/test_gpu.py::test_every_variant_on_every_graph[dense-floyd_warshall/blocked16]",
+        "tests/test_gpu.py::test_arcs_next_to_each_other_whose_distances_share_a_word",
         card=True,
     ),
     Mutation(

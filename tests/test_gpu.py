@@ -222,6 +222,13 @@ def test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32(last, again,
 
 
 @pytest.mark.gpu
+def test_arcs_next_to_each_other_whose_distances_share_a_word():
+    n = 1025
+    star = Graph.from_arcs(n, np.zeros(n - 1, int), np.arange(1, n), np.arange(1, n))
+    solve(VARIANTS["floyd_warshall/blocked16"], star, runs=4)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("vertices", [129, 641, 900])  # two strips; five and a last row; eight
 def test_strips_come_and_go(vertices):
     on = graphs.sparse(vertices)
