@@ -41,7 +41,7 @@ def put(folder, cells, devices=None, throttling=None):
             writer = csv.DictWriter(file, measurements.COLUMNS)
             writer.writeheader()
             for repeat, seconds in enumerate(times, start=1):
-                started = f"2026-01-01T00:0{repeat - 1}:00+00:00"
+                started = f"2026-01-01T00:{repeat - 1:02}:00+00:00"
                 own = {"device": (devices or {}).get(key, "card"), "commit": "c0ffee", "started": started}
                 writer.writerow(measurement(key, dataset, repeat, seconds, **own))
         after = STATE | {"sm_clock_mhz": 1500, "throttling": (throttling or {}).get((key, dataset), [])}
