@@ -250,6 +250,7 @@ def card(**changes):
         ({"card": {"before": STATE}}, "card: 'after' is a required property"),
         ({"protocol": {"tile": 0}}, "protocol.tile: 0 is less than the minimum of 1"),
         ({"graph": {"sha256": "ab"}}, "graph.sha256: 'ab' does not match"),
+        ({"graph": {"sha256": "ab" * 32 + "\n"}}, "graph.sha256: .* does not match"),
         ({"variant": 7}, "variant: 7 is not of type 'string'"),
     ],
 )
