@@ -37,7 +37,7 @@ from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph
 
 MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
 CHUNK = 1 << 16  # arcs written at once
-PIECE = 1 << 21  # bytes of text read at once
+PIECE = 1 << 22  # bytes of text read at once
 SPARE = 1 << 20  # bytes that a file may have in comments, blank lines and its header
 ARC_BYTES = 64  # bytes that it may have besides for each of its arcs; the longest in use take 40
 LINE = 1 << 16  # bytes that a line may have
