@@ -109,7 +109,7 @@ def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor)
         for arc in range(indptr[u], indptr[u + 1]):
             v, w = indices[arc], weights[arc]
             some_free |= w == 0
-            if w > 0 and v != source and predecessor[v] == -1 and dist[v] - w == dist[u]:
+            if w > 0 and v != source and predecessor[v] == -1 and dist[v] != INF and dist[v] - w == dist[u]:
                 predecessor[v] = u
     if not some_free:
         return

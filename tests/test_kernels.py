@@ -86,13 +86,14 @@ def assert_tree(case, source, distances, predecessors):
     [pytest.param(v, id=key, marks=[pytest.mark.simulator] * v.on_gpu) for key, v in VARIANTS.items()],
 )
 def test_every_variant_against_scipy(variant):
-    examples = 1 if variant.graph else EXAMPLES[variant.problem]  # a twin differs only on a real card
+    examples = 1 if variant.graph else EXAMPLES[variant.problem]  # CUDA graphs are of a real card
 
     # Cases are small: they are not made smaller still, which takes minutes in the simulator.
     @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate), derandomize=True, deadline=None)
     @given(cases(variant.problem))
     @example(HARD)
     @example(circle(MAX_VERTICES[variant.problem]))
+    @example(Case(vertices=3, arcs=[(0, 1, MAX_WEIGHT), (1, 2, 1)], source=0, block=3, tile=2))
     @example(Case(vertices=1, arcs=[(0, 0, 5)], source=0, block=4, tile=2))
     def is_right(case):
         graph = Graph.from_arcs(case.vertices, *np.array(case.arcs, np.int64).reshape(-1, 3).T)
