@@ -33,7 +33,8 @@ _ATOMICS = {
             **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
             **{"global.add.u32": 8, "global.min.u32": 1},
         },
-        **dict.fromkeys(("claim_free_heads", "claim_further_heads"), {"cas.b32": 1, "add.u32": 1}),
+        "claim_free_heads": {"cas.b32": 1, "add.u32": 1},
+        "claim_further_heads": {"cas.b32": 1, "add.u32": 1},
     },
 }
 

@@ -225,7 +225,8 @@ def test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32(last, again,
 def test_arcs_next_to_each_other_whose_distances_share_a_word():
     n = 1025
     star = Graph.from_arcs(n, np.zeros(n - 1, int), np.arange(1, n), np.arange(1, n))
-    solve(VARIANTS["floyd_warshall/blocked16"], star, runs=4)
+    once = VARIANTS["floyd_warshall/blocked"].launches(n, 32)  # a lost distance would call for 32 bits
+    assert {run.launches for run in solve(VARIANTS["floyd_warshall/blocked16"], star, runs=4)} == {once}
 
 
 @pytest.mark.gpu
