@@ -272,7 +272,7 @@ def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content):
     table = write(tmp_path / "timings.csv", ROW)
     broken = records.beside(table)
     broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
-    with pytest.raises(InputError, match=r"provenance\.json: no record of what was run \(.*timings\.csv and measure"):
+    with pytest.raises(InputError, match=r"provenance\.json: no record of what was run \(.*timings\.csv and run again"):
         archive.keep([], {}, tmp_path, 0.05)
     broken.write_text("{}")
     write(table, ROW | {"rows_checked": 0})
