@@ -9,6 +9,7 @@ A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as
 
 from __future__ import annotations
 
+import errno
 import json
 import zipfile
 import zlib
@@ -170,7 +171,7 @@ class Graph:
         except MemoryError:  # the arrays' own headers ask for more than their members have
             raise InputError(f"{path}: arrays larger than their file says: delete it and run again") from None
         except NOT_PACKED as error:
-            if getattr(error, "errno", None):
+            if getattr(error, "errno", None) not in (None, errno.EINVAL):  # a damaged one may lead before its start
                 raise InputError(f"{path}: cannot be read: {error.strerror}") from None
             raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
         raise memory.too_much(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)

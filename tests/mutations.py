@@ -505,7 +505,7 @@ MUTATIONS = [
     Mutation("workflow/scripts/measurements.py", 'rows["status"] == "simulated"', 'rows["status"] == ""',
         "tests/test_measure.py::test_a_simulated_run_is_no_measurement"),
     Mutation("workflow/scripts/measurements.py", '~(rows["seconds"] <= 0)', '~(rows["seconds"] < 0)',
-        "tests/test_tables.py::test_refused_rows"),
+        "tests/test_checked.py::test_a_value_that_cannot_be_is_refused"),
     Mutation("workflow/scripts/measurements.py", '[["vertices", "arcs", "dataset_sha256"]].drop_duplicates()',
         '[["vertices", "arcs"]].drop_duplicates()', "tests/test_tables.py::test_a_dataset_is_one_graph"),
     Mutation("workflow/scripts/collect.py", 'int(row["launches"]) != expected', 'int(row["launches"]) > expected',
@@ -565,7 +565,7 @@ MUTATIONS += [
         "kernels/near_far.py",
         "claims = cuda.atomic.cas(predecessor, v, -1, np.int32(u)) == -1",
         "claims = cuda.atomic.cas(predecessor, v, -1, np.int32(u)) == -2",
-        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs",
+        "tests/test_near_far.py::test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs",
     ),
     Mutation(
         "kernels/near_far.py",
@@ -596,6 +596,7 @@ MUTATIONS += [
         "claim_free(row, False, source",
         "claim_free(row, True, source",
         "tests/test_near_far.py::test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs",
+        equivalent="rows of a tree are then looked at twice, which costs time only",
     ),
     Mutation(
         "kernels/near_far.py",
@@ -631,7 +632,7 @@ MUTATIONS += [
         "kernels/baselines.py",
         "if w > 0 and v != source and predecessor[v] == -1",
         "if v != source and predecessor[v] == -1",
-        "tests/test_baselines.py::test_predecessors_that_follow_from_distances",
+        "tests/test_baselines.py::test_a_circle_of_free_arcs_that_comes_before_the_source_in_order",
     ),
     Mutation(
         "kernels/baselines.py",

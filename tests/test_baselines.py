@@ -67,6 +67,13 @@ def test_predecessors_that_follow_from_distances(arcs, predecessors):
     assert result.predecessors.tolist() == predecessors
 
 
+def test_a_circle_of_free_arcs_that_comes_before_the_source_in_order():
+    graph = Graph.from_arcs(4, *np.array([(0, 1, 0), (1, 0, 0), (3, 0, 5)]).T)
+    result = Result.poisoned("sssp", 4)
+    baselines.networkit_dijkstra(graph, result, Run(source=3, on_gpu=False))
+    assert result.predecessors.tolist() == [3, 0, -1, -1]
+
+
 def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
     graph = Graph.from_arcs(3, [1, 2], [2, 1], [0, 0])
     predecessors = np.full((1, 3), -7, np.int32)
