@@ -68,9 +68,10 @@ def shortest_paths(graph, source: int) -> Paths:
     """From one source to all vertices.
 
     graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format whose entries are
-    whole weights from 0 to 2^31 - 2 (integers, whole floats; True is 1); entries of one place are added, as SciPy
-    does. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none of these,
-    a file cannot be read or a distance is above 2^31 - 2, and NotEnoughMemory where the card lacks memory.
+    whole weights from 0 to 2^31 - 2 (integers, whole floats; True is 1); entries of one place are parallel arcs
+    in CSR and CSC and added in any other format, as csgraph reads them. source: a whole number of Python's or
+    NumPy's. Raises InputError where graph or source is none of these, a file cannot be read or a distance is
+    above 2^31 - 2, and NotEnoughMemory where the card lacks memory.
     """
     graph = as_graph(graph)
     source = graph.check_source(source)

@@ -87,8 +87,6 @@ def _check_entry(where: str, entry: dict) -> None:
         raise InputError(
             f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
-    if form != "random" and "sources" not in entry:
-        raise InputError(f"{where}.sources: missing: only a random graph has none")
     weights = entry.get("weights")
     if weights and weights["min"] > weights["max"]:
         raise InputError(f"{where}.weights: min {weights['min']} is above max {weights['max']}")
