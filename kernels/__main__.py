@@ -14,11 +14,12 @@ from typing import TextIO
 
 import numpy as np
 
-from kernels import datasets, device, harness, interface
+from kernels import datasets, harness, interface
 from kernels.check import check
-from kernels.device import Result
 from kernels.errors import InputError, reported
+from kernels.gpu import card
 from kernels.graph import INF
+from kernels.run import Result
 from kernels.variants import ALGORITHMS, VARIANTS, Variant, find
 
 TOOLS = {
@@ -30,7 +31,7 @@ TOOLS = {
 
 def run(args: argparse.Namespace) -> None:
     variant = find(args.algorithm, args.variant)
-    if variant.on_gpu and not device.SIMULATED and not device.gpu_visible():
+    if variant.on_gpu and not card.SIMULATED and not card.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one")
     if args.to and args.output != "write":
         raise InputError(f"--to {args.to} goes with --output write: add that, or leave --to out")
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
         datasets.writable(to)
     protocol = harness.Protocol(source=args.source, block=args.block, tile=args.tile)
     timing, result = harness.run_once(variant, graph, protocol)
-    if not (variant.on_gpu and device.SIMULATED):
+    if not (variant.on_gpu and card.SIMULATED):
         print(f"{variant.key} on {graph.name}: {timing.seconds:.6g} s", file=sys.stderr)
     if args.validate:
         rows = check(

@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csgraph
 
-from kernels.device import Result
 from kernels.errors import WrongResult
 from kernels.graph import INF, Graph
+from kernels.run import Result
 
 BATCH = 256  # rows the oracle is asked for at once
 

@@ -10,11 +10,12 @@ from numbers import Real
 
 import numpy as np
 
-from kernels import device
+from kernels import run as runs
 from kernels.check import check
-from kernels.device import Result, Run
 from kernels.errors import InputError, NotEnoughMemory, TimeLimit, whole
+from kernels.gpu import card
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 from kernels.variants import Variant
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
     """
     graph.check_source(protocol.source)
     variant.check_size(graph)
-    simulated = variant.on_gpu and device.SIMULATED
+    simulated = variant.on_gpu and card.SIMULATED
     repeats = 1 if simulated else protocol.repeats
     rows: list[dict] = []
     run = _new_run(variant, protocol)
@@ -149,11 +150,11 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
         run = replace(_new_run(variant, protocol), source=0, shared=shared)
         variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
     if variant.on_gpu:
-        device.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
+        runs.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
 
 
 def _row(status: str, run: Run, checked: int = 0, note: str = "") -> dict:
-    times = dict.fromkeys(("seconds", *(f"{phase}_s" for phase in device.PHASES)), "")
+    times = dict.fromkeys(("seconds", *(f"{phase}_s" for phase in runs.PHASES)), "")
     if status == "ok":
         times = {"seconds": run.seconds, **{f"{phase}_s": seconds for phase, seconds in run.phases.items()}}
     return {

@@ -20,12 +20,13 @@ from numba import cuda
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from kernels import baselines, datasets, device, harness, memory
-from kernels.blocked_floyd_warshall import PACKED_INF, Form
-from kernels.device import Run
+from kernels import datasets, harness, libraries, memory
 from kernels.errors import InputError
-from kernels.frontier import bytes_of_block
+from kernels.fast.blocked_floyd_warshall import PACKED_INF, Form
+from kernels.fast.multi_source import bytes_of_block
+from kernels.gpu import card
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import Run
 from kernels.variants import find
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Card:
     @classmethod
     def visible(cls) -> Card | None:
         """The card that there is; None without one, and in numba's simulator."""
-        if not device.gpu_visible():
+        if not card.gpu_visible():
             return None
         return cls(Run().shared_limit, cuda.current_context().get_memory_info().free)
 
@@ -143,14 +144,14 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     n, arcs = graph.vertices, graph.arcs
     if card is None:
         if importlib.util.find_spec("networkit"):
-            return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {baselines.cores()} cores"
+            return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {libraries.cores()} cores"
         return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed"
     if n * (n + arcs) < SMALL:
         return "dijkstra/scipy_apsp", f"a GPU takes longer to start than {n:,} searches of so few vertices and arcs"
     core = int(np.count_nonzero(np.diff(graph.indptr)))
     rows = bytes_of_block(core, hops=bool(arcs and graph.weights.min() == 0))
     if arcs * SPARSE < n * n and rows <= card.shared and 8 * n * n <= card.free:
-        return "bellman_ford/frontier_apsp", (
+        return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
     form = Form.of(Run(), packed=False)

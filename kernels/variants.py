@@ -1,42 +1,42 @@
-"""Every variant there is: one line each. What is listed here is measured, checked and drawn."""
+"""The registry: every variant there is, one entry each, with all that the project knows of it.
+
+What is listed here is measured, checked, shown in the tables and figures that its entry names, and documented. To add
+a variant, write its function and its entry; nothing else changes (docs/extending.md).
+"""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from kernels import baselines, delta_stepping, dijkstra, edge, ell, frontier, near_far, serial
-from kernels import bellman_ford as bf
-from kernels import block_per_source as bps
-from kernels import blocked_floyd_warshall as blocked_fw
-from kernels import floyd_warshall as fw
-from kernels.device import Result, Run
+from kernels import libraries
 from kernels.errors import InputError
+from kernels.fast import blocked_floyd_warshall as blocked
+from kernels.fast import ell, multi_source, near_far
 from kernels.graph import Graph
+from kernels.paper import bellman_ford, dijkstra, floyd_warshall, serial
+from kernels.run import Result, Run
+from kernels.sparry import block_per_source, delta_stepping, edge
+from kernels.sparry import dijkstra as block_dijkstra
 
-# Modules whose kernels number the entries of an (n, n) matrix in 32 bits, and the largest n for which that is enough.
-IN_32_BITS = tuple(module.__name__ for module in (fw, dijkstra, edge, delta_stepping))
-MAX_IN_32_BITS = 2**16 - 1
+FAMILIES = ("paper", "sparry", "ours", "library")
+MAX_IN_32_BITS = 2**16 - 1  # vertices all pairs of which 32 bits can number
 
-# How many atomic operations the PTX of each kernel of a module has at least (more where loops are unrolled), in all
-# or in one kind of memory; a kernel that is not named has none.
-_ATOMICS = {
-    bf.__name__: {f"relax_{name}": {"min.s32": 1} for name in ("naive", "stride", "stride_flag")},
-    ell.__name__: {"relax": {"min.s32": 2}},
-    frontier.__name__: {},
-    dijkstra.__name__: {"kernel": {"min.s32": 1}},
-    fw.__name__: {},
-    blocked_fw.__name__: {"initial": {"cas.b32": 2}},
-    edge.__name__: {"kernel": {"min.s32": 1}},
-    delta_stepping.__name__: {"kernel": {"min.s32": 3, "shared.min.s32": 1}},
-    near_far.__name__: {
-        "search": {"min.s32": 3, "shared.add.u32": 8, "shared.min.u32": 1},
-        "search_on": {
-            **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
-            **{"global.add.u32": 8, "global.min.u32": 1},
-        },
-        "claim_free_heads": {"cas.b32": 1, "add.u32": 1},
-        "claim_further_heads": {"cas.b32": 1, "add.u32": 1},
-    },
-}
+
+@dataclass(frozen=True)
+class Bound:
+    """Theory's |V|^v |E|^e operations, in the worst case. why: where it comes from."""
+
+    v: int
+    e: int
+    why: str
+
+
+EVERY_ARC = Bound(
+    1,
+    1,
+    "V - 1 iterations over all arcs (flags leave some out); on a GPU the 2 (V - 1) launches are the other bound",
+)
+MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
+ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,18 @@ class Variant:
 
     problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
-    launch, None where that depends on the weights. graph: a twin, which replays the same launches
-    from CUDA graphs. parallel: a CPU variant that runs on all cores. beyond: past the paper, and
-    measured with more repeats. note(graph, source): what its measurements say of the graph as it
-    has it.
+    launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
+    often (extensions in config.yaml).
+    shown: the tables and figures that show it, each with the head it has there; of several with one
+    head and one problem the fastest is shown.
+    bound: what theory says its time is proportional to. atomics: by name of a kernel, the least
+    number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
+    pairs of vertices. bits: of a distance, where its rate is compared with the card's peak.
+    graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
+    variant that runs on all cores. facts(graph, source): columns of its measurements that say how
+    it lays out the graph.
+    run_s, host_bytes: what a cluster's job may take of time and host memory; seconds of a run in
+    n (n + m) for one source, in n^3 for all pairs, and bytes in n + m, or n^2.
     """
 
     algorithm: str
@@ -57,31 +65,41 @@ class Variant:
     problem: str
     function: Callable[[Graph, Result, Run], None]
     launches: Callable[[int, int], int | None]
+    family: str
+    shown: Mapping[str, str] = field(default_factory=dict)
+    bound: Bound | None = None
+    atomics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    device: str = "gpu"
+    index_bits: int = 64
+    bits: int | None = None
     graph: bool = False
     parallel: bool = False
-    note: Callable[[Graph, int], str] | None = None
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.function.__module__ not in (serial.__name__, baselines.__name__)
-
-    @property
-    def beyond(self) -> bool:
-        return self.key in _BEYOND
-
-    @property
-    def atomics(self) -> Mapping[str, Mapping[str, int]]:
-        """By name of a kernel, the least number of each atomic operation in its PTX; for a GPU variant."""
-        return _ATOMICS[self.function.__module__]
+    facts: Callable[[Graph, int], dict[str, int]] | None = None
+    run_s: float | None = None
+    host_bytes: int | None = None
+    former: str = ""  # what it was called in archives written before it was renamed, as algorithm/name
 
     @property
     def key(self) -> str:
         return f"{self.algorithm}/{self.name}"
 
     @property
+    def on_gpu(self) -> bool:
+        return self.device == "gpu"
+
+    @property
+    def ours(self) -> bool:
+        return self.family == "ours"
+
+    @property
     def in_32_bits(self) -> bool:
         """Whether its kernels number all pairs of vertices in 32 bits."""
-        return self.problem == "apsp" and self.function.__module__ in IN_32_BITS
+        return self.problem == "apsp" and self.index_bits == 32
+
+    @property
+    def plain(self) -> str:
+        """The key of the variant that waits after every launch; its own but for a CUDA-graph variant."""
+        return self.key.removesuffix("_graph") if self.graph else self.key
 
     def check_size(self, graph: Graph) -> None:
         """Raise InputError where the graph has more vertices than the kernels can number the pairs of."""
@@ -93,52 +111,330 @@ class Variant:
             )
 
 
-# fmt: off
-_PLAIN = (
-    Variant("bellman_ford", "cpu", "CPU", "sssp", serial.bellman_ford, serial.launches),
-    Variant("bellman_ford", "naive", "Naive", "sssp", bf.naive, bf.launches),
-    Variant("bellman_ford", "stride", "Stride", "sssp", bf.stride, bf.launches),
-    Variant("bellman_ford", "stride_flag", "Stride with Flag", "sssp", bf.stride_flag, bf.launches),
-    Variant("bellman_ford", "stride_ell", "Stride, ELL", "sssp", ell.stride, bf.launches, note=ell.note),
-    Variant("bellman_ford", "frontier_apsp", "Frontier", "apsp", frontier.apsp, frontier.launches),
-    Variant("dijkstra", "cpu", "CPU", "apsp", serial.dijkstra, serial.launches),
-    Variant("dijkstra", "naive", "Naive", "apsp", dijkstra.naive, dijkstra.launches),
-    Variant("floyd_warshall", "cpu", "CPU", "apsp", serial.floyd_warshall, serial.launches),
-    Variant("floyd_warshall", "naive", "Naive", "apsp", fw.naive, fw.launches),
-    Variant("floyd_warshall", "super_naive", "Super Naive", "apsp", fw.super_naive, fw.launches),
-    Variant("floyd_warshall", "super_naive_shared", "Super Naive Shared", "apsp", fw.super_naive_shared, fw.launches),
-    Variant("floyd_warshall", "tiled", "Tiled", "apsp", fw.tiled, fw.launches_tiled),
-    Variant("floyd_warshall", "tiled_shared", "Tiled with Shared Memory", "apsp", fw.tiled_shared, fw.launches_tiled),
-    Variant("floyd_warshall", "blocked", "Blocked", "apsp", blocked_fw.blocked, blocked_fw.launches),
-    Variant("floyd_warshall", "blocked16", "Blocked, 16 bits", "apsp", blocked_fw.blocked16, blocked_fw.launches16),
-    Variant("floyd_warshall", "staged", "Blocked, Staged", "apsp", blocked_fw.staged, blocked_fw.launches_staged),
-    Variant("edge", "sssp", "Edge", "sssp", edge.sssp, bps.launches),
-    Variant("edge", "apsp", "Edge", "apsp", edge.apsp, bps.launches),
-    Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", dijkstra.block_apsp, bps.launches),
-    Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", delta_stepping.block_apsp, bps.launches),
-    Variant("delta_stepping", "near_far", "Near-Far", "sssp", near_far.sssp, near_far.launches),
-    Variant("dijkstra", "scipy", "SciPy", "sssp", baselines.scipy_dijkstra, serial.launches),
-    Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", baselines.scipy_dijkstra, serial.launches),
-    Variant("dijkstra", "networkit", "NetworKit", "sssp", baselines.networkit_dijkstra, serial.launches),
-    Variant("dijkstra", "networkit_apsp", "NetworKit", "apsp", baselines.networkit_dijkstra, serial.launches,
-            parallel=True),
-    Variant("floyd_warshall", "scipy", "SciPy", "apsp", baselines.scipy_floyd_warshall, serial.launches),
-)
-_TWINS = (
-    "bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag",
-    "floyd_warshall/naive", "floyd_warshall/super_naive", "floyd_warshall/super_naive_shared",
-    "floyd_warshall/tiled", "floyd_warshall/tiled_shared",
-)
-_BEYOND = (
-    "bellman_ford/frontier_apsp", "bellman_ford/stride_ell", "delta_stepping/near_far",
-    "floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged",
-)
-# fmt: on
+# What several entries share.
+_SERIAL = {"launches": serial.launches, "family": "paper", "device": "cpu"}
+_BELLMAN_FORD = {"problem": "sssp", "launches": bellman_ford.launches, "family": "paper", "bound": EVERY_ARC}
+_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "bound": MATRIX, "index_bits": 32}
+_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours", "bound": MATRIX, "host_bytes": 8}
+_BLOCKED_ATOMICS = {"initial": {"cas.b32": 2}}
+_SPARRY = {"launches": block_per_source.launches, "family": "sparry", "index_bits": 32}
+_LIBRARY = {"launches": serial.launches, "family": "library", "device": "cpu"}
 
-VARIANTS = {v.key: v for v in _PLAIN}
-VARIANTS |= {f"{key}_graph": replace(VARIANTS[key], name=f"{VARIANTS[key].name}_graph", graph=True) for key in _TWINS}
 
-ALGORITHMS = tuple(dict.fromkeys(v.algorithm for v in VARIANTS.values()))
+def _at(head: str, *places: str) -> dict[str, str]:
+    """Shown under one head in each of the places."""
+    return dict.fromkeys(places, head)
+
+
+_BEST, _BLOCK, _OURS, _CPU = "Paper's best", "Block per source", "Ours", "CPU library"
+_RELAX = {"min.s32": 1}
+
+_ENTRIES = (
+    Variant(
+        algorithm="bellman_ford",
+        name="cpu",
+        title="CPU",
+        problem="sssp",
+        function=serial.bellman_ford,
+        **_SERIAL,
+        bound=EVERY_ARC,
+        shown=_at("CPU", "table1"),
+    ),
+    Variant(
+        algorithm="bellman_ford",
+        name="naive",
+        title="Naive",
+        function=bellman_ford.naive,
+        **_BELLMAN_FORD,
+        atomics={"relax_naive": _RELAX},
+        shown=_at("Naive", "table1", "figure5"),
+    ),
+    Variant(
+        algorithm="bellman_ford",
+        name="stride",
+        title="Stride",
+        function=bellman_ford.stride,
+        **_BELLMAN_FORD,
+        atomics={"relax_stride": _RELAX},
+        shown=_at("Stride", "table1", "figure5") | _at("CSR", "layouts"),
+    ),
+    Variant(
+        algorithm="bellman_ford",
+        name="stride_flag",
+        title="Stride with Flag",
+        function=bellman_ford.stride_flag,
+        **_BELLMAN_FORD,
+        atomics={"relax_stride_flag": _RELAX},
+        shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table5", "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="bellman_ford",
+        name="stride_ell",
+        title="Stride, ELL",
+        problem="sssp",
+        function=ell.stride,
+        launches=bellman_ford.launches,
+        family="ours",
+        bound=EVERY_ARC,
+        atomics={"relax": {"min.s32": 2}},
+        shown=_at("ELL", "layouts") | _at(_OURS, "table6", "figure8"),
+        facts=ell.facts,
+    ),
+    Variant(
+        algorithm="bellman_ford",
+        name="multi_source_apsp",
+        title="Multi-Source",
+        problem="apsp",
+        function=multi_source.apsp,
+        launches=multi_source.launches,
+        family="ours",
+        shown=_at(_OURS, "table6", "figure8"),
+        former="bellman_ford/frontier_apsp",
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="cpu",
+        title="CPU",
+        problem="apsp",
+        function=serial.dijkstra,
+        **_SERIAL,
+        bound=Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
+        shown=_at("CPU", "table2"),
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="naive",
+        title="Naive",
+        problem="apsp",
+        function=dijkstra.naive,
+        launches=dijkstra.launches,
+        family="paper",
+        index_bits=32,
+        run_s=1.5e-10,
+        host_bytes=21,
+        bound=Bound(3, 0, "from each source two passes over V for each vertex it reaches"),
+        shown=_at("Naive", "table2"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="cpu",
+        title="CPU",
+        problem="apsp",
+        function=serial.floyd_warshall,
+        **_SERIAL,
+        bound=MATRIX,
+        shown=_at("CPU", "table3"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="naive",
+        title="Naive",
+        function=floyd_warshall.naive,
+        launches=floyd_warshall.launches,
+        **_FLOYD_WARSHALL,
+        shown=_at("Naive", "table3", "figure6"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="super_naive",
+        title="Super Naive",
+        function=floyd_warshall.super_naive,
+        launches=floyd_warshall.launches,
+        **_FLOYD_WARSHALL,
+        shown=_at("Super Naive", "table3", "figure6"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="super_naive_shared",
+        title="Super Naive Shared",
+        function=floyd_warshall.super_naive_shared,
+        launches=floyd_warshall.launches,
+        **_FLOYD_WARSHALL,
+        shown=_at("Super Naive Shared", "table3", "figure6"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="tiled",
+        title="Tiled",
+        function=floyd_warshall.tiled,
+        launches=floyd_warshall.launches_tiled,
+        **_FLOYD_WARSHALL,
+        shown=_at("Tiled", "table3", "figure6"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="tiled_shared",
+        title="Tiled with Shared Memory",
+        function=floyd_warshall.tiled_shared,
+        launches=floyd_warshall.launches_tiled,
+        **_FLOYD_WARSHALL,
+        shown=_at("Tiled with Shared Memory", "table3")
+        | _at("Tiled Shared", "figure6")
+        | _at(_BEST, "table5", "table6", "figure8"),
+    ),
+    Variant(
+        name="blocked",
+        title="Blocked",
+        function=blocked.blocked,
+        launches=blocked.launches,
+        **_BLOCKED,
+        atomics=_BLOCKED_ATOMICS,
+        bits=32,
+        shown=_at(_OURS, "table6", "figure8") | _at("Blocked", "peak_table"),
+    ),
+    Variant(
+        name="blocked16",
+        title="Blocked, 16 bits",
+        function=blocked.blocked16,
+        launches=blocked.launches16,
+        **{**_BLOCKED, "host_bytes": 16},
+        atomics=_BLOCKED_ATOMICS,
+        bits=16,
+        shown=_at(_OURS, "table6", "figure8") | _at("Blocked, 16 bits", "peak_table"),
+    ),
+    Variant(
+        name="staged",
+        title="Blocked, Staged",
+        function=blocked.staged,
+        launches=blocked.launches_staged,
+        **_BLOCKED,
+        atomics=_BLOCKED_ATOMICS,
+        bits=32,
+        shown=_at(_OURS, "table6", "figure8") | _at("Blocked, Staged", "peak_table"),
+    ),
+    Variant(
+        algorithm="edge",
+        name="sssp",
+        title="Edge",
+        problem="sssp",
+        function=edge.sssp,
+        **_SPARRY,
+        atomics={"kernel": _RELAX},
+        shown=_at("Edge", "table5") | _at(_BLOCK, "table6", "figure8"),
+        bound=Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
+    ),
+    Variant(
+        algorithm="edge",
+        name="apsp",
+        title="Edge",
+        problem="apsp",
+        function=edge.apsp,
+        **_SPARRY,
+        bound=ROUNDS,
+        atomics={"kernel": _RELAX},
+        shown=_at("Edge", "table5") | _at(_BLOCK, "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="block_apsp",
+        title="Dijkstra",
+        problem="apsp",
+        function=block_dijkstra.block_apsp,
+        **_SPARRY,
+        bound=ROUNDS,
+        atomics={"kernel": _RELAX},
+        shown=_at(_BLOCK, "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="delta_stepping",
+        name="block_apsp",
+        title="Delta-Stepping",
+        problem="apsp",
+        function=delta_stepping.block_apsp,
+        **_SPARRY,
+        bound=ROUNDS,
+        shown=_at(_BLOCK, "table6", "figure8"),
+        atomics={"kernel": {"min.s32": 3, "shared.min.s32": 1}},
+    ),
+    Variant(
+        algorithm="delta_stepping",
+        name="near_far",
+        title="Near-Far",
+        problem="sssp",
+        function=near_far.sssp,
+        launches=near_far.launches,
+        family="ours",
+        shown=_at(_OURS, "table6", "figure8"),
+        atomics={
+            "search": {"min.s32": 3, "shared.add.u32": 8, "shared.min.u32": 1},
+            "search_on": {
+                **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
+                **{"global.add.u32": 8, "global.min.u32": 1},
+            },
+            "claim_free_heads": {"cas.b32": 1, "add.u32": 1},
+            "claim_further_heads": {"cas.b32": 1, "add.u32": 1},
+        },
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="scipy",
+        title="SciPy",
+        problem="sssp",
+        function=libraries.scipy_dijkstra,
+        **_LIBRARY,
+        shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="scipy_apsp",
+        title="SciPy",
+        problem="apsp",
+        function=libraries.scipy_dijkstra,
+        **_LIBRARY,
+        shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="networkit",
+        title="NetworKit",
+        problem="sssp",
+        function=libraries.networkit_dijkstra,
+        **_LIBRARY,
+        shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="dijkstra",
+        name="networkit_apsp",
+        title="NetworKit",
+        problem="apsp",
+        function=libraries.networkit_dijkstra,
+        **_LIBRARY,
+        parallel=True,
+        shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
+    ),
+    Variant(
+        algorithm="floyd_warshall",
+        name="scipy",
+        title="SciPy",
+        problem="apsp",
+        function=libraries.scipy_floyd_warshall,
+        **_LIBRARY,
+        bound=MATRIX,
+        host_bytes=24,
+        shown=_at("SciPy's Floyd-Warshall", "table5") | _at(_CPU, "table6", "figure8"),
+    ),
+)
+# The plain variants that also have a CUDA-graph variant.
+_WITH_GRAPH = (
+    *(f"bellman_ford/{name}" for name in ("naive", "stride", "stride_flag")),
+    *(f"floyd_warshall/{name}" for name in ("naive", "super_naive", "super_naive_shared", "tiled", "tiled_shared")),
+)
+
+
+def _graph_variant(plain: Variant) -> Variant:
+    """The same launches from CUDA graphs, in a column group of its own in the paper's tables."""
+    shown = {place: head for place, head in plain.shown.items() if place in ("table1", "table3")}
+    return replace(plain, name=f"{plain.name}_graph", graph=True, shown=shown)
+
+
+VARIANTS = {variant.key: variant for variant in _ENTRIES}
+VARIANTS |= {variant.key: variant for variant in (_graph_variant(VARIANTS[key]) for key in _WITH_GRAPH)}
+ALGORITHMS = tuple(dict.fromkeys(variant.algorithm for variant in VARIANTS.values()))
+
+
+def shown_in(place: str) -> list[Variant]:
+    """The variants that a table or figure shows."""
+    return [variant for variant in VARIANTS.values() if place in variant.shown]
 
 
 def find(algorithm: str, name: str) -> Variant:

@@ -12,7 +12,7 @@ import tempfile
 
 import pytest
 
-from kernels.device import SIMULATED, gpu_visible
+from kernels.gpu.card import SIMULATED, gpu_visible
 
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from kernels.check import check
-from kernels.device import Result, Run
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import Result, Run
 from kernels.variants import Variant
 
 FILLINGS = 0xA5, 0x5A  # as an int32 less than any distance, and more than most

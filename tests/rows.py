@@ -1,7 +1,7 @@
 """Rows of measurements and records of cells as they are written, for tests to change."""
 
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements
+from workflow.lib import measurements
 
 SIZES = measurements.paper_datasets()
 STATE = {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels import device
+from kernels.gpu import card
 from kernels.variants import VARIANTS, Variant
 from tests import graphs
 from tests.graphs import near_far_with, solve
@@ -24,7 +24,7 @@ from tests.graphs import near_far_with, solve
 ROOT = Path(__file__).parents[1]
 TOOLS = {"memcheck": ("--leak-check", "no"), "racecheck": ("--racecheck-report", "all")}
 BLOCKED = ("floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged")
-FRONTIER, NEAR_FAR = "bellman_ford/frontier_apsp", "delta_stepping/near_far"
+FRONTIER, NEAR_FAR = "bellman_ford/multi_source_apsp", "delta_stepping/near_far"
 BLOCK_PER_SOURCE = ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")
 TURNS = {"LEAST_NEAR": 2, "WIDE": 8, "LONG": 4, "FEW": 1}  # so that one block and all take turns
 
@@ -101,7 +101,7 @@ def main(words: list[str] | None = None) -> None:
     sanitizer = shutil.which("compute-sanitizer")
     if sanitizer is None:
         sys.exit("sanitize: there is no compute-sanitizer on PATH: it comes with the CUDA toolkit")
-    if not device.gpu_visible():
+    if not card.gpu_visible():
         sys.exit("sanitize: no GPU is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
     failed = []
     for tool in [args.tool] if args.tool else TOOLS:

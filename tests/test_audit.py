@@ -17,8 +17,8 @@ import yaml
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, find
 from tests.rows import STATE, measurement, record
-from workflow import settings
-from workflow.scripts import audit, measurements, reviewers, summary, tables
+from workflow.lib import measurements, settings
+from workflow.scripts import audit, reviewers, summary, tables
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "From the test."

@@ -22,17 +22,8 @@ from test_workflow import data as graphs
 from kernels import harness
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.scripts import (
-    archive,
-    figure8,
-    figures,
-    measure_sweep,
-    measurements,
-    peak_table,
-    performance,
-    sources,
-    table6,
-)
+from workflow.lib import measurements
+from workflow.scripts import archive, figure8, figures, measure_sweep, peak_table, performance, sources, table6
 
 ROOT = Path(__file__).parents[1]
 NEAR_FAR = "delta_stepping/near_far"
@@ -61,7 +52,7 @@ def rows(tmp_path):
             (NEAR_FAR, "fla"): ([0.1], 0, ""),
             ("dijkstra/scipy", "fla"): ([0.03, 0.05], 0, ""),
             ("dijkstra/scipy", "col"): ([0.002], 0, ""),
-            ("bellman_ford/frontier_apsp", "gnutella04"): ([0.008], 0, ""),
+            ("bellman_ford/multi_source_apsp", "gnutella04"): ([0.008], 0, ""),
             ("floyd_warshall/blocked", "gnutella04"): ([0.1], 0.02, ""),
             ("dijkstra/networkit_apsp", "gnutella04"): ([1, 2, 3], 0, "cores: 16"),
             ("floyd_warshall/blocked", "gnutella25"): ([1.5], 0.5, ""),
@@ -95,7 +86,7 @@ def test_the_fastest_of_each_and_how_many_times_longer_it_takes(made):
         assert float(lines[dataset][f"{peer} seconds"]) == seconds
         assert float(lines[dataset][f"{peer} factor"]) == pytest.approx(seconds / float(lines[dataset]["Ours median"]))
     assert nyc["SParry seconds"] == "" == four["ADDS factor"]
-    assert four["Ours column"] == "bellman_ford/frontier_apsp"
+    assert four["Ours column"] == "bellman_ford/multi_source_apsp"
     assert two["Ours column"] == "floyd_warshall/blocked16"
     col = lines["col"]
     assert (col["Ours status"], col["rate"], col["ADDS factor"]) == ("no measurement", "", "")

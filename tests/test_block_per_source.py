@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from kernels import block_per_source, delta_stepping, device, dijkstra, edge
 from kernels.check import check
-from kernels.device import Result, Run
+from kernels.gpu import card
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import Result, Run
+from kernels.sparry import block_per_source, delta_stepping, dijkstra, edge
 
 pytestmark = pytest.mark.simulator
 
@@ -106,4 +107,4 @@ def test_nothing_larger_than_a_row_a_block_is_allocated_besides_the_results():
     assert [length for length, _ in results] == [on.vertices**2] * 2
     assert [length for length, _ in work] == [run.blocks * on.vertices] * 2
     assert run.launches == block_per_source.launches(on.vertices, 32) == 2
-    assert device.SIMULATED
+    assert card.SIMULATED

@@ -9,13 +9,15 @@ import pytest
 from numba import cuda, types
 from numba.cuda import dispatcher
 
-from kernels import blocked_floyd_warshall as blocked
-from kernels import device, harness, peak
-from kernels.blocked_floyd_warshall import Form
+from kernels import harness
 from kernels.check import check, oracle
-from kernels.device import Run
 from kernels.errors import InputError, WrongResult
+from kernels.fast import blocked_floyd_warshall as blocked
+from kernels.fast import peak
+from kernels.fast.blocked_floyd_warshall import Form
+from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.run import Run
 from kernels.variants import VARIANTS
 from workflow.scripts import peak as peak_script
 
@@ -234,7 +236,7 @@ def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch)
 
 
 def test_peak_without_a_gpu_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(device, "gpu_visible", lambda: False)
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
     with pytest.raises(InputError, match="peak needs a GPU and none is visible"):
         peak_script.main(Namespace(vertices=[8], repeats=1, commit="", out=tmp_path / "peak.csv"))
     assert not list(tmp_path.iterdir())

@@ -6,9 +6,9 @@ from scipy.sparse import csgraph
 
 from kernels import check as checker
 from kernels.check import BATCH, check
-from kernels.device import POISON, Result
 from kernels.errors import WrongResult
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import POISON, Result
 from tests.counted import Counted
 
 # 6 and 7 are out of reach of 0, 5 is a sink; 0 -> 1 is parallel, the dearer arc last; 2 -> 2 is a loop.

@@ -8,29 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from kernels import device
 from kernels.errors import InputError
+from kernels.gpu import card
 from kernels.variants import VARIANTS
 from tests.rows import STATE, measurement, record
-from workflow.scripts import (
-    archive,
-    collect,
-    draw_sweep,
-    measurements,
-    paper,
-    peak,
-    peak_table,
-    records,
-    simulated,
-    sources,
-    table6,
-)
+from workflow.lib import measurements, paper, records
+from workflow.scripts import archive, collect, draw_sweep, peak, peak_table, simulated, sources, table6
 
 ARCHIVES = sorted((Path(__file__).parents[1] / "results/archive").iterdir())
 ROW = measurement("bellman_ford/naive", "nyc")
 ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
 NO_TIMES = dict.fromkeys(measurements.TIMES, "") | {"rows_checked": 0}
-SIMULATED = NO_TIMES | {"status": "simulated", "rows_checked": 1, "device": device.SIMULATOR, "driver": "", "cuda": ""}
+SIMULATED = NO_TIMES | {"status": "simulated", "rows_checked": 1, "device": card.SIMULATOR, "driver": "", "cuda": ""}
 PEAK = {
     **{"benchmark": "dense", "bits": 32, "vertices": 10, "repeat": 1, "relaxations": 1000, "seconds": 0.5},
     **{"device": "test card", "driver": "580.1", "cuda": "13.0", "numba_cuda": "0.30.4", "commit": "abc"},
@@ -73,7 +62,7 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         (ROW, {"repeat": "2"}, "repeat '2': must go from 1 up without a gap"),
         (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory'"),
         (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is no measurement"),
-        (ROW, {"device": device.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is no measurement"),
+        (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is no measurement"),
         (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, "a simulated run is no measurement"),
         (ROW, {"kernels_s": ""}, "a row that is ok has all times, any other none"),
         (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "a row that is ok has all times, any other none"),
@@ -183,7 +172,7 @@ def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
         ({"relaxations": "1001"}, "relaxations '1001': dense must have .* their cube of relaxations"),
         ({"repeat": "2"}, "repeat '2': must go from 1 up without a gap"),
         *(({"seconds": value}, f"seconds '{value}': must be") for value in ("0", "-1", "", "inf")),
-        ({"device": device.SIMULATOR}, "a simulated run is no measurement"),
+        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
         *(({name: ""}, f"{name} '': must be a version") for name in ("driver", "cuda", "numba_cuda")),
         ({"tree_clean": "maybe"}, "tree_clean 'maybe': must be one of 'True', 'False', ''"),
         ({"started": "2026-01-01T00:00:00"}, "must be a date and a time with its offset"),
@@ -195,7 +184,7 @@ def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
     path = write(tmp_path / "peak.csv", first, PEAK | changes)
     with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}.*: measure again, or leave"):
         peak_table.load([path])
-    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(peak, "measured", lambda *_: [first, PEAK | changes])
     with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}.*: nothing was written"):
         peak.main(Namespace(vertices=[10], repeats=1, commit="", out=tmp_path / "new.csv"))

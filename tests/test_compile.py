@@ -10,9 +10,12 @@ import pytest
 from numba import cuda, typeof
 from numba.cuda import dispatcher
 
-from kernels import device, frontier, harness
-from kernels.device import STEP, Result, Run
+from kernels import harness
+from kernels import run as runs
+from kernels.fast import multi_source
+from kernels.gpu.launching import STEP
 from kernels.graph import Graph
+from kernels.run import Result, Run
 from kernels.variants import VARIANTS
 
 GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
@@ -57,7 +60,9 @@ class Recorder(Run):
 def launched(monkeypatch):
     """What is launched, by kernel and types of its arguments."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr("kernels.ready.gpu_visible", lambda: False)  # also where a card is: nothing is to be prepared
+    monkeypatch.setattr(
+        "kernels.gpu.card.gpu_visible", lambda: False
+    )  # also where a card is: nothing is to be prepared
     return Recorder.launched
 
 
@@ -105,7 +110,7 @@ def test_compiles(key, capability, launched, monkeypatch):
 def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, launched, monkeypatch):
     variant, protocol = VARIANTS[key], harness.Protocol()
     monkeypatch.setattr(harness, "Run", Recorder)
-    monkeypatch.setattr(device, "warm_up", lambda *_: None)
+    monkeypatch.setattr(runs, "warm_up", lambda *_: None)
     for weight in (0, 1):
         graph = path(vertices, directed, weight)
         harness._prepare(variant, graph, protocol)
@@ -118,8 +123,8 @@ def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, la
 
 def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
-    monkeypatch.setattr(frontier, "has_pairs", lambda: True)
-    frontier.apsp(path(2, directed=True), Result.poisoned("apsp", 2), Recorder(shared=SHARED))
+    monkeypatch.setattr(multi_source, "has_pairs", lambda: True)
+    multi_source.apsp(path(2, directed=True), Result.poisoned("apsp", 2), Recorder(shared=SHARED))
     (((_, types), function),) = launched.items()
     ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
     assert "min.u16x2" in ptx
@@ -128,7 +133,7 @@ def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
 @pytest.mark.parametrize("name", ["blocked", "blocked16"])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
-    monkeypatch.setattr("kernels.blocked_floyd_warshall.has_pairs", lambda: True)
+    monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_pairs", lambda: True)
     VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
     products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("across", "rest")]
     assert len(products) == (4 if name == "blocked16" else 2)

@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kernels import device
-from kernels.device import Run, _as_passed, compile_loop
+from kernels import run as runs
+from kernels.gpu.internals import as_passed
+from kernels.gpu.launching import compile_loop
+from kernels.run import Run
 
 LAUNCHES = {
     said: ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * pointers)
@@ -91,11 +93,11 @@ class OnCard:
 
 
 def test_arguments_as_numba_passes_them():
-    assert _as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
+    assert as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
     OnCard.size, OnCard.shape = 2**32, (2**32,)  # all pairs of 65,536 vertices
-    assert _as_passed(OnCard()) == [0, 0, 2**32, 4, 4096, 2**32, 4]
-    assert _as_passed(np.uint32(5)) == [5]
-    assert _as_passed(np.int32(-1)) == [2**64 - 1]
+    assert as_passed(OnCard()) == [0, 0, 2**32, 4, 4096, 2**32, 4]
+    assert as_passed(np.uint32(5)) == [5]
+    assert as_passed(np.int32(-1)) == [2**64 - 1]
 
 
 @pytest.fixture
@@ -120,9 +122,9 @@ def asked(monkeypatch):
         return 2.0 * done.count("clock")
 
     card = SimpleNamespace(event=event, event_elapsed_time=elapsed, synchronize=lambda: done.append("wait for all"))
-    monkeypatch.setattr(device, "cuda", card)
-    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=clock))
-    monkeypatch.setattr(device, "SIMULATED", False)
+    monkeypatch.setattr(runs, "cuda", card)
+    monkeypatch.setattr(runs, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(runs, "SIMULATED", False)
     return done
 
 

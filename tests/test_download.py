@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from workflow import settings
+from workflow.lib import settings
 from workflow.scripts import download
 
 ROOT = Path(__file__).parents[1]

@@ -7,13 +7,15 @@ from test_growth import STAND_IN, rows_of
 from test_tables import cells, read_csv
 from test_workflow import DATASETS, SIMULATOR, Project, data, measured
 
-from kernels import ell, harness
+from kernels import harness
 from kernels.check import check
 from kernels.datasets import draw, draw_arcs
 from kernels.errors import InputError
+from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
-from workflow.scripts import layouts, measurements
+from workflow.lib import measurements
+from workflow.scripts import layouts
 
 VARIANT = VARIANTS["bellman_ford/stride_ell"]
 GENERATED = {

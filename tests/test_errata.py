@@ -14,13 +14,16 @@ import pytest
 from numba import cuda
 
 from kernels import __main__ as cli
-from kernels import bellman_ford, datasets, floyd_warshall
+from kernels import datasets
 from kernels.check import check, oracle
-from kernels.device import Result, Run, blocks_for
 from kernels.errors import InputError, WrongResult
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.paper import bellman_ford, floyd_warshall
+from kernels.run import Result, Run
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, tables
+from workflow.lib import measurements
+from workflow.scripts import tables
 
 ROOT = Path(__file__).parents[1]
 SAMPLE1 = ROOT / "workflow" / "samples" / "sample1.txt"

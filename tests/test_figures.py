@@ -14,7 +14,8 @@ import pytest
 from matplotlib import style
 from matplotlib.text import Text
 
-from workflow.scripts import figures, measurements
+from workflow.lib import measurements
+from workflow.scripts import figures
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"

@@ -17,11 +17,15 @@ from numba import cuda, int32
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import blocked_floyd_warshall as blocked
-from kernels import device, frontier, interface
-from kernels.device import GRAPH_ITERATIONS, PHASES, STEP, Run
+from kernels import interface
+from kernels import run as runs
 from kernels.errors import NotEnoughMemory
+from kernels.fast import blocked_floyd_warshall as blocked
+from kernels.fast import multi_source
+from kernels.gpu import card
+from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
+from kernels.run import PHASES, Run
 from kernels.variants import VARIANTS
 from tests import graphs
 from tests.graphs import near_far_with, solve
@@ -29,9 +33,9 @@ from workflow.scripts import measure
 
 ROOT = Path(__file__).parents[1]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
-FREE = [v for v in GPU if v.beyond and v.name != "stride_ell"]  # weights may be 0
+FREE = [v for v in GPU if v.ours and v.name != "stride_ell"]  # weights may be 0
 BLOCK_PER_SOURCE = [VARIANTS[k] for k in ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")]
-NEAR_FAR, FRONTIER = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/frontier_apsp"]
+NEAR_FAR, FRONTIER = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/multi_source_apsp"]
 FREE_WEIGHT, HALF_FREE = np.zeros(1, int), np.arange(2)
 
 # Graphs by name: how they are made, and the vertices of the one for one source and of the one for all pairs.
@@ -204,9 +208,9 @@ def wide(make):
 @pytest.mark.gpu
 @pytest.mark.parametrize("make", [graphs.hubs, graphs.narrow_path], ids=lambda make: make.__name__)
 def test_halves_of_a_word_compared_at_once_and_one_by_one(make, monkeypatch):
-    assert device.has_pairs() == (cuda.get_current_device().compute_capability >= (9, 0))
+    assert card.has_pairs() == (cuda.get_current_device().compute_capability >= (9, 0))
     solve(FRONTIER, small(make))
-    monkeypatch.setattr(frontier, "has_pairs", lambda: False)
+    monkeypatch.setattr(multi_source, "has_pairs", lambda: False)
     solve(FRONTIER, small(make))
 
 
@@ -216,7 +220,7 @@ def test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32(last, again,
     variant, n = VARIANTS["floyd_warshall/blocked16"], 300
     on = graphs.path(n, [*[1] * (n - 3), 2**14 - (n - 3), last])
     once = VARIANTS["floyd_warshall/blocked"].launches(n, 32)
-    assert {run.launches for run in solve(variant, on)} == {once * (1 + (again and device.has_pairs()))}
+    assert {run.launches for run in solve(variant, on)} == {once * (1 + (again and card.has_pairs()))}
     monkeypatch.setattr(blocked, "has_pairs", lambda: False)
     assert {run.launches for run in solve(variant, on)} == {once}
 
@@ -419,8 +423,8 @@ def test_region_and_phase_end_when_the_card_is_idle(spinning):
 @pytest.mark.gpu
 def test_the_warm_up():
     run = Run()
-    device.warm_up(5000, run.block, 10)
-    device.warm_up(1, run.block, 0)
+    runs.warm_up(5000, run.block, 10)
+    runs.warm_up(1, run.block, 0)
 
 
 # What is asked of the card, and what is run on it.
@@ -438,13 +442,13 @@ def test_more_memory_than_the_card_has_is_refused():
 
 @pytest.mark.gpu
 def test_the_state_of_the_card():
-    state = device.card_state()
+    state = card.card_state()
     assert state["uuid"].startswith(("GPU-", "MIG-"))
     assert int(state["driver"].split(".")[0]) >= 500
     assert 0 < state["sm_clock_mhz"] <= state["max_sm_clock_mhz"] and state["memory_clock_mhz"] > 0
     assert 0 < state["temperature_c"] < 120 and 0 < state["power_w"] < 3000
-    assert set(state["throttling"]) <= set(device._THROTTLING)
-    about = device.describe(on_gpu=True)
+    assert set(state["throttling"]) <= set(card._THROTTLING)
+    about = card.describe(on_gpu=True)
     assert about["driver"] == state["driver"] and about["device"] and int(about["cuda"].split(".")[0]) >= 12
 
 
@@ -452,7 +456,7 @@ def test_the_state_of_the_card():
 @pytest.mark.parametrize(
     ("make", "vertices", "free", "variant"),
     [
-        (graphs.sparse, 1000, None, "bellman_ford/frontier_apsp"),
+        (graphs.sparse, 1000, None, "bellman_ford/multi_source_apsp"),
         (graphs.dense, 300, None, "floyd_warshall/blocked16"),
         (lambda n: graphs.dense(n, np.arange(1, 2) * 10**6), 300, None, "floyd_warshall/blocked"),
         (graphs.dense, 300, 2**20, "floyd_warshall/staged"),
@@ -513,11 +517,11 @@ def test_a_cell_as_it_is_measured(variant, tmp_path):
         seconds = float(row["seconds"])
         assert 0 < float(row["kernels_s"]) <= seconds < 10
         assert sum(float(row[f"{phase}_s"]) for phase in PHASES) <= seconds * 1.001 + 1e-5
-        assert row["device"] == device.describe(on_gpu=True)["device"]
+        assert row["device"] == card.describe(on_gpu=True)["device"]
         assert variant.launches(on.vertices, 32) in (int(row["launches"]), None)
     record = json.loads(out.with_suffix(".json").read_text())
     for when in ("before", "after"):
-        assert record["card"][when]["uuid"] == device.card_state()["uuid"]
+        assert record["card"][when]["uuid"] == card.card_state()["uuid"]
     assert (record["commit"], record["tree_clean"]) == ("c0ffee", None)
     assert record["packages"]["numba-cuda"] == rows[0]["numba_cuda"]
 

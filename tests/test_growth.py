@@ -14,7 +14,8 @@ from test_workflow import SIMULATOR, Project, measured
 
 from kernels.variants import VARIANTS
 from tests.rows import measurement
-from workflow.scripts import archive, figures, growth, launch_overhead, long_table, measurements, readme
+from workflow.lib import long_table, measurements
+from workflow.scripts import archive, figures, growth, launch_overhead, readme
 
 STAND_IN = "stand-in: drawn arc lengths"
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]

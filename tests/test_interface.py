@@ -12,11 +12,12 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import datasets, frontier, interface
-from kernels.device import Run
+from kernels import datasets, interface
 from kernels.errors import InputError, NotEnoughMemory
+from kernels.fast import multi_source
 from kernels.graph import Graph
 from kernels.interface import Card, choose_apsp, choose_sssp
+from kernels.run import Run
 from kernels.variants import VARIANTS
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +27,7 @@ CARD = Card(shared=232_384, free=140 * 10**9)
 
 @pytest.fixture(autouse=True)
 def no_card(monkeypatch):
-    monkeypatch.setattr(interface.device, "gpu_visible", lambda: False)
+    monkeypatch.setattr(interface.card, "gpu_visible", lambda: False)
 
 
 def sample(form):
@@ -77,7 +78,7 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
 @pytest.mark.parametrize(
     ("graph", "card", "variant", "reason"),
     [
-        (random_graph(1000, 3000), CARD, "bellman_ford/frontier_apsp", "sparse, and the "),
+        (random_graph(1000, 3000), CARD, "bellman_ford/multi_source_apsp", "sparse, and the "),
         (random_graph(1000, 3000), Card(9000, CARD.free), "floyd_warshall/blocked16", "do not fit in shared memory; "),
         (random_graph(1000, 9000), CARD, "floyd_warshall/blocked16", "dense; from one vertex the largest distance is "),
         (random_graph(1000, 9000, 10**6), CARD, "floyd_warshall/blocked", "so that not all may fit in 16 bits"),
@@ -87,8 +88,8 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
             "floyd_warshall/staged",
             "on the card 7,000,000 are free",
         ),
-        (random_graph(1000, 3000), Card(CARD.shared, 8 * 10**6), "bellman_ford/frontier_apsp", "sparse"),
-        (random_graph(300, 0), CARD, "bellman_ford/frontier_apsp", "the 0 vertices with out-arcs"),
+        (random_graph(1000, 3000), Card(CARD.shared, 8 * 10**6), "bellman_ford/multi_source_apsp", "sparse"),
+        (random_graph(300, 0), CARD, "bellman_ford/multi_source_apsp", "the 0 vertices with out-arcs"),
         (random_graph(100, 227), CARD, "dijkstra/scipy_apsp", "longer to start than 100 searches"),
         (random_graph(100, 228), CARD, "floyd_warshall/blocked16", "dense"),
     ],
@@ -116,9 +117,9 @@ def test_the_choice_knows_what_the_frontier_keeps_in_shared_memory(monkeypatch, 
     for method in ("resident", "allocate"):
         monkeypatch.setattr(Run, method, lambda run, *arrays: list(arrays))
     run = Run(on_gpu=False, shared=10**6)
-    frontier.apsp(graph, interface.harness.Result.poisoned("apsp", 300), run)
+    multi_source.apsp(graph, interface.harness.Result.poisoned("apsp", 300), run)
     (needed,) = asked
-    assert choose_apsp(graph, Card(needed, CARD.free))[0] == "bellman_ford/frontier_apsp"
+    assert choose_apsp(graph, Card(needed, CARD.free))[0] == "bellman_ford/multi_source_apsp"
     assert choose_apsp(graph, Card(needed - 1, CARD.free))[0] == "floyd_warshall/blocked16"
 
 

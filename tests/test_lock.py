@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 from test_sweeps import DELTA, graph_of
 
-from kernels import device, harness
+from kernels import harness
 from kernels.errors import InputError
-from workflow.scripts import lock, measure, measure_sweep, peak
+from kernels.gpu import card
+from workflow.lib import lock
+from workflow.scripts import measure, measure_sweep, peak
 
 HOLDER = """
 import sys
@@ -121,7 +123,7 @@ def a_peak(out):
 
 @pytest.mark.parametrize("step", [a_cell, a_sweep, a_peak])
 def test_no_step_measures_beside_another_process(step, out, monkeypatch):
-    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     for module, name in ((measure, "measurements"), (peak, "measured")):
         monkeypatch.setattr(module, name, lambda *args: pytest.fail("it was measured"))
     with lock.held(out), pytest.raises(InputError, match=f"it is being measured by process {os.getpid()}"):

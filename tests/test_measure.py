@@ -16,12 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels import datasets, device, harness, variants
-from kernels.device import Run
+from kernels import datasets, harness, variants
 from kernels.errors import InputError, NotEnoughMemory
+from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
+from kernels.run import Run
 from kernels.variants import VARIANTS
-from workflow.scripts import archive, collect, figures, measure, measurements, simulated, tables
+from workflow.lib import measurements
+from workflow.scripts import archive, collect, figures, measure, simulated, tables
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
@@ -134,7 +136,7 @@ def test_rows_and_columns(key):
             "arcs": "32",
             "source": "0" if problem == "sssp" else "",
             "rows_checked": "1" if problem == "sssp" else "13",
-            "device": device.cpu_name(),
+            "device": card.cpu_name(),
             "driver": "",
             "cuda": "",
             "numba": importlib.metadata.version("numba"),
@@ -272,7 +274,7 @@ def test_a_source_that_is_no_vertex():
 
 
 def test_without_a_gpu_a_gpu_variant_is_refused(monkeypatch):
-    monkeypatch.setattr(device, "gpu_visible", lambda: False)
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
     with pytest.raises(InputError, match="bellman_ford/naive needs a GPU and none is visible"):
         cell("bellman_ford/naive")
     assert results() == []

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kernels import near_far
 from kernels.check import check
-from kernels.device import Result, Run
+from kernels.fast import near_far
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import Result, Run
 
 pytestmark = pytest.mark.simulator
 

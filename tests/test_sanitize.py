@@ -19,7 +19,7 @@ def sanitizer(tmp_path, monkeypatch):
     program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\ntest "$2" = memcheck\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(sanitize.device, "gpu_visible", lambda: True)
+    monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: True)
     return lambda: (tmp_path / "said").read_text().splitlines()
 
 
@@ -45,7 +45,7 @@ def test_both_tools_run_and_one_that_fails_is_named(sanitizer):
 def test_what_is_missing_is_said(sanitizer, monkeypatch):
     with pytest.raises(SystemExit, match="no GPU variant's name holds dijkstra/cpu"):
         sanitize.main(["dijkstra/cpu"])
-    monkeypatch.setattr(sanitize.device, "gpu_visible", lambda: False)
+    monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: False)
     with pytest.raises(SystemExit, match="no GPU is visible: see nvidia-smi"):
         sanitize.main([])
     monkeypatch.setenv("PATH", "")

@@ -19,9 +19,9 @@ from scipy.sparse.csgraph._validation import validate_graph
 from scipy.sparse.csgraph.tests import test_shortest_path as suite
 
 import kernels
-from kernels.device import Result, Run
 from kernels.graph import ARRAYS, INF, Graph
 from kernels.interface import NO_PREDECESSOR, as_graph
+from kernels.run import Result, Run
 from kernels.variants import VARIANTS
 
 REPLACED = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "yen")

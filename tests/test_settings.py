@@ -11,7 +11,7 @@ import yaml
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow import settings
+from workflow.lib import settings
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -235,7 +235,7 @@ def test_a_graph_that_is_not_random_has_sources(config):
 
 @pytest.mark.parametrize(
     ("pattern", "valid"),
-    [("bellman_ford/frontier", "bellman_ford/frontier_apsp"), ("stride", "bellman_ford/stride")],
+    [("bellman_ford/frontier", "bellman_ford/multi_source_apsp"), ("stride", "bellman_ford/stride")],
 )
 def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern, valid):
     config["datasets"]["bay"]["skip"].append(pattern)
@@ -426,7 +426,7 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
     common = settings.protocol(config)
     for variant in VARIANTS.values():
         found = yaml.safe_load(settings.protocol(config, variant.algorithm, variant.name))
-        if variant.beyond:
+        if variant.ours:
             assert found == yaml.safe_load(common) | {"repeats": 20, "budget_s": 600}
         else:
             assert settings.protocol(config, variant.algorithm, variant.name) == common
@@ -435,8 +435,8 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
     config["protocol"] |= {"repeats": 30, "budget_s": 700}
     found = yaml.safe_load(settings.protocol(config, "floyd_warshall", "blocked"))
     assert (found["repeats"], found["budget_s"]) == (30, 700)
-    assert {"floyd_warshall/blocked", "bellman_ford/frontier_apsp"} <= {
-        key for key, variant in VARIANTS.items() if variant.beyond
+    assert {"floyd_warshall/blocked", "bellman_ford/multi_source_apsp"} <= {
+        key for key, variant in VARIANTS.items() if variant.ours
     }
 
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from tests import slurm as private
-from workflow import settings
+from workflow.lib import settings
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "environment.yml", "kernels", "profiles", "slurm", "workflow", "results/archive")

@@ -19,10 +19,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from kernels import datasets, device
+from kernels import datasets
 from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
+from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
+from workflow.lib import step
 from workflow.scripts import (
     appendix,
     archive,
@@ -36,7 +38,6 @@ from workflow.scripts import (
     peak_table,
     readme,
     simulated,
-    step,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -265,7 +266,7 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
     ],
 )
 def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypatch, main, more):
-    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     with pytest.raises(InputError, match="this is a folder: name a file to write"):
         main(argparse.Namespace(out=tmp_path, graph=tmp_path / "none.npz", **more))
 

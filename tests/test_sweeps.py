@@ -20,14 +20,16 @@ from matplotlib.text import Text
 from test_figures import legible, words
 from test_workflow import DATASETS, SIMULATOR, Project, data
 
-from kernels import device, harness
-from kernels.device import Run
+from kernels import harness
 from kernels.errors import InputError
+from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.run import Run
 from kernels.variants import VARIANTS
-from workflow.scripts import archive, draw_sweep, figures, measure_sweep, measurements
+from workflow.lib import measurements
+from workflow.lib.sweeps import Point
+from workflow.scripts import archive, draw_sweep, figures, measure_sweep
 from workflow.scripts.draw_sweep import SWEEPS, load
-from workflow.scripts.sweeps import Point
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
@@ -138,7 +140,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
         right.function(graph, result, run)
         run.phases["kernels"] *= 1000
 
-    monkeypatch.setattr(device, "gpu_visible", lambda: True)
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
     args = graph_of(3), {"repeats": 2}, harness.Protocol(), "abc", out
     variants = [right, right]

@@ -16,7 +16,8 @@ import pytest
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from tests.rows import measurement
-from workflow.scripts import measurements, tables
+from workflow.lib import measurements
+from workflow.scripts import tables
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"

@@ -25,7 +25,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ResourceSettings
 from test_download import Site, ranged
 
-from workflow import settings
+from workflow.lib import settings
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "config.yaml", "environment.yml", "profiles", "kernels", "workflow", "results/archive")
@@ -96,7 +96,7 @@ class Project:
         )
         project.configure(**changes)
         if stub:
-            from workflow.scripts.measurements import COLUMNS
+            from workflow.lib.measurements import COLUMNS
 
             (folder / "workflow/scripts/measure.py").write_text(STUB.replace("{columns}", ",".join(COLUMNS)))
         return project
@@ -378,11 +378,11 @@ CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 @pytest.mark.parametrize(
     ("module", "due"),
     [
-        ("kernels/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit"}),
-        ("kernels/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit"}),
-        ("kernels/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit"}),
-        ("kernels/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
-        ("kernels/device.py", ALL - data("nyc", "bay", "gnutella04")),
+        ("kernels/paper/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit"}),
+        ("kernels/paper/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit"}),
+        ("kernels/paper/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit"}),
+        ("kernels/paper/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
+        ("kernels/run.py", ALL - data("nyc", "bay", "gnutella04")),
         ("kernels/check.py", set()),
     ],
 )

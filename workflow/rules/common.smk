@@ -3,8 +3,8 @@ import json
 from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError
-from workflow import settings
-from workflow.scripts import records
+from workflow.lib import settings
+from workflow.lib import records
 from workflow.scripts.download import local, raw_name
 
 try:

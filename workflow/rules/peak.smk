@@ -16,7 +16,7 @@ rule peak:
         mem_mb=16000,
         runtime=15,
     params:
-        code=settings.module_code("kernels.peak"),
+        code=settings.module_code("kernels.fast.peak"),
         vertices=[8192, 32768],
         commit=untracked(config["commit"]),
     message:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from workflow.scripts import pages, records, step
+from workflow.lib import pages, records, step
 from workflow.scripts.tables import save
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.

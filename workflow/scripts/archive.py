@@ -18,6 +18,8 @@ import pandas as pd
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
+from workflow.lib import measurements, records, step
+from workflow.lib.sweeps import Sweep
 from workflow.scripts import (
     audit,
     collect,
@@ -27,16 +29,12 @@ from workflow.scripts import (
     growth,
     launch_overhead,
     layouts,
-    measurements,
     peak_table,
-    records,
     sources,
-    step,
     summary,
     table6,
     tables,
 )
-from workflow.scripts.sweeps import Sweep
 
 # Kept as they are, for the tables that show them.
 PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load}

@@ -18,7 +18,7 @@ from scipy import stats
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, pages, paper, step
+from workflow.lib import measurements, pages, paper, step
 from workflow.scripts.summary import CONFIDENCE, INTERVAL, MIN_REPEATS, RANGE, interval
 from workflow.scripts.tables import CROSS, digits
 

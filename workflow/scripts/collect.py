@@ -9,8 +9,8 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
-from workflow.scripts import records, step
-from workflow.scripts.measurements import load, schema
+from workflow.lib import records, step
+from workflow.lib.measurements import load, schema
 
 
 def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:

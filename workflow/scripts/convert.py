@@ -14,7 +14,8 @@ from pathlib import Path
 
 from kernels import datasets
 from kernels.errors import InputError
-from workflow.scripts import download, step
+from workflow.lib import step
+from workflow.scripts import download
 
 READERS = {"dimacs": datasets.read_dimacs, "snap": datasets.read_snap, "text": datasets.read_text}
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kernels.delta_stepping import default_delta
 from kernels.graph import Graph
+from kernels.sparry.delta_stepping import default_delta
 from kernels.variants import find
+from workflow.lib.sweeps import Point, Sweep
 from workflow.scripts import figures
-from workflow.scripts.sweeps import Point, Sweep
 
 WHOLE, KERNELS = "#0072B2", "#D55E00"
 

@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from kernels import datasets
 from kernels.errors import InputError, naming
-from workflow.scripts import step
+from workflow.lib import step
 
 CHUNK = 1 << 16  # bytes
 ORIGINS = Path("resources/origins")

@@ -11,8 +11,9 @@ from matplotlib import style
 from matplotlib.figure import Figure
 
 from kernels.variants import VARIANTS
-from workflow.scripts import delta_sweep, figures, measurements, step, stride_sweep
-from workflow.scripts.sweeps import Sweep
+from workflow.lib import measurements, step
+from workflow.lib.sweeps import Sweep
+from workflow.scripts import delta_sweep, figures, stride_sweep
 
 SWEEPS = {sweep.name: sweep for sweep in (delta_sweep.SWEEP, stride_sweep.SWEEP)}
 

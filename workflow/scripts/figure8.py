@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from workflow.scripts import figures, measurements, step, table6
+from workflow.lib import measurements, step
+from workflow.scripts import figures, table6
 from workflow.scripts.figures import Series
 
 CITED = "Other programs (cited)"

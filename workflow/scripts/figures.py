@@ -22,7 +22,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter, NullLocator
 
 from kernels.datasets import atomic
-from workflow.scripts import measurements, step, tables
+from workflow.lib import measurements, step
+from workflow.scripts import tables
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from matplotlib.ticker import NullLocator
 from scipy.stats import linregress, t
 
 from kernels.variants import VARIANTS
-from workflow.scripts import figures, long_table, measurements, step
+from workflow.lib import long_table, measurements, step
+from workflow.scripts import figures
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS
-from workflow.scripts import long_table, measurements, step, tables
+from workflow.lib import long_table, measurements, step
+from workflow.scripts import tables
 
 TITLE = "What launching costs: each variant beside the same kernels in a CUDA graph"
 TWINNED = [key for key in VARIANTS if f"{key}_graph" in VARIANTS]

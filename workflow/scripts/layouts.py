@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow.scripts import long_table, measurements, step, tables
+from workflow.lib import long_table, measurements, step
+from workflow.scripts import tables
 
 TITLE = "Bellman-Ford, Stride, on CSR arrays and on an ELL layout"
 CSR, ELL = "bellman_ford/stride", "bellman_ford/stride_ell"

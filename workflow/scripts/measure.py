@@ -9,13 +9,14 @@ import platform
 import subprocess
 from pathlib import Path
 
-from kernels import baselines, device, harness
+from kernels import harness, libraries
 from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
+from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import Variant, find
-from workflow.scripts import lock, records, step
-from workflow.scripts.measurements import CORES, GENERATED, STAND_IN, schema
+from workflow.lib import lock, records, step
+from workflow.lib.measurements import CORES, GENERATED, STAND_IN, schema
 
 PACKAGES = (
     *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
@@ -25,10 +26,10 @@ PACKAGES = (
 
 def main(args: argparse.Namespace) -> None:
     variant = find(args.algorithm, args.variant)
-    simulated = variant.on_gpu and device.SIMULATED
+    simulated = variant.on_gpu and card.SIMULATED
     if simulated and "simulated" not in args.out.parts:
         raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
-    if variant.on_gpu and not simulated and not device.gpu_visible():
+    if variant.on_gpu and not simulated and not card.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
     if args.out.suffix == ".json":
         raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
@@ -45,12 +46,12 @@ def make(args: argparse.Namespace, variant: Variant, simulated: bool) -> None:
     protocol = harness.Protocol.of(args.protocol)
     on_card = variant.on_gpu and not simulated
     commit, clean = state_of_project(args.commit)
-    before = device.card_state() if on_card else None
+    before = card.card_state() if on_card else None
     try:
         rows = measurements(variant, graph, protocol, commit)
     except WrongResult as error:
         raise InputError(f"{variant.key}: wrong result, nothing is published: {error}") from None
-    after = device.card_state() if on_card else None
+    after = card.card_state() if on_card else None
     provenance = {
         "algorithm": variant.algorithm,
         "variant": variant.name,
@@ -91,7 +92,7 @@ def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, com
     That is the variant's own note on it, how it was generated, a stand-in. Raises as harness.measure does.
     """
     common, meta = about(variant, graph, protocol, commit), graph.meta
-    said = [f"{CORES} {baselines.cores()}"] * variant.parallel
+    said = [f"{CORES} {libraries.cores()}"] * variant.parallel
     said += [variant.note(graph, protocol.source)] if variant.note else []
     said += [f"{word} {meta[key]}" for word, key in ((GENERATED, "generated"), (STAND_IN, "stand_in")) if meta.get(key)]
     rows = harness.measure(variant, graph, protocol)
@@ -110,7 +111,7 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         "vertices": graph.vertices,
         "arcs": graph.arcs,
         "source": protocol.source if variant.problem == "sssp" else "",
-        **device.describe(variant.on_gpu),
+        **card.describe(variant.on_gpu),
         **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
         "commit": commit,
         "dataset_sha256": graph.meta["sha256"],

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kernels import device, harness
+from kernels import harness
 from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
+from kernels.gpu import card
 from kernels.graph import Graph
-from workflow.scripts import draw_sweep, lock, measure, sources, step
-from workflow.scripts.measurements import schema
-from workflow.scripts.sweeps import Sweep
+from workflow.lib import lock, step
+from workflow.lib.measurements import schema
+from workflow.lib.sweeps import Sweep
+from workflow.scripts import draw_sweep, measure, sources
 
 NEEDED = {  # of a sweep's entry; which dataset it is on, --graph says
     "delta": ["deltas", "repeats"],
@@ -41,7 +43,7 @@ def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol,
 
     Raises InputError where no GPU is there, another process measures it, or a result is wrong.
     """
-    if not device.gpu_visible():
+    if not card.gpu_visible():
         raise InputError(f"{sweep.name} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
     with lock.held(out):
         try:

@@ -19,7 +19,8 @@ import numpy as np
 from kernels import datasets
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.scripts import download, paper, step
+from workflow.lib import paper, step
+from workflow.scripts import download
 
 PAPER = Path(__file__).parents[1] / "paper" / "datasets.csv"
 

@@ -10,11 +10,13 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels import device, peak
 from kernels.datasets import atomic, writable
-from kernels.device import Run
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
-from workflow.scripts import lock, measure, step
+from kernels.fast import peak
+from kernels.gpu import card
+from kernels.run import Run
+from workflow.lib import lock, step
+from workflow.scripts import measure
 from workflow.scripts.peak_table import SCHEMA
 
 TIMES = 50_000  # relaxations in a chain: some ten milliseconds on a card of 2023
@@ -24,7 +26,7 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
     """A row a repeat, after one that compiles. Raises NotEnoughMemory and WrongResult."""
     commit, clean = measure.state_of_project(commit)
     common = {
-        **device.describe(on_gpu=True),
+        **card.describe(on_gpu=True),
         "numba_cuda": importlib.metadata.version("numba-cuda"),
         "commit": commit,
         "tree_clean": clean,
@@ -43,7 +45,7 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
 
 
 def main(args: argparse.Namespace) -> None:
-    if not device.gpu_visible():
+    if not card.gpu_visible():
         raise InputError("peak needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
     writable(args.out)
     with lock.held(args.out):

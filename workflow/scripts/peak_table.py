@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.device import SIMULATOR
 from kernels.errors import InputError
-from workflow.scripts import long_table, measurements, step, tables
-from workflow.scripts.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from kernels.gpu.card import SIMULATOR
+from workflow.lib import long_table, measurements, step
+from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from workflow.scripts import tables
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}

@@ -10,7 +10,8 @@ import pandas as pd
 
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS, Variant
-from workflow.scripts import long_table, measurements, pages, step, table6, tables
+from workflow.lib import long_table, measurements, pages, step
+from workflow.scripts import table6, tables
 from workflow.scripts.readme import fill, page_text
 
 

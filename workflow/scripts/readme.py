@@ -13,7 +13,8 @@ import yaml
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
-from workflow.scripts import audit, measurements, pages, reviewers, step
+from workflow.lib import measurements, pages, step
+from workflow.scripts import audit, reviewers
 
 SHOWN = ("table*", "launch_overhead", "growth")
 

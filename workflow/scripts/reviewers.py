@@ -10,8 +10,8 @@ from collections.abc import Container, Sequence
 
 import pandas as pd
 
-from workflow import settings
-from workflow.scripts import audit, measurements
+from workflow.lib import measurements, settings
+from workflow.scripts import audit
 from workflow.scripts.figures import PLOTS
 from workflow.scripts.tables import CROSS
 

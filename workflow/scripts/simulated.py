@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kernels.datasets import atomic
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, pages, step
+from workflow.lib import measurements, pages, step
 
 COUNTS = ("vertices", "arcs", "rows_checked")
 TITLE = "What was checked without a GPU"

@@ -15,8 +15,8 @@ import pandas as pd
 from kernels.datasets import atomic
 from kernels.graph import Graph
 from kernels.variants import find
-from workflow.scripts import measurements, step
-from workflow.scripts.sweeps import Point, Sweep
+from workflow.lib import measurements, step
+from workflow.lib.sweeps import Point, Sweep
 
 VARIANT = "delta_stepping", "near_far"
 

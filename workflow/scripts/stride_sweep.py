@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from kernels.device import blocks_for
+from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.variants import VARIANTS, find
+from workflow.lib.sweeps import Point, Sweep
 from workflow.scripts import figures, tables
-from workflow.scripts.sweeps import Point, Sweep
 
 NAMES = ("stride", "stride_flag")
 PAPERS = (1024, 0.5)  # threads a block; blocks, of what a thread a vertex needs

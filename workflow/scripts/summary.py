@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.scripts import measurements, pages, step
+from workflow.lib import measurements, pages, step
 from workflow.scripts.tables import digits, status_text
 
 CONFIDENCE = 0.95

@@ -14,8 +14,9 @@ import pandas as pd
 import yaml
 
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, paper, sources, step, tables
-from workflow.scripts.checked_csv import Rule, Schema, above_0, once
+from workflow.lib import measurements, paper, step
+from workflow.lib.checked_csv import Rule, Schema, above_0, once
+from workflow.scripts import sources, tables
 from workflow.scripts.tables import CROSS, EDGES, NODES, TABLES, digits
 
 TITLE = "Our fastest beside the paper's, CPU libraries' and other programs' (an addition to the paper's own tables)"

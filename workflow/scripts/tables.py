@@ -19,7 +19,7 @@ import pandas as pd
 import yaml
 
 from kernels.datasets import atomic
-from workflow.scripts import measurements, step
+from workflow.lib import measurements, step
 
 TABLES = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
 NODES, EDGES = "Number of Nodes", "Number of Edges"

@@ -9,8 +9,8 @@ it is kept there, else in a row of global memory.
 import numpy as np
 from numba import cuda
 
-from kernels.device import Result, Run
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 
 
 @cuda.jit

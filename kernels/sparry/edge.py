@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 from numba import cuda, int32
 
-from kernels import block_per_source
-from kernels.device import Result, Run
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
+from kernels.sparry import block_per_source
 
 
 @cuda.jit(device=True)

@@ -29,12 +29,14 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
-from cuda.bindings import driver, runtime
-from llvmlite import ir
-from numba import cuda, int32, types, uint32
+from numba import cuda, int32, uint32
 
-from kernels.device import SIMULATED, STEP, Result, Run, _checked, blocks_for, gpu_visible, has_pairs
+from kernels.gpu.card import SIMULATED, gpu_visible, has_pairs
+from kernels.gpu.copies import Copies
+from kernels.gpu.intrinsics import add_min, add_min_pairs, load_four, store_four
+from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 
 U = np.uint32
 DEPTH = 16  # vertices k whose distances lie in shared memory at a time
@@ -42,60 +44,6 @@ PAD = 4  # words after each row of to_k: a warp writes to several at a time, whi
 PACKED_INF = 2**15 - 1
 RESIDENT = 4  # blocks of the product that a multiprocessor has registers for
 LINES = 256  # threads a block, at most, of the kernels that have a block a row
-
-
-@cuda.jit(device=True)
-def add_min(a, b, c):
-    return min(U(a + b), c)
-
-
-if SIMULATED:
-
-    @cuda.jit(device=True)
-    def add_min_pairs(a, b, c):
-        low = min((a & 0xFFFF) + (b & 0xFFFF), c & 0xFFFF)
-        return U(min((a >> 16) + (b >> 16), c >> 16) << 16 | low)
-
-else:
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def add_min_pairs(typing_context, a, b, c):
-        """min(a + b, c) in each half of a word: one VIADDMNMX.U16x2 from compute capability 9.0 on."""
-
-        def codegen(context, builder, signature, arguments):
-            word = ir.IntType(32)
-            text = "{ .reg .b32 sum; add.u16x2 sum, $1, $2; min.u16x2 $0, sum, $3; }"
-            return builder.call(ir.InlineAsm(ir.FunctionType(word, [word] * 3), text, "=r,r,r,r"), arguments)
-
-        return types.uint32(types.uint32, types.uint32, types.uint32), codegen
-
-    def four_words_at(context, builder, matrix, array, at):
-        data = context.make_array(matrix)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(ir.IntType(32), 4).as_pointer())
-
-    @intrinsic
-    def load_four(typing_context, matrix, at):
-        """Four words of a flat uint32 matrix in one instruction; `at` is a multiple of four, and has 64 bits."""
-
-        def codegen(context, builder, signature, arguments):
-            words = builder.load(four_words_at(context, builder, matrix, *arguments), align=16)
-            parts = [builder.extract_element(words, ir.IntType(32)(i)) for i in range(4)]
-            return context.make_tuple(builder, signature.return_type, parts)
-
-        return types.UniTuple(types.uint32, 4)(matrix, at), codegen
-
-    @intrinsic
-    def store_four(typing_context, matrix, at, words):
-        def codegen(context, builder, signature, arguments):
-            array, index, values = arguments
-            vector = ir.VectorType(ir.IntType(32), 4)(ir.Undefined)
-            for i in range(4):
-                vector = builder.insert_element(vector, builder.extract_value(values, i), ir.IntType(32)(i))
-            builder.store(vector, four_words_at(context, builder, matrix, array, index), align=16)
-            return context.get_dummy_value()
-
-        return types.void(matrix, at, words), codegen
 
 
 @dataclass(frozen=True)
@@ -627,54 +575,3 @@ def _staged_predecessors(form, n, into, dist_of, last_of, buffers, missed, copie
         copies.wait()
     copies.to_host(last[here], last_of[-1], n)
     copies.wait()
-
-
-class Copies:
-    """Copies between page-locked rows on the host, (rows, n), and buffers on the card of longer rows.
-
-    Both ways at once, and beside what the card computes; `wait` ends when all are done.
-    """
-
-    def __enter__(self):
-        if not SIMULATED:
-            flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
-            self.streams = [_checked(driver.cuStreamCreate(flags)) for _ in range(2)]
-        return self
-
-    def __exit__(self, *error):
-        if not SIMULATED:
-            for stream in self.streams:
-                _checked(driver.cuStreamSynchronize(stream))
-                _checked(driver.cuStreamDestroy(stream))
-
-    def to_card(self, rows: np.ndarray, buffer, words: int) -> None:
-        if SIMULATED:
-            _rows_of(buffer, words, rows.shape)[:] = rows
-        else:
-            self._copy(0, buffer.device_ctypes_pointer.value, 4 * words, rows.ctypes.data, rows.strides[0], rows.shape)
-
-    def to_host(self, buffer, rows: np.ndarray, words: int) -> None:
-        if SIMULATED:
-            rows[:] = _rows_of(buffer, words, rows.shape).copy_to_host()
-        else:
-            self._copy(1, rows.ctypes.data, rows.strides[0], buffer.device_ctypes_pointer.value, 4 * words, rows.shape)
-
-    def wait(self) -> None:
-        if not SIMULATED:
-            for stream in self.streams:
-                _checked(driver.cuStreamSynchronize(stream))
-
-    def _copy(self, stream, to, to_pitch, source, source_pitch, shape):
-        rows, columns = shape
-        kind = runtime.cudaMemcpyKind.cudaMemcpyDefault
-        (error,) = runtime.cudaMemcpy2DAsync(
-            to, to_pitch, source, source_pitch, 4 * columns, rows, kind, int(self.streams[stream])
-        )
-        if error != runtime.cudaError_t.cudaSuccess:
-            raise RuntimeError(f"CUDA refused to copy {rows} rows of {4 * columns} bytes: {error}")
-
-
-def _rows_of(buffer, words, shape):
-    """The rows in a simulated buffer."""
-    rows, columns = shape
-    return buffer[: rows * words].reshape(rows, words)[:, :columns]

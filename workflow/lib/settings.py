@@ -18,19 +18,19 @@ import yaml
 from jsonschema import Draft202012Validator, validators
 from numba import cuda
 
-from kernels.device import SIMULATED
 from kernels.errors import InputError
+from kernels.gpu.card import SIMULATED
 from kernels.variants import ALGORITHMS, VARIANTS, find, select
-from workflow.scripts import paper
+from workflow.lib import paper
 from workflow.scripts.download import check_sources, raw_name
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NO_TIMES = ("kernels/graph.py", "kernels/memory.py", "kernels/errors.py")  # modules whose change makes no cell due
-SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+SCHEMA = Path(__file__).parents[1] / "schemas" / "config.schema.yaml"
 # JSON Schema takes 2.0 for an integer; range and Slurm do not.
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
 _VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.safe_load(SCHEMA.read_text()))
-_TABLES = yaml.safe_load((Path(__file__).parent / "paper" / "tables.yaml").read_text())
+_TABLES = yaml.safe_load((Path(__file__).parents[1] / "paper" / "tables.yaml").read_text())
 TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
 BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
@@ -210,13 +210,22 @@ def code(algorithm: str, variant: str) -> str:
 
 
 def module_code(name: str) -> str:
-    """A digest of a module of kernels and of those that it imports, but for what graphs and errors are."""
-    paths = {f"{name.replace('.', '/')}.py": None}
-    for node in ast.walk(ast.parse((ROOT / next(iter(paths))).read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kernels":
-            names = [node.module] if "." in node.module else [f"kernels.{alias.name}" for alias in node.names]
-            paths |= {f"{imported.replace('.', '/')}.py": None for imported in sorted(names)}
-    return digest(*((ROOT / path).read_bytes() for path in paths if path not in NO_TIMES))
+    """A digest of a module of kernels and of all that it imports from there, but for what graphs and errors are."""
+    found, paths = [], [_source_file(name)]
+    for path in paths:  # which grows
+        text = (ROOT / path).read_text()
+        found.append(text.encode())
+        imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+        for node in imported:
+            if node.module.split(".")[0] == "kernels":
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+                files = map(_source_file, names)
+                paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
+    return digest(*sorted(found))
+
+
+def _source_file(module: str) -> str:
+    return f"{module.replace('.', '/')}.py"
 
 
 def on_gpu(algorithm: str, variant: str) -> bool:
@@ -234,7 +243,7 @@ def protocol(config: dict, algorithm: str = "", variant: str = "") -> str:
 
 def _protocol(config: dict, algorithm: str, variant: str) -> dict:
     found = config["protocol"] | (config["simulator"] if simulating(config) else {})
-    if variant and find(algorithm, variant).beyond:
+    if variant and find(algorithm, variant).ours:
         found |= {key: max(found[key], least) for key, least in config["beyond"].items()}
     return found
 
@@ -251,13 +260,10 @@ def prepare_environment(config: dict) -> None:
 # --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.
 BASE_S = 600  # starting, compiling, warming up, the oracle
 BASE_MB = 2000  # Python, numba and a CUDA context
-# Seconds of a run, by variant or else problem: of n (n + m) for one source, of n^3 for all pairs.
-SECONDS = {"sssp": 6e-11, "apsp": 4e-11, "dijkstra/naive": 1.5e-10}
-# Bytes on the host, by variant or else problem: of n + m for one source, of n^2 for all pairs.
-BYTES = {
-    **{"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "floyd_warshall/scipy": 24},
-    **dict.fromkeys(("floyd_warshall/blocked", "floyd_warshall/staged"), 8),  # the two results, and no matrix
-}
+# Where a variant's entry says nothing else, by problem: seconds of a run, of n (n + m) for one source, of n^3 for all
+# pairs; bytes on the host, of n + m for one source, of n^2 for all pairs.
+SECONDS = {"sssp": 6e-11, "apsp": 4e-11}
+BYTES = {"sssp": 64, "apsp": 16}
 
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:
@@ -265,7 +271,7 @@ def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int
     protocol, cell = _protocol(config, algorithm, variant), find(algorithm, variant)
     n, m = _size(config, dataset)
     work = n * (n + m) if cell.problem == "sssp" else n**3
-    run = SECONDS.get(cell.key, SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
+    run = (cell.run_s or SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
     return math.ceil((BASE_S + protocol["budget_s"] + run) / 60)
 
 
@@ -274,7 +280,7 @@ def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     protocol, (n, m), cell = config["protocol"], _size(config, dataset), find(algorithm, variant)
     checked = n if n <= protocol["full_check"] else min(n, protocol["checked_rows"])
     items, rows = (n + m, 1) if cell.problem == "sssp" else (n * n, checked)
-    return BASE_MB + math.ceil((BYTES.get(cell.key, BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
+    return BASE_MB + math.ceil(((cell.host_bytes or BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
 
 
 def partition(on_gpu: bool) -> str | None:

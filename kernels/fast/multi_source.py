@@ -21,12 +21,13 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import cuda, types, uint32, uint64
+from numba import cuda, uint32, uint64
 
-from kernels.device import SIMULATED, Result, Run, blocks_for, has_pairs
+from kernels.gpu.card import SIMULATED, has_pairs
+from kernels.gpu.intrinsics import least_halves, least_halves_at_once
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
-from kernels.ready import ready
+from kernels.run import Result, Run
 
 SOURCES = 8  # a block
 SLICE = 32  # vertices whose arcs are interleaved: a warp reads an arc of each of its vertices at once
@@ -105,27 +106,6 @@ def narrow_cap(graph: Graph) -> int:
 @cuda.jit(device=True)
 def least(a, b):
     return min(a, b)
-
-
-@cuda.jit(device=True)
-def least_halves(a, b):
-    """The lesser upper and the lesser lower halves of two words."""
-    return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
-
-
-if not SIMULATED:
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def least_halves_at_once(typing_context, a, b):
-        """The same as one instruction, which cards have from compute capability 9.0 on."""
-
-        def codegen(context, builder, signature, arguments):
-            word = ir.IntType(32)
-            assembly = ir.InlineAsm(ir.FunctionType(word, [word] * 2), "min.u16x2 $0, $1, $2;", "=r,r,r")
-            return builder.call(assembly, arguments)
-
-        return types.uint32(types.uint32, types.uint32), codegen
 
 
 @cache
@@ -393,7 +373,7 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
             (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
             arguments = (np.uint32(n), np.uint32(narrow_cap(graph)), *arrays, work, dist, predecessor)
             shared = needed if in_shared else 0
-            search = ready(run, (search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
+            search = run.prepare((search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
         with run.phase("kernels"):
             search()
         with run.phase("copy_out"):

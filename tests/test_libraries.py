@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from kernels import baselines, harness
-from kernels.device import Result, Run
+from kernels import harness, libraries
 from kernels.errors import TimeLimit
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 from kernels.variants import VARIANTS
 from tests.counted import Counted
 
-BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == baselines.__name__]
+BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == libraries.__name__]
 
 
 def random_graph(seed, vertices=40, arcs=90, heaviest=3):
@@ -32,7 +32,7 @@ def test_they_run_on_the_cpu():
 @pytest.mark.parametrize("rows", [1, 7, 40, 256])
 @pytest.mark.parametrize("key", BASELINES)
 def test_results_pass_the_check_whatever_the_blocks(monkeypatch, key, rows):
-    monkeypatch.setattr(baselines, "ROWS", rows)
+    monkeypatch.setattr(libraries, "ROWS", rows)
     for seed in range(5):
         (row,) = harness.measure(VARIANTS[key], random_graph(seed), harness.Protocol(repeats=1, source=seed))
         assert row["status"] == "ok"
@@ -63,14 +63,14 @@ def test_a_graph_without_arcs(key):
 def test_predecessors_that_follow_from_distances(arcs, predecessors):
     graph = Graph.from_arcs(4, *np.array(arcs).T)
     result = Result.poisoned("sssp", 4)
-    baselines.networkit_dijkstra(graph, result, Run(on_gpu=False))
+    libraries.networkit_dijkstra(graph, result, Run(on_gpu=False))
     assert result.predecessors.tolist() == predecessors
 
 
 def test_a_circle_of_free_arcs_that_comes_before_the_source_in_order():
     graph = Graph.from_arcs(4, *np.array([(0, 1, 0), (1, 0, 0), (3, 0, 5)]).T)
     result = Result.poisoned("sssp", 4)
-    baselines.networkit_dijkstra(graph, result, Run(source=3, on_gpu=False))
+    libraries.networkit_dijkstra(graph, result, Run(source=3, on_gpu=False))
     assert result.predecessors.tolist() == [3, 0, -1, -1]
 
 
@@ -78,7 +78,7 @@ def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
     graph = Graph.from_arcs(3, [1, 2], [2, 1], [0, 0])
     predecessors = np.full((1, 3), -7, np.int32)
     distances = np.array([[0, 5, 5]], np.int32)  # 1 and 2 are out of reach
-    baselines._find_predecessors(*(graph.indptr, graph.indices, graph.weights), np.array([0]), distances, predecessors)
+    libraries._find_predecessors(*(graph.indptr, graph.indices, graph.weights), np.array([0]), distances, predecessors)
     assert predecessors.tolist() == [[-1, -1, -1]]
 
 
@@ -89,7 +89,7 @@ def test_each_free_arc_is_read_no_more_than_twice(vertices, monkeypatch):
     u = np.arange(vertices - 1)
     path = Graph.from_arcs(vertices, u + 1, u, np.zeros(len(u), int))
     predecessors = np.full(vertices, -7, np.int32)
-    find = baselines._find_predecessors_from.py_func
+    find = libraries._find_predecessors_from.py_func
     arcs = path.indptr, path.indices.view(Counted), path.weights
     find(*arcs, vertices - 1, np.zeros(vertices, np.int32), predecessors)
     assert predecessors.tolist() == [*range(1, vertices), -1]
@@ -98,7 +98,7 @@ def test_each_free_arc_is_read_no_more_than_twice(vertices, monkeypatch):
 
 @pytest.mark.parametrize("key", [key for key in BASELINES if key.endswith("_apsp")])
 def test_the_time_limit_is_looked_at_after_each_block(monkeypatch, key):
-    monkeypatch.setattr(baselines, "ROWS", 4)
+    monkeypatch.setattr(libraries, "ROWS", 4)
     result = Result.poisoned("apsp", 10)
     looks = []
 

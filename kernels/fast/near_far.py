@@ -26,9 +26,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.device import SIMULATED, Result, Run, blocks_for, thread_x
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.intrinsics import thread_x
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
-from kernels.ready import ready
+from kernels.run import Result, Run
 
 DEGREE = 4  # arcs of a row
 DELTA = 8  # in mean weights
@@ -386,8 +388,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
             )
             on = delta, np.uint32(room), np.uint32(wide), arcs, dist, far, queues
             shared = 4 * (int(HEADER) + 4 * room)
-            find = ready(
-                run,
+            find = run.prepare(
                 (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
                 (search, 1, run.block, (source, *on), shared),
                 (search_on, run.multiprocessors, run.block, on, shared),
@@ -398,7 +399,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
                 queued = source, *everything, far, queues
                 claims.append((claim_free_heads, blocks_for(rows, run.block), run.block, queued))
                 claims.append((claim_further_heads, 1, run.block, queued))
-            claim = ready(run, *claims)
+            claim = run.prepare(*claims)
         with run.phase("kernels"):
             find()
         with run.phase("predecessors"):

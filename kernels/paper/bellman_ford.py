@@ -15,8 +15,10 @@ Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
 import numpy as np
 from numba import cuda
 
-from kernels.device import Result, Run, blocks_for, thread_x
+from kernels.gpu.intrinsics import thread_x
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 
 
 @cuda.jit(device=True)

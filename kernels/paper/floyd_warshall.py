@@ -19,8 +19,10 @@ from functools import cache, lru_cache
 import numpy as np
 from numba import cuda, int32
 
-from kernels.device import STEP, Result, Run, blocks_for, thread_x, thread_y
+from kernels.gpu.intrinsics import thread_x, thread_y
+from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 
 
 @cuda.jit(device=True)

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from kernels.errors import InputError
-from workflow.scripts.checked_csv import DEFECT
+from workflow.lib.checked_csv import DEFECT
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
 ARCHIVED = "provenance.json"  # all records beside a timings.csv

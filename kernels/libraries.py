@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit, prange
 from scipy.sparse import csgraph
 
-from kernels.device import Result, Run
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 
 ROWS = 256  # sources a block
 

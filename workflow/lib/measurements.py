@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.device import SIMULATOR
 from kernels.errors import InputError
+from kernels.gpu.card import SIMULATOR
 from kernels.variants import VARIANTS
-from workflow.scripts import paper, records
-from workflow.scripts.checked_csv import (
+from workflow.lib import paper, records
+from workflow.lib.checked_csv import (
     VERSION,
     Rule,
     Schema,
@@ -26,7 +26,7 @@ from workflow.scripts.checked_csv import (
     version,
     whole,
 )
-from workflow.scripts.paper import datasets as paper_datasets
+from workflow.lib.paper import datasets as paper_datasets
 
 PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)

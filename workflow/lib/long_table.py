@@ -5,7 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from kernels.variants import VARIANTS
-from workflow.scripts import measurements, tables
+from workflow.lib import measurements
+from workflow.scripts import tables
 
 # (problem, dataset) as the tables have it: one source on road networks, all pairs on Gnutella graphs.
 SHOWN = [

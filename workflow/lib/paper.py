@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.scripts.checked_csv import Rule, Schema, matching, once, whole
+from workflow.lib.checked_csv import Rule, Schema, matching, once, whole
 
 FOLDER = Path(__file__).parents[1] / "paper"
 ADVICE = "correct the file"

@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.blocked_floyd_warshall import Form, add_min, add_min_pairs, close_rounds
-from kernels.device import Run
 from kernels.errors import WrongResult
+from kernels.fast.blocked_floyd_warshall import Form, add_min, add_min_pairs, close_rounds
+from kernels.run import Run
 
 U = np.uint32
 CHAINS = 48

@@ -20,9 +20,11 @@ import numpy as np
 from numba import cuda
 from scipy.sparse import csgraph
 
-from kernels.bellman_ford import drive, update_stride
-from kernels.device import Result, Run, blocks_for, thread_x
+from kernels.gpu.intrinsics import thread_x
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
+from kernels.paper.bellman_ford import drive, update_stride
+from kernels.run import Result, Run
 
 WARP = 32
 SLOTS_PER_ARC = 4  # at most, of the arcs in them
@@ -70,14 +72,17 @@ def layout(graph: Graph) -> Layout:
     return Layout(lengths, heads, weights, *(a[~inside] for a in (graph.tails, graph.indices, graph.weights)))
 
 
-def note(graph: Graph, source: int) -> str:
-    """What a row of measurements says of the layout, and of how much of the graph the source reaches."""
+def facts(graph: Graph, source: int) -> dict[str, int]:
+    """Columns of a measurement: the layout, and how many vertices the source reaches, itself among them."""
     parts = layout(graph)
     reached = csgraph.breadth_first_order(graph.to_scipy(), source, return_predecessors=False)
-    return (
-        f"layout: longest row {np.diff(graph.indptr).max()}, {columns(graph)} columns, {len(parts.heads)} slots, "
-        f"{len(parts.rest_tails)} arcs beyond them; reached: {len(reached)} vertices"
-    )
+    return {
+        "reached": len(reached),
+        "longest_row": int(np.diff(graph.indptr).max()),
+        "ell_columns": columns(graph),
+        "ell_slots": len(parts.heads),
+        "ell_overflow": len(parts.rest_tails),
+    }
 
 
 @cuda.jit(device=True)

@@ -9,8 +9,8 @@ from heapq import heappop, heappush
 import numpy as np
 from numba import njit
 
-from kernels.device import Result, Run
 from kernels.graph import INF, Graph
+from kernels.run import Result, Run
 
 
 @njit(cache=True)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kernels import frontier
 from kernels.check import check
-from kernels.device import Result, Run
+from kernels.fast import multi_source
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import Result, Run
 
 pytestmark = pytest.mark.simulator
 
@@ -22,9 +22,9 @@ def graph(weights, vertices: int = 19, arcs: int = 34) -> Graph:
 
 def solve(on: Graph, **settings) -> Result:
     result, run = Result.poisoned("apsp", on.vertices), Run(block=6, **settings)
-    frontier.apsp(on, result, run)
+    multi_source.apsp(on, result, run)
     assert check(on, "apsp", result, 0, full_check=on.vertices, checked_rows=1) == on.vertices
-    assert run.launches == frontier.launches(on.vertices, 32)
+    assert run.launches == multi_source.launches(on.vertices, 32)
     return result
 
 
@@ -46,8 +46,10 @@ def test_small_distances_need_16_bits_only(monkeypatch):
     def not_needed(*_):
         raise AssertionError("a word a distance")
 
-    monkeypatch.setattr(frontier, "finish_wide", lambda hops: not_needed)
-    monkeypatch.setattr(frontier, "search_from_all", frontier.search_from_all.__wrapped__)  # not one made before
+    monkeypatch.setattr(multi_source, "finish_wide", lambda hops: not_needed)
+    monkeypatch.setattr(
+        multi_source, "search_from_all", multi_source.search_from_all.__wrapped__
+    )  # not one made before
     solve(graph(range(1, 30)))
 
 
@@ -55,7 +57,7 @@ def test_sources_whose_distances_pass_16_bits_start_anew():
     length, weight = 10, 0x7000
     u = np.arange(length - 1)
     path = Graph.from_arcs(length + 1, u, u + 1, np.full(length - 1, weight))
-    assert frontier.narrow_cap(path) == 0xFFFF - weight
+    assert multi_source.narrow_cap(path) == 0xFFFF - weight
     assert solve(path, shared=1 << 10).distances[0, length - 1] == (length - 1) * weight
 
 
@@ -86,7 +88,7 @@ def test_a_sum_that_is_the_number_of_no_path(first):
     ],
 )
 def test_when_16_bits_are_tried(arcs, cap):
-    assert frontier.narrow_cap(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == cap
+    assert multi_source.narrow_cap(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == cap
 
 
 def test_without_any_arc_each_vertex_reaches_itself():
@@ -102,7 +104,7 @@ def test_where_every_vertex_has_an_arc():
 def test_distances_up_to_the_largest(free):
     on = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT - 1, 1, free])
     result = Result.poisoned("apsp", 4)
-    frontier.apsp(on, result, Run(block=4))
+    multi_source.apsp(on, result, Run(block=4))
     assert result.distances[0].tolist() == [0, MAX_WEIGHT - 1, MAX_WEIGHT, INF if free else MAX_WEIGHT]
 
 
@@ -113,9 +115,9 @@ def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
 
 def test_the_layout_has_every_cheapest_arc_once():
     on = graph(range(1, 30), vertices=150, arcs=400)
-    parts, cheapest = frontier.layout(on), on.cheapest()
+    parts, cheapest = multi_source.layout(on), on.cheapest()
     core = parts.core.tolist()
-    assert len(core) > 2 * frontier.SLICE
+    assert len(core) > 2 * multi_source.SLICE
     assert sorted(core + parts.rest.tolist()) == list(range(on.vertices))
     assert set(core) == set(cheapest.tails.tolist())
     heads = np.repeat(np.arange(on.vertices), np.diff(parts.in_indptr.astype(int)))
@@ -123,7 +125,11 @@ def test_the_layout_has_every_cheapest_arc_once():
     assert arcs == sorted(zip(*(a.tolist() for a in (cheapest.tails, cheapest.indices, cheapest.weights)), strict=True))
     within = [(u, v, w) for u, v, w in arcs if v in core]
     sliced = [
-        (core[parts.slice_tails[at]], core[s * frontier.SLICE + (at - start) % frontier.SLICE], parts.slice_weights[at])
+        (
+            core[parts.slice_tails[at]],
+            core[s * multi_source.SLICE + (at - start) % multi_source.SLICE],
+            parts.slice_weights[at],
+        )
         for s, start in enumerate(parts.slices[:-1].tolist())
         for at in range(start, int(parts.slices[s + 1]))
         if parts.slice_tails[at] < len(core)

@@ -1,0 +1,1 @@
+"""Launching, timing and the card: the only package that touches the internals of numba and of the CUDA driver."""

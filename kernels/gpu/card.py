@@ -1,0 +1,83 @@
+"""The card: is there one, what it is, what it has and how it does."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+
+from numba import config, cuda
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+SIMULATOR = "numba CUDA simulator"  # the name of its device
+
+
+def current():
+    """Numba's object for the card of this thread."""
+    return cuda.get_current_device()
+
+
+def gpu_visible() -> bool:
+    """Whether a real GPU can be used from here."""
+    return not SIMULATED and cuda.is_available()
+
+
+def has_pairs() -> bool:
+    """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
+    return gpu_visible() and current().compute_capability >= (9, 0)
+
+
+@cache
+def cpu_name() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def describe(on_gpu: bool) -> dict[str, str]:
+    """device, driver and cuda as a measurement's row names them; the last two empty for a CPU."""
+    if not on_gpu:
+        return {"device": cpu_name(), "driver": "", "cuda": ""}
+    if SIMULATED:
+        return {"device": SIMULATOR, "driver": "", "cuda": ""}
+    name = current().name
+    return {
+        "device": name.decode() if isinstance(name, bytes) else name,
+        "driver": card_state()["driver"],
+        "cuda": ".".join(map(str, cuda.runtime.get_version())),
+    }
+
+
+def card_state() -> dict:
+    """The card's clocks (MHz), temperature (C), power (W) and reasons for throttling, now."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    try:
+        card = pynvml.nvmlDeviceGetHandleByUUID(str(current().uuid))
+        reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(card)
+        return {
+            "driver": pynvml.nvmlSystemGetDriverVersion(),
+            "uuid": pynvml.nvmlDeviceGetUUID(card),
+            "sm_clock_mhz": pynvml.nvmlDeviceGetClockInfo(card, pynvml.NVML_CLOCK_SM),
+            "max_sm_clock_mhz": pynvml.nvmlDeviceGetMaxClockInfo(card, pynvml.NVML_CLOCK_SM),
+            "memory_clock_mhz": pynvml.nvmlDeviceGetClockInfo(card, pynvml.NVML_CLOCK_MEM),
+            "temperature_c": pynvml.nvmlDeviceGetTemperature(card, pynvml.NVML_TEMPERATURE_GPU),
+            "power_w": pynvml.nvmlDeviceGetPowerUsage(card) / 1000,
+            "throttling": [name for name, bit in _THROTTLING.items() if reasons & bit],
+        }
+    finally:
+        pynvml.nvmlShutdown()
+
+
+# NVML's bits for a clock below what was asked for; idling and set application clocks are none.
+_THROTTLING = {
+    "power cap": 0x4,
+    "hardware slowdown": 0x8,
+    "sync boost": 0x10,
+    "software thermal": 0x20,
+    "hardware thermal": 0x40,
+    "power brake": 0x80,
+}

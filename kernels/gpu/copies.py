@@ -1,0 +1,58 @@
+"""Copies beside what the card computes, both ways at once."""
+
+import numpy as np
+from cuda.bindings import driver, runtime
+
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.internals import checked
+
+
+class Copies:
+    """Copies between page-locked rows on the host, (rows, n), and buffers on the card of longer rows.
+
+    Both ways at once, and beside what the card computes; `wait` ends when all are done.
+    """
+
+    def __enter__(self):
+        if not SIMULATED:
+            flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+            self.streams = [checked(driver.cuStreamCreate(flags)) for _ in range(2)]
+        return self
+
+    def __exit__(self, *error):
+        if not SIMULATED:
+            for stream in self.streams:
+                checked(driver.cuStreamSynchronize(stream))
+                checked(driver.cuStreamDestroy(stream))
+
+    def to_card(self, rows: np.ndarray, buffer, words: int) -> None:
+        if SIMULATED:
+            _rows_of(buffer, words, rows.shape)[:] = rows
+        else:
+            self._copy(0, buffer.device_ctypes_pointer.value, 4 * words, rows.ctypes.data, rows.strides[0], rows.shape)
+
+    def to_host(self, buffer, rows: np.ndarray, words: int) -> None:
+        if SIMULATED:
+            rows[:] = _rows_of(buffer, words, rows.shape).copy_to_host()
+        else:
+            self._copy(1, rows.ctypes.data, rows.strides[0], buffer.device_ctypes_pointer.value, 4 * words, rows.shape)
+
+    def wait(self) -> None:
+        if not SIMULATED:
+            for stream in self.streams:
+                checked(driver.cuStreamSynchronize(stream))
+
+    def _copy(self, stream, to, to_pitch, source, source_pitch, shape):
+        rows, columns = shape
+        kind = runtime.cudaMemcpyKind.cudaMemcpyDefault
+        (error,) = runtime.cudaMemcpy2DAsync(
+            to, to_pitch, source, source_pitch, 4 * columns, rows, kind, int(self.streams[stream])
+        )
+        if error != runtime.cudaError_t.cudaSuccess:
+            raise RuntimeError(f"CUDA refused to copy {rows} rows of {4 * columns} bytes: {error}")
+
+
+def _rows_of(buffer, words, shape):
+    """The rows in a simulated buffer."""
+    rows, columns = shape
+    return buffer[: rows * words].reshape(rows, words)[:, :columns]

@@ -1,0 +1,1 @@
+"""The paper's algorithms: Bodra's kernels and serial columns."""

@@ -1,0 +1,70 @@
+"""Dijkstra from every source on the adjacency matrix, after Bodra, section 2.2 and Dijkstra.cu.
+
+thread `source`, |V| - 1 times
+    u = the unvisited vertex of least distance; stop where none is reached
+    visit u: relax its row of the matrix
+"""
+
+import numpy as np
+from numba import cuda
+
+from kernels.gpu.intrinsics import thread_x
+from kernels.gpu.launching import blocks_for
+from kernels.graph import INF, Graph
+from kernels.run import Result, Run
+
+
+@cuda.jit
+def search_from_every_source(n, matrix, visited, dist, predecessor):
+    source = thread_x()
+    if source >= n:
+        return
+    row = np.uint32(source * n)
+    dist[np.uint32(row + source)] = 0
+    for _ in range(n - np.uint32(1)):
+        u, least = n, np.int32(INF)
+        v = np.uint32(0)
+        while v < n:
+            here = np.uint32(row + v)
+            if not visited[here] and dist[here] < least:
+                u, least = v, dist[here]
+            v = np.uint32(v + 1)
+        if u == n:
+            break
+        visited[np.uint32(row + u)] = True
+        v = np.uint32(0)
+        while v < n:
+            here = np.uint32(row + v)
+            if not visited[here]:
+                w = matrix[np.uint32(u * n + v)]
+                if w != INF and least < np.int32(dist[here] - w):
+                    dist[here] = np.int32(least + w)
+                    predecessor[here] = u
+            v = np.uint32(v + 1)
+
+
+def naive(graph: Graph, result: Result, run: Run) -> None:
+    """A thread a source, one launch (section 2.2.1). Fills result, (n, n); copies are timed."""
+    n = graph.vertices
+    run.require(n * n * (3 * 4 + 1))
+    matrix = graph.matrix.ravel()
+    with run.timed():
+        with run.phase("copy_in"):
+            matrix, visited, dist, predecessor = run.upload(
+                matrix, np.zeros(n * n, np.bool_), np.full(n * n, INF, np.int32), np.full(n * n, -1, np.int32)
+            )
+        with run.phase("kernels"):
+            run.launch(
+                (
+                    search_from_every_source,
+                    blocks_for(n, run.block),
+                    run.block,
+                    (np.uint32(n), matrix, visited, dist, predecessor),
+                )
+            )
+        with run.phase("copy_out"):
+            run.download((dist, result.distances.ravel()), (predecessor, result.predecessors.ravel()))
+
+
+def launches(vertices: int, tile: int) -> int:
+    return 1

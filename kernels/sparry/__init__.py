@@ -1,0 +1,1 @@
+"""SParry's kernels, which give each source a block."""

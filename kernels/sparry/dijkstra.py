@@ -1,0 +1,71 @@
+"""Dijkstra from every source on CSR arrays, after SParry's Dijkstra APSP; it settles a whole front at a time.
+
+block `source`, until nothing changes
+    take over: where reached[v] < dist[v], dist[v] = reached[v] and v is changed
+    every changed vertex u, every arc (u, v, w): reached[v] = min(reached[v], dist[u] + w), atomically
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import cuda, int32, uint8
+
+from kernels.graph import INF, Graph
+from kernels.run import Result, Run
+from kernels.sparry import block_per_source
+
+
+@cache
+def search_from_block(in_shared: bool):
+    @cuda.jit
+    def kernel(n, first, rows, indptr, indices, weights, reached, changed, dist):
+        me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+        base = np.uint32(cuda.blockIdx.x * n)
+        offset = base
+        if in_shared:
+            reached = cuda.shared.array(0, int32)
+            changed = cuda.shared.array(0, uint8)
+            base = np.uint32(0)
+            offset = np.uint32(4 * n)
+        r = np.uint32(cuda.blockIdx.x)
+        while r < rows:
+            row = np.uint32(r * n)
+            v = me
+            while v < n:
+                reached[np.uint32(base + v)] = np.int32(0) if v == np.uint32(first + r) else np.int32(INF)
+                dist[np.uint32(row + v)] = INF
+                v = np.uint32(v + threads)
+            while True:
+                taken = np.int32(0)
+                v = me
+                while v < n:
+                    d = reached[np.uint32(base + v)]
+                    less = d < dist[np.uint32(row + v)]
+                    changed[np.uint32(offset + v)] = less
+                    if less:
+                        dist[np.uint32(row + v)] = d
+                        taken = np.int32(1)
+                    v = np.uint32(v + threads)
+                if not cuda.syncthreads_or(taken):
+                    break
+                u = me
+                while u < n:
+                    if changed[np.uint32(offset + u)]:
+                        d = dist[np.uint32(row + u)]
+                        arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
+                        while arc < end:
+                            v, w = np.uint32(base + indices[arc]), weights[arc]
+                            if d < np.int32(reached[v] - w):
+                                cuda.atomic.min(reached, v, np.int32(d + w))
+                            arc = np.uint32(arc + 1)
+                    u = np.uint32(u + threads)
+                cuda.syncthreads()
+            r = np.uint32(r + cuda.gridDim.x)
+
+    return kernel
+
+
+def block_apsp(graph: Graph, result: Result, run: Run) -> None:
+    """A block a source; fills result, (n, n)."""
+    arrays = graph.indptr, graph.indices, graph.weights
+    block_per_source.drive(graph, result, run, search_from_block, arrays, (np.int32, np.uint8))
