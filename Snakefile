@@ -11,7 +11,7 @@
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
-#     results/table4.* to table6.*, figures/figure7.*, figure8.*, results/*_sweep.csv, figures/*_sweep.*      beyond
+#     results/table4.* to table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*                 beyond
 #     results/launch_overhead.*, results/growth.*, figures/growth.*, results/peak_table.*,     the paper
 #     results/layouts.*
 #
@@ -57,7 +57,6 @@ rule all:
 rule beyond:
     input:
         [table_files(f"table{number}") for number in settings.BEYOND],
-        [figure_files(f"figure{number}") for number in FIGURES if number not in PAPER_FIGURES],
         [figure_files(sweep) for sweep in SWEPT],
         rules.launch_overhead.output,
         rules.growth.output,

@@ -187,6 +187,6 @@ def needs_gpu(target):
 def refuse_target(wildcards):
     valid = ["all", "audit", "summary", "beyond", "archive"]
     valid += ["table6", "figure8", "sources", "peak_table"]
-    valid += [*(f"table{n}" for n in TABLES), *(f"figure{n}" for n in FIGURES)]
+    valid += [*(f"table{n}" for n in TABLES), *(f"figure{n}" for n in PAPER_FIGURES)]
     valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

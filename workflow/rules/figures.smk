@@ -1,18 +1,31 @@
-FIGURE_FORMATS = ("svg", "pdf", "png")
-PAPER_FIGURES = {5: 1, 6: 3}  # figure: the table whose first group of columns it draws
-FIGURES = PAPER_FIGURES | {7: 4}
+from kernels.variants import shown_in
 
-for figure, number in FIGURES.items():
+FIGURE_FORMATS = ("svg", "pdf", "png")
+PAPER_FIGURES = {5: 1, 6: 3}  # figure: the table whose datasets it shows
+
+
+def figure_cells(figure, table):
+    """The cells of config that the figure shows."""
+    datasets = TABLES[table]["datasets"]
+    shown = {
+        (variant.key, dataset)
+        for variant in shown_in(f"figure{figure}")
+        for dataset in datasets.get(variant.problem, [])
+    }
+    return [cell for cell in settings.cells(config) if ("/".join(cell[:2]), cell[2]) in shown]
+
+
+for figure, table in PAPER_FIGURES.items():
 
     rule:
         name:
             f"figure{figure}"
         input:
-            measurements(TABLES[number] | {"groups": TABLES[number]["groups"][:1]}),
+            measured(figure_cells(figure, table)),
         output:
             in_report(
                 figure_files(f"figure{figure}"),
-                "figures" if figure in PAPER_FIGURES else "beyond",
+                "figures",
                 f"Figure {figure}",
                 "figure",
                 ".svg",

@@ -6,7 +6,8 @@ PAPERS = {
 }
 PAPER_CELLS = [cell for cell in settings.cells(config) if settings.find(*cell[:2]).problem == PAPERS.get(cell[2])]
 KEYS = {"/".join(cell[:2]) for cell in PAPER_CELLS}
-TWINNED_CELLS = [
+# Those of variants that are measured plain or from CUDA graphs, where config names the CUDA-graph variant.
+PAIRED_CELLS = [
     (algorithm, variant, dataset)
     for algorithm, variant, dataset in PAPER_CELLS
     if f"{algorithm}/{variant.removesuffix('_graph')}_graph" in KEYS
@@ -15,7 +16,7 @@ TWINNED_CELLS = [
 
 rule launch_overhead:
     input:
-        measured(TWINNED_CELLS),
+        measured(PAIRED_CELLS),
     output:
         in_report(
             table_files("launch_overhead"),
