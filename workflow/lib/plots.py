@@ -107,7 +107,7 @@ MARKS = (
 
 # Where a value may stand beside its mark: points to the right and up, and how it is aligned. The first that is free
 # is taken.
-ABOVE = tuple((0, up, "center", "bottom") for up in (2, 10, 18, 26))
+ABOVE = tuple((0, up, "center", "bottom") for up in (2, 12, 22))
 AROUND = (
     *((0, 6.5, "center", "bottom"), (0, -7.5, "center", "top"), (7, 0, "left", "center"), (-7, 0, "right", "center")),
     *((4, 5, "left", "bottom"), (-4, 5, "right", "bottom"), (4, -6, "left", "top"), (-4, -6, "right", "top")),
@@ -165,7 +165,7 @@ def time_label(name: str) -> str:
 
 def linear(axes: Axes) -> None:
     """An axis of time from 0."""
-    axes.margins(y=0.12)
+    axes.margins(y=0.2)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(plain))
 
