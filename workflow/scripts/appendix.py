@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 
 from workflow.lib import pages, records, step
-from workflow.scripts.tables import save
+from workflow.lib.render import save
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
 RUNS = {
@@ -21,7 +21,7 @@ RUNS = {
 GRAPHS = {
     **{"dataset": "Dataset", "graph.entry.vertices": "Vertices", "graph.entry.arcs": "Arcs"},
     **{"graph.entry.weights.seed": "Seed of the weights", "graph.sha256": "SHA-256 of the text form"},
-    **{"graph.origin.url": "From", "graph.generated": "Generated", "graph.stand_in": "Stand-in"},
+    **{"graph.origin.url": "From", "graph.generated": "Generated", "graph.substitute": "Substitute"},
 }
 SOFTWARE = {"host": "Host", "system": "System", "card.before.driver": "Driver", "python": "Python"}
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256

@@ -16,7 +16,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import Variant, find
 from workflow.lib import lock, records, step
-from workflow.lib.measurements import CORES, GENERATED, STAND_IN, schema
+from workflow.lib.measurements import schema
 
 PACKAGES = (
     *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
@@ -87,18 +87,11 @@ SLURM = (
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a repeat with all columns; its note says how many cores a parallel variant had, and what the graph is.
-
-    That is the variant's own note on it, how it was generated, a stand-in. Raises as harness.measure does.
-    """
-    common, meta = about(variant, graph, protocol, commit), graph.meta
-    said = [f"{CORES} {libraries.cores()}"] * variant.parallel
-    said += [variant.note(graph, protocol.source)] if variant.note else []
-    said += [f"{word} {meta[key]}" for word, key in ((GENERATED, "generated"), (STAND_IN, "stand_in")) if meta.get(key)]
-    rows = harness.measure(variant, graph, protocol)
-    for repeat, row in enumerate(rows, start=1):
-        row.update(common, repeat=repeat, note="; ".join(filter(None, (row["note"], *said))))
-    return rows
+    """A row a repeat with all columns. Raises as harness.measure does."""
+    common = about(variant, graph, protocol, commit)
+    return [
+        row | common | {"repeat": repeat} for repeat, row in enumerate(harness.measure(variant, graph, protocol), 1)
+    ]
 
 
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
@@ -116,6 +109,10 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         "commit": commit,
         "dataset_sha256": graph.meta["sha256"],
         "host": platform.node(),
+        "substitute": graph.meta.get("substitute") or "",
+        "generated": graph.meta.get("generated") or "",
+        "cores": "" if variant.on_gpu else libraries.cores() if variant.parallel else 1,
+        **(variant.facts(graph, protocol.source) if variant.facts else {}),
     }
 
 
