@@ -7,11 +7,36 @@ import re
 from kernels.variants import VARIANTS
 
 # The columns of a CSV of measurements until November 2026. The note said in prose what has columns of its own now.
-COLUMNS = (
-    *("algorithm", "variant", "problem", "dataset", "repeat", "status"),
-    *("seconds", "copy_in_s", "kernels_s", "predecessors_s", "copy_out_s", "launches"),
-    *("vertices", "arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba"),
-    *("numpy", "commit", "dataset_sha256", "started", "host", "note"),
+COLUMNS = tuple(
+    [
+        "algorithm",
+        "variant",
+        "problem",
+        "dataset",
+        "repeat",
+        "status",
+        "seconds",
+        "copy_in_s",
+        "kernels_s",
+        "predecessors_s",
+        "copy_out_s",
+        "launches",
+        "vertices",
+        "arcs",
+        "source",
+        "rows_checked",
+        "device",
+        "driver",
+        "cuda",
+        "numba_cuda",
+        "numba",
+        "numpy",
+        "commit",
+        "dataset_sha256",
+        "started",
+        "host",
+        "note",
+    ]
 )
 # Items of a note, joined by "; ", that have columns of their own now.
 _ITEMS = [
@@ -21,7 +46,7 @@ _ITEMS = [
         r"generated: (?P<generated>.+)",
         r"cores: (?P<cores>\d+)",
         r"limit (?P<limit_s>[\d.e+-]+) s passed",
-        r"needs (?P<needed_bytes>\d+) bytes on .+",
+        r"needs (?P<needed_bytes>[\d,]+) bytes .+",
         r"layout: longest row (?P<longest_row>\d+), (?P<ell_columns>\d+) columns, (?P<ell_slots>\d+) slots, "
         r"(?P<ell_overflow>\d+) arcs beyond them",
         r"reached: (?P<reached>\d+) vertices",
@@ -37,8 +62,10 @@ def row(record: dict[str, str]) -> dict[str, str]:
     for item in filter(None, record["note"].split("; ")):
         match = next((match for pattern in _ITEMS if (match := pattern.fullmatch(item))), None)
         found |= match.groupdict() if match else {}
-        if match is None:
+        if match is None or "needed_bytes" in match.groupdict():
             kept.append(item)
+    if "needed_bytes" in found:
+        found["needed_bytes"] = found["needed_bytes"].replace(",", "")
     return record | {"algorithm": algorithm, "variant": variant, "note": "; ".join(kept)} | found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +31,49 @@ from workflow.lib.paper import datasets as paper_datasets
 PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)
 LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
-COLUMNS = (
-    *("algorithm", "variant", "problem", "dataset", "repeat", "status", *TIMES, "launches"),
-    *("vertices", "arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba"),
-    *("numpy", "commit", "dataset_sha256", "started", "host"),
-    *("substitute", "generated", "cores", "limit_s", "needed_bytes", *LAYOUT, "note"),
+COLUMNS = tuple(
+    [
+        "algorithm",
+        "variant",
+        "problem",
+        "dataset",
+        "repeat",
+        "status",
+        "seconds",
+        "copy_in_s",
+        "kernels_s",
+        "predecessors_s",
+        "copy_out_s",
+        "launches",
+        "vertices",
+        "arcs",
+        "source",
+        "rows_checked",
+        "device",
+        "driver",
+        "cuda",
+        "numba_cuda",
+        "numba",
+        "numpy",
+        "commit",
+        "dataset_sha256",
+        "started",
+        "host",
+        "substitute",
+        "generated",
+        "cores",
+        "limit_s",
+        "needed_bytes",
+        "reached",
+        "longest_row",
+        "ell_columns",
+        "ell_slots",
+        "ell_overflow",
+        "note",
+    ]
 )
-NUMBERS = (
-    *(*TIMES, "repeat", "launches", "vertices", "arcs", "source", "rows_checked"),
-    *("cores", "limit_s", "needed_bytes", *LAYOUT),
+NUMBERS = tuple(
+    f"repeat launches vertices arcs source rows_checked cores limit_s needed_bytes {' '.join((*TIMES, *LAYOUT))}".split()
 )
 CELL = ["algorithm", "variant", "dataset"]
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
@@ -153,7 +187,7 @@ RULES = (
     *(version(column) for column in ("numba_cuda", "numba", "numpy")),
     matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     moment("started"),
-    *(Rule((name,), "must be a whole number from 1, or empty", _empty_or_from(name, 1)) for name in ("cores",)),
+    Rule(("cores",), "must be a whole number from 1, or empty", _empty_or_from("cores", 1)),
     *(Rule((name,), "must be a whole number from 0, or empty", _empty_or_from(name, 0)) for name in LAYOUT),
     Rule(("limit_s", "status"), "must be above 0 where the limit was passed", _limit),
     Rule(("needed_bytes", "status"), "must be above 0 where memory was lacking", _needed),
@@ -316,6 +350,11 @@ def substitutes(rows: pd.DataFrame) -> dict[str, str]:
         if said:
             result[dataset] = "; ".join(said)
     return result
+
+
+def marked(dataset: str, substitutes: Mapping[str, str]) -> str:
+    """The dataset's name, with a † where it is a substitute."""
+    return f"{dataset} †" if dataset in substitutes else dataset
 
 
 def generated(rows: pd.DataFrame) -> list[str]:

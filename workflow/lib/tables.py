@@ -84,6 +84,8 @@ def define(name: str, datasets: Datasets) -> Table:
     for variant in shown_in(name):
         group = GRAPH_GROUP if variant.graph else ""
         columns.setdefault((group, variant.shown[name]), {})[variant.problem] = variant.key
+    if len(bases) > 1:  # what all others are compared with comes first
+        columns = dict(sorted(columns.items(), key=lambda column: column[0][1] not in bases))
     rows = datasets_of(name, datasets)
     return Table(
         name,

@@ -291,7 +291,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         text = pd.DataFrame(
             [
                 {
-                    "Dataset": dataset + " †" * (dataset in substitutes),
+                    "Dataset": measurements.marked(dataset, substitutes),
                     "Paper's tables": value_text(one.claim, paper := one.paper[dataset]),
                     "Verdict on them": paper.verdict,
                     "Measured": value_text(one.claim, here)

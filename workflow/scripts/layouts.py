@@ -41,10 +41,8 @@ def compare(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
     facts["padding"] = 1 - (facts["arcs"] - facts["ell_overflow"]) / facts["ell_slots"]
     facts["ratio"] = facts["csr_s"] / facts["ell_s"]
     facts["order"] = [shown.index(name) if name in shown else len(shown) for name in facts["dataset"]]
-    names = [
-        *("column", "dataset", "device", "vertices", "arcs", "reached", "mean", "longest_row", "ell_columns"),
-        *("ell_slots", "padding", "ell_overflow", "csr_s", "ell_s", "ratio"),
-    ]
+    names = ["column", "dataset", "device", "vertices", "arcs", "reached", "mean", "longest_row", "ell_columns"]
+    names += ["ell_slots", "padding", "ell_overflow", "csr_s", "ell_s", "ratio"]
     return facts.sort_values(["order", "dataset", "device"], ignore_index=True)[names]
 
 

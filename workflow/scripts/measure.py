@@ -18,10 +18,17 @@ from kernels.variants import Variant, find
 from workflow.lib import lock, records, step
 from workflow.lib.measurements import schema
 
-PACKAGES = (
-    *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
-    *("cuda-bindings", "cuda-core", "nvidia-ml-py", "snakemake"),
-)
+PACKAGES = [
+    "numba-cuda",
+    "numba",
+    "numpy",
+    "scipy",
+    "networkit",
+    "cuda-bindings",
+    "cuda-core",
+    "nvidia-ml-py",
+    "snakemake",
+]
 
 
 def main(args: argparse.Namespace) -> None:
@@ -80,10 +87,14 @@ def make(args: argparse.Namespace, variant: Variant, simulated: bool) -> None:
         logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
 
 
-SLURM = (
-    *("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME"),
-    *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"),
-)
+SLURM = [
+    "SLURM_JOB_ID",
+    "SLURM_JOB_PARTITION",
+    "SLURMD_NODENAME",
+    "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",
+    "CUDA_VISIBLE_DEVICES",
+]
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:

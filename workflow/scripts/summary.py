@@ -77,7 +77,7 @@ def page(facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pages.Page:
         [
             {
                 "Variant": f"{cell['algorithm']}/{cell['variant']}",
-                "Dataset": cell["dataset"] + " †" * (cell["dataset"] in substitutes),
+                "Dataset": measurements.marked(cell["dataset"], substitutes),
                 "Median": f"{digits(cell['median'])} s" if cell["status"] == "ok" else status_text(cell),
                 "Interval or range": f"[{digits(cell['low'])}, {digits(cell['high'])}] s, {cell['ends']}"
                 if cell["repeats"] > 1
