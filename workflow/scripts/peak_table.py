@@ -20,23 +20,21 @@ TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {variant.key: variant.bits for variant in shown_in("peak_table")}
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
-COLUMNS = tuple(
-    [
-        "benchmark",
-        "bits",
-        "vertices",
-        "repeat",
-        "relaxations",
-        "seconds",
-        "device",
-        "driver",
-        "cuda",
-        "numba_cuda",
-        "commit",
-        "tree_clean",
-        "started",
-        "host",
-    ]
+COLUMNS = (
+    "benchmark",
+    "bits",
+    "vertices",
+    "repeat",
+    "relaxations",
+    "seconds",
+    "device",
+    "driver",
+    "cuda",
+    "numba_cuda",
+    "commit",
+    "tree_clean",
+    "started",
+    "host",
 )
 
 
