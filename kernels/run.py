@@ -1,7 +1,7 @@
 """The machine a variant runs on: launching, timing, the memory guard, the warm-up.
 
 A driver is handed a Run and a Result. It uploads what the paper has on the card before the clock
-starts (`resident`), opens `timed`, and inside it opens one `phase` after the other; the harness
+starts (`upload_untimed`), opens `timed`, and inside it opens one `phase` after the other; the harness
 reads `seconds` and `phases` afterwards. The same drivers run in numba's CUDA simulator.
 """
 
@@ -106,7 +106,7 @@ class Run:
         """Copies of the host's arrays on the card."""
         return [cuda.to_device(array) for array in arrays]
 
-    resident = upload  # the same, before the clock starts
+    upload_untimed = upload
 
     def download(self, *pairs) -> None:
         """Copy arrays of the card to the host: (device array, host array) each."""

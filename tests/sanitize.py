@@ -26,7 +26,7 @@ TOOLS = {"memcheck": ("--leak-check", "no"), "racecheck": ("--racecheck-report",
 BLOCKED = ("floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged")
 FRONTIER, NEAR_FAR = "bellman_ford/multi_source_apsp", "delta_stepping/near_far"
 BLOCK_PER_SOURCE = ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")
-TURNS = {"LEAST_NEAR": 2, "WIDE": 8, "LONG": 4, "FEW": 1}  # so that one block and all take turns
+TURNS = {"MIN_BLOCK_QUEUE": 2, "MAX_GRID_QUEUE": 8, "LONG_FAR": 4, "FEW_NEAR": 1}  # so that one block and all take turns
 
 
 def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:

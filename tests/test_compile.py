@@ -36,7 +36,7 @@ class Recorder(Run):
     def upload(self, *arrays):
         return list(arrays)
 
-    resident = upload
+    upload_untimed = upload
 
     def allocate(self, *arrays):
         return [np.empty(length, dtype) for length, dtype in arrays]

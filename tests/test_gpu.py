@@ -162,9 +162,9 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
 
 # All blocks always; by turns, with queues that overflow; by turns where all are wide.
 TURNS = [
-    {"LEAST_NEAR": 64, "WIDE": 2**20, "LONG": 0, "FEW": 0},
-    {"LEAST_NEAR": 3, "WIDE": 8, "LONG": 4, "FEW": 1},
-    {"LEAST_NEAR": 64, "WIDE": 256, "LONG": 100, "FEW": 16},
+    {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 2**20, "LONG_FAR": 0, "FEW_NEAR": 0},
+    {"MIN_BLOCK_QUEUE": 3, "MAX_GRID_QUEUE": 8, "LONG_FAR": 4, "FEW_NEAR": 1},
+    {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 256, "LONG_FAR": 100, "FEW_NEAR": 16},
 ]
 
 

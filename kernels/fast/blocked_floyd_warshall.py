@@ -38,7 +38,7 @@ from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
-U = np.uint32
+
 DEPTH = 16  # vertices k whose distances lie in shared memory at a time
 PAD = 4  # words after each row of to_k: a warp writes to several at a time, which else lie in the same banks
 PACKED_INF = 2**15 - 1
@@ -434,7 +434,7 @@ def launches16(vertices: int, tile: int) -> None:
 def _drive(graph, result, run, *forms):
     n = graph.vertices
     run.require(4 * max(f.rounds(n) * f.tile * f.words(n) for f in forms) + 2 * 4 * n * n)
-    out_arcs, into = run.resident(graph.indptr, graph.indices, graph.weights), run.resident(*in_arcs(graph))
+    out_arcs, into = run.upload_untimed(graph.indptr, graph.indices, graph.weights), run.upload_untimed(*in_arcs(graph))
     run.graph = True  # nothing here is the paper's, which waits after every launch
     with run.timed():
         with run.phase("copy_in"):
@@ -492,7 +492,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
     if strips == 1:
         return blocked(graph, result, run)
     run.require(STRIPS * height * form.tile * form.words(n) * 4)
-    out_arcs, into = run.resident(graph.indptr, graph.indices, graph.weights), run.resident(*in_arcs(graph))
+    out_arcs, into = run.upload_untimed(graph.indptr, graph.indices, graph.weights), run.upload_untimed(*in_arcs(graph))
     run.graph = True  # the host waits for a strip's launches, and not for the copies beside them
     distances = result.distances.view(np.uint32)
     size = height * form.tile

@@ -136,5 +136,5 @@ def find_predecessors(column, lengths, heads, weights, rest_tails, rest_heads, r
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
-    arcs = np.uint32(pitch(graph.vertices)), *run.resident(*layout(graph))
+    arcs = np.uint32(pitch(graph.vertices)), *run.upload_untimed(*layout(graph))
     drive(graph, result, run, arcs, relax, update_stride, find_predecessors, halves=2)

@@ -6,8 +6,8 @@ from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
 
-LOW, HIGH = np.uint32(0xFFFF), np.uint32(0xFFFF0000)
-U = np.uint32
+u32, u64, i32 = np.uint32, np.uint64, np.int32  # numba adds and multiplies in 64 bits: each result is narrowed at once
+LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
 
 
 @cuda.jit(device=True)
@@ -29,7 +29,7 @@ def least_halves(a, b):
 
 @cuda.jit(device=True)
 def add_min(a, b, c):
-    return min(U(a + b), c)
+    return min(u32(a + b), c)
 
 
 if SIMULATED:
@@ -37,7 +37,7 @@ if SIMULATED:
     @cuda.jit(device=True)
     def add_min_pairs(a, b, c):
         low = min((a & 0xFFFF) + (b & 0xFFFF), c & 0xFFFF)
-        return U(min((a >> 16) + (b >> 16), c >> 16) << 16 | low)
+        return u32(min((a >> 16) + (b >> 16), c >> 16) << 16 | low)
 
     least_halves_at_once = least_halves
 

