@@ -22,7 +22,7 @@ from scipy.sparse import csgraph
 
 from kernels import datasets, harness, libraries, memory
 from kernels.errors import InputError
-from kernels.fast.blocked_floyd_warshall import PACKED_INF, Form
+from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
 from kernels.fast.multi_source import bytes_of_block
 from kernels.gpu import card
 from kernels.graph import INF, MAX_WEIGHT, Graph
@@ -154,8 +154,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
-    form = Form.of(Run(), packed=False)
-    matrices = 4 * form.rounds(n) * form.tile * form.words(n) + 8 * n * n
+    shape = TileShape.of(Run(), packed=False)
+    matrices = 4 * shape.rounds(n) * shape.tile * shape.words(n) + 8 * n * n
     if matrices > card.free:
         return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
     why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"

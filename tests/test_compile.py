@@ -135,7 +135,7 @@ def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeyp
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_pairs", lambda: True)
     VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
-    products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("across", "rest")]
+    products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("panel", "trailing")]
     assert len(products) == (4 if name == "blocked16" else 2)
     for function, types in products:
         ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))

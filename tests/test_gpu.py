@@ -22,6 +22,7 @@ from kernels import run as runs
 from kernels.errors import NotEnoughMemory
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import multi_source
+from kernels.fast import staged_floyd_warshall as staged
 from kernels.gpu import card
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
@@ -35,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
 FREE = [v for v in GPU if v.ours and v.name != "stride_ell"]  # weights may be 0
 BLOCK_PER_SOURCE = [VARIANTS[k] for k in ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")]
-NEAR_FAR, FRONTIER = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/multi_source_apsp"]
+NEAR_FAR, MULTI_SOURCE = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/multi_source_apsp"]
 FREE_WEIGHT, HALF_FREE = np.zeros(1, int), np.arange(2)
 
 # Graphs by name: how they are made, and the vertices of the one for one source and of the one for all pairs.
@@ -196,8 +197,8 @@ def test_one_block_and_all_take_turns(by_turns, make, delta):
     ],
     ids=["16 bits", "16 and 32 bits", "32 bits", "64 bits"],
 )
-def test_the_frontier_in_every_width_wherever_its_work_is_kept(make, shared):
-    solve(FRONTIER, wide(make), shared=shared)
+def test_distances_of_every_width_wherever_the_work_is_kept(make, shared):
+    solve(MULTI_SOURCE, wide(make), shared=shared)
 
 
 @lru_cache(maxsize=1)
@@ -209,9 +210,9 @@ def wide(make):
 @pytest.mark.parametrize("make", [graphs.hubs, graphs.narrow_path], ids=lambda make: make.__name__)
 def test_halves_of_a_word_compared_at_once_and_one_by_one(make, monkeypatch):
     assert card.has_pairs() == (cuda.get_current_device().compute_capability >= (9, 0))
-    solve(FRONTIER, small(make))
+    solve(MULTI_SOURCE, small(make))
     monkeypatch.setattr(multi_source, "has_pairs", lambda: False)
-    solve(FRONTIER, small(make))
+    solve(MULTI_SOURCE, small(make))
 
 
 @pytest.mark.gpu
@@ -237,7 +238,7 @@ def test_arcs_next_to_each_other_whose_distances_share_a_word():
 @pytest.mark.parametrize("vertices", [129, 641, 900])  # two strips; five and a last row; eight
 def test_strips_come_and_go(vertices):
     on = graphs.sparse(vertices)
-    assert blocked._strips(blocked.Form.of(Run(), packed=False), vertices)[1] == -(-vertices // 128)
+    assert staged.strips_of(blocked.TileShape.of(Run(), packed=False), vertices)[1] == -(-vertices // 128)
     solve(VARIANTS["floyd_warshall/staged"], on, runs=4)
 
 

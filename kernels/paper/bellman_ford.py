@@ -22,25 +22,33 @@ from kernels.run import Result, Run
 
 
 @cuda.jit(device=True)
+def relax_arc(u, v, w, previous, dist):
+    if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
+        cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+
+
+@cuda.jit(device=True)
+def claim_head(u, v, w, dist, predecessor):
+    # Of several predecessors that are equally good the last to write stays: any of them is right.
+    if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
+        predecessor[v] = u
+
+
+@cuda.jit(device=True)
 def relax_arcs(u, indptr, indices, weights, previous, dist):
     # The end is read each time: held in a register, the compiler unrolls the loop, which costs
     # more than it gives where a vertex has two or three arcs.
     arc = np.uint32(indptr[u])
     while arc < np.uint32(indptr[np.uint32(u + 1)]):
-        v, w = np.uint32(indices[arc]), weights[arc]
-        if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
-            cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+        relax_arc(u, np.uint32(indices[arc]), weights[arc], previous, dist)
         arc = np.uint32(arc + 1)
 
 
 @cuda.jit(device=True)
 def claim_heads(u, indptr, indices, weights, dist, predecessor):
-    # Of several predecessors that are equally good the last to write stays: any of them is right.
     arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
     while arc < end:
-        v, w = np.uint32(indices[arc]), weights[arc]
-        if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
-            predecessor[v] = u
+        claim_head(u, np.uint32(indices[arc]), weights[arc], dist, predecessor)
         arc = np.uint32(arc + 1)
 
 
