@@ -16,7 +16,6 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numba import cuda
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -31,8 +30,8 @@ from kernels.variants import find
 
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
-SMALL = 2**15  # vertices and arcs that SciPy is through with before a card has started
-SPARSE = 128  # a frontier suits graphs with fewer than one of so many possible arcs
+SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
+SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
 HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is made
 
 
@@ -52,17 +51,17 @@ class Paths:
 
 @dataclass(frozen=True)
 class Card:
-    """What decides a choice: bytes of shared memory a block may have, and bytes that are free."""
+    """What the choice of a variant depends on: bytes of shared memory a block may have, bytes free on the card."""
 
     shared: int
     free: int
 
     @classmethod
     def visible(cls) -> Card | None:
-        """The card that there is; None without one, and in numba's simulator."""
+        """The card of this machine; None where there is none, and in numba's simulator."""
         if not card.gpu_visible():
             return None
-        return cls(Run().shared_limit, cuda.current_context().get_memory_info().free)
+        return cls(Run().shared_limit, card.free_memory())
 
 
 def shortest_paths(graph, source: int) -> Paths:

@@ -13,6 +13,7 @@ from numba.cuda import dispatcher
 from kernels import harness
 from kernels import run as runs
 from kernels.fast import multi_source
+from kernels.gpu import internals
 from kernels.gpu.launching import STEP
 from kernels.graph import Graph
 from kernels.run import Result, Run
@@ -54,6 +55,14 @@ class Recorder(Run):
 
     def phase(self, name):
         return nullcontext()
+
+
+class OnHost:
+    """What a device array shows of itself."""
+
+    def __init__(self, array):
+        self.size, self.dtype, self.shape, self.strides = array.size, array.dtype, array.shape, array.strides
+        self.__cuda_array_interface__ = array.__array_interface__
 
 
 @pytest.fixture
@@ -102,6 +111,15 @@ def test_compiles(key, capability, launched, monkeypatch):
         assert f".target sm_{capability[0]}{capability[1]}" in ptx, kernel
         assert ".entry" in ptx, kernel
         assert_atomics(ptx, variant.atomics.get(function.__name__, {}), function.__name__)
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)], ids=lambda c: f"cc{c[0]}{c[1]}")
+def test_the_kernel_that_checks_the_arguments_compiles(capability):
+    arguments = (*internals.ECHOED, internals.EXPECTED)
+    ptx, _ = cuda.compile_ptx(internals.echo.py_func, tuple(map(typeof, arguments)), cc=capability)
+    assert ".entry" in ptx
+    values = sum(len(internals.as_passed(OnHost(a) if a.ndim else a)) for a in arguments)
+    assert ptx.count(".param .") == values  # as many as as_passed lays out
 
 
 @pytest.mark.parametrize("vertices", [20, 60], ids=["fits in shared memory", "does not fit"])

@@ -23,7 +23,7 @@ from kernels.errors import NotEnoughMemory
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import multi_source
 from kernels.fast import staged_floyd_warshall as staged
-from kernels.gpu import card
+from kernels.gpu import card, internals, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.run import PHASES, Run
@@ -282,6 +282,32 @@ def test_launches_are_made_in_turn_with_their_arguments(step, times, replayed):
         more = i if step is STEP else int(step)
         expected = [((number * 5 + more) * 3 + 1) % 2**32 for number in expected]
     assert numbers.copy_to_host().tolist() == expected
+
+
+@pytest.mark.gpu
+def test_arguments_arrive_as_they_were_sent():
+    launching.check_arguments.__wrapped__()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("place", [0, 3, 4], ids=["a whole number", "bytes an item", "the address"])
+def test_arguments_that_arrive_otherwise_are_refused(place, monkeypatch):
+    passed = internals.as_passed
+
+    def shifted(argument):
+        """Another length (what kernels read as the address is right) or another number."""
+        values = passed(argument)
+        if len(values) == 1:
+            return [values[0] ^ 1] if place == 0 else values
+        if place == 3:  # the shape where the bytes an item are, and the other way around
+            values[3], values[5] = values[5], values[3]
+        if place == 4 and argument.size == 3:
+            values[4] += 4
+        return values
+
+    monkeypatch.setattr(internals, "as_passed", shifted)
+    with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
+        launching.check_arguments.__wrapped__()
 
 
 @cuda.jit

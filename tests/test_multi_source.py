@@ -1,4 +1,4 @@
-"""All pairs, eight sources a block: 16, 32 and 64 bits, work in shared and global memory, sinks, loops and parallel arcs."""
+"""All pairs, eight sources a block: 16, 32 and 64 bits, shared and global memory, sinks, loops, parallel arcs."""
 
 import numpy as np
 import pytest
