@@ -218,8 +218,8 @@ def contents(path) -> Iterator[bytes]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
-    """How a file form writes a graph. Patterns match one line, except first_arc."""
+class FileFormat:
+    """How a graph file is written. Patterns match one line, except first_arc."""
 
     header: re.Pattern  # the numbers of vertices and arcs
     header_needed: str  # the header as told to a reader; empty where it may be missing
@@ -233,7 +233,7 @@ class Form:
 
 COLUMNS = ("tail", "head", "weight")
 NUMBER = rb"[ \t]+(-?\d{1,400})"
-DIMACS = Form(
+DIMACS = FileFormat(
     header=re.compile(rb"p[ \t]+sp[ \t]+(\d{1,18})[ \t]+(\d{1,18})\s*"),
     header_needed="'p sp VERTICES ARCS' before the arcs",
     skipped=re.compile(rb"(?:c.*)?\s*", re.DOTALL),
@@ -243,7 +243,7 @@ DIMACS = Form(
     expected="'a TAIL HEAD WEIGHT', three whole numbers",
     base=1,
 )
-SNAP = Form(
+SNAP = FileFormat(
     header=re.compile(rb"#\s*Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\s*"),
     header_needed="",
     skipped=re.compile(rb"(?:#.*)?\s*", re.DOTALL),
@@ -253,7 +253,7 @@ SNAP = Form(
     expected="'TAIL HEAD', two whole numbers",
     base=0,
 )
-TEXT = Form(
+TEXT = FileFormat(
     header=re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})\s*"),
     header_needed="'VERTICES ARCS' in the first line",
     skipped=re.compile(rb"\s*"),
@@ -318,7 +318,7 @@ def read_text(path, expected: Counts | None = None) -> Arcs:
     return header.vertices, *columns
 
 
-def _read(path, form: Form, expected: Counts | None):
+def _read(path, form: FileFormat, expected: Counts | None):
     """The counts of the header, else those expected or None; and the columns of the arcs, int64, numbered as there."""
     reader = _Reader(path, form, expected)
     for piece in _pieces(path):
@@ -342,7 +342,7 @@ def _pieces(path) -> Iterator[bytes]:
 class _Reader:
     """Takes a file piece by piece, and raises InputError as soon as one is wrong or holds more than it may."""
 
-    def __init__(self, path, form: Form, expected: Counts | None):
+    def __init__(self, path, form: FileFormat, expected: Counts | None):
         self.path, self.form, self.expected = path, form, expected
         self.header: Counts | None = None
         self.lines = self.bytes = 0  # taken so far
@@ -455,7 +455,7 @@ class _Reader:
         return ""
 
 
-def _columns(piece: bytes, form: Form) -> list[np.ndarray] | None:
+def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     """The columns of lines that are all arcs, one blank or tab between numbers; None where they are not."""
     arcs = (piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece).removesuffix(b"\n")
     blank = b"\t" if b"\t" in arcs else b" "

@@ -85,11 +85,10 @@ def test_rows_and_overflow_are_relaxed_whatever_the_grid(grid):
         assert run.launches == 2 * 11 + 1
 
 
-def test_its_note_is_what_the_table_reads():
-    graph = star(40)
-    facts = pd.Series([ell.note(graph, 38)]).str.extract(layouts.LAYOUT).astype(int)
-    assert facts.loc[0].to_dict() == {"longest": 40, "columns": 4, "slots": 256, "beyond": 36}
-    assert pd.Series([ell.note(graph, 38)]).str.extract(layouts.REACHED).loc[0, "reached"] == "3"
+def test_what_its_measurements_say_of_the_layout():
+    assert ell.facts(star(40), 38) == {
+        **{"reached": 3, "longest_row": 40, "ell_columns": 4, "ell_slots": 256, "ell_overflow": 36},
+    }
 
 
 def rows():

@@ -5,9 +5,8 @@
         update: previous = dist
     predecessors: every arc (u, v, w) with dist[u] + w = dist[v] makes u the predecessor of v
 
-relax reads only `previous`, so an iteration sees nothing of itself. previous[u] + w < dist[v] is
-asked as previous[u] < dist[v] - w, which no distance or weight can make wrap; from an unreached u,
-where previous[u] is INF, it is never true.
+relax reads only `previous`, so an iteration never sees its own results. previous[u] + w < dist[v] is written as
+previous[u] < dist[v] - w, which cannot overflow; from an unreached u, where previous[u] is INF, it is never true.
 
 Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
 """
@@ -134,17 +133,21 @@ def stride_flag(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """What every variant above launches: two kernels an iteration, then the predecessors'."""
+    """Two launches an iteration, and one for the predecessors."""
     return 2 * (vertices - 1) + 1
 
 
 def csr(graph: Graph, run: Run) -> list:
-    """The graph's arrays on the card."""
+    """The graph's arrays, on the card before the clock starts."""
     return run.upload_untimed(graph.indptr, graph.indices, graph.weights)
 
 
 def drive(graph, result, run, arcs, relax, update, find_predecessors, *, halves=1, flagged=False):
-    """Fill result, (n,), from run.source. arcs: the kernels' first arguments, on the card before the clock starts."""
+    """Fill result, (n,), from run.source.
+
+    arcs: the kernels' first arguments, on the card before the clock starts. halves: 2 for half as many blocks as there
+    are blocks of vertices, at least one. flagged: the kernels also take an array of flags.
+    """
     n = graph.vertices
     blocks = (run.grid if halves > 1 else None) or max(1, blocks_for(n, run.block) // halves)
     start = np.full(n, INF, np.int32)
