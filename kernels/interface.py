@@ -1,11 +1,11 @@
-"""Shortest paths of any graph by the variant that suits it; timed runs go by harness.py instead.
+"""Shortest paths of any graph by the variant that suits it. Timed runs use harness.py instead.
 
     paths = kernels.shortest_paths("nyc.txt", source=0)
     paths.distances[17], paths.variant, paths.reason
     scipy.sparse.csgraph.reconstruct_path(graph, paths.predecessors)
 
-What comes back follows scipy.sparse.csgraph.dijkstra: distances are float64, infinite where there is no
-path, predecessors int32, -9999 where there is none.
+Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infinite where there is no path; predecessors
+int32, -9999 where there is none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
 SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
 SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
-HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is made
+HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
 
 
 @dataclass(frozen=True)

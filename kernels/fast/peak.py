@@ -1,8 +1,8 @@
 """The card's peak of relaxations, min(a + b, c) of integers, and what blocked Floyd-Warshall reaches of it.
 
-    chains    every thread has CHAINS relaxations in registers, each waiting only for itself, and
-              touches memory only before and after: the peak
-    dense     the rounds of blocked Floyd-Warshall on a random matrix without a gap
+    chains    every thread makes CHAINS independent chains of relaxations in registers, and uses memory only before
+              and after them: the peak
+    dense     the rounds of blocked Floyd-Warshall on a random matrix in which every pair has an arc
 
 Packed, one instruction makes two relaxations.
 """
@@ -53,7 +53,7 @@ def chains_kernel(packed: bool):
 
 
 def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
-    """Relaxations, and the seconds they took: `times` in each of CHAINS chains of every thread.
+    """How many relaxations, and how long they took in seconds: `times` in each of CHAINS chains of every thread.
 
     Raises WrongResult where a chain does not end where it must.
     """
@@ -71,10 +71,10 @@ def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
 
 
 def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
-    """n^3 relaxations, and the seconds the rounds took, on random weights from 1 to MAX_WEIGHT; n^2 words of memory.
+    """n^3 relaxations, and how long the rounds took in seconds, on random weights from 1 to MAX_WEIGHT.
 
-    Raises WrongResult where one of CHECKED rows is no solution of Bellman's equation, which has only
-    one where all weights are positive; and NotEnoughMemory.
+    Raises NotEnoughMemory where the card has less than n^2 words free, and WrongResult where one of CHECKED rows does
+    not solve Bellman's equation, which has one solution only where all weights are positive.
     """
     shape, n, random = TileShape.of(run, packed), vertices, np.random.default_rng(0)
     weights = random.integers(1, MAX_WEIGHT + 1, (n, n), np.uint8)
@@ -90,7 +90,7 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     run.download((on_card, matrix.ravel().view(np.uint32)))
     for source in random.choice(n, min(n, CHECKED), replace=False):
         dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
-        for u in range(n):  # through itself a vertex is only farther
+        for u in range(n):  # a vertex's own term is never the least, as weights are positive
             np.minimum(through, dist[u] + weights[u], out=through)
         through[source] = 0
         if (dist != through).any():

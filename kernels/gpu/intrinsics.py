@@ -1,4 +1,4 @@
-"""Device functions that numba lacks, or that compile better than its own."""
+"""Device functions that numba lacks, or that compile better than its own, and short names of the integer types."""
 
 import numpy as np
 from llvmlite import ir
@@ -12,23 +12,25 @@ LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper hal
 
 @cuda.jit(device=True)
 def thread_x():
-    """This thread's number along x, as uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
+    """The thread's number in the grid along x, uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
     return np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
 
 
 @cuda.jit(device=True)
 def thread_y():
+    """The same along y."""
     return np.uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
 
 
 @cuda.jit(device=True)
 def least_halves(a, b):
-    """The lesser upper and the lesser lower halves of two words."""
+    """The minimum of two words, uint32, in the upper and in the lower half each."""
     return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
 
 
 @cuda.jit(device=True)
 def add_min(a, b, c):
+    """min(a + b, c): one VIADDMNMX from compute capability 9.0 on."""
     return min(u32(a + b), c)
 
 
@@ -42,7 +44,7 @@ if SIMULATED:
     least_halves_at_once = least_halves
 
     def load_four(matrix, at):
-        """As on the card."""
+        """As on the card: four words of a flat uint32 matrix from `at` on."""
         return matrix[at], matrix[at + 1], matrix[at + 2], matrix[at + 3]
 
     def store_four(matrix, at, words):
@@ -91,7 +93,7 @@ else:
 
     @intrinsic
     def least_halves_at_once(typing_context, a, b):
-        """The same as one instruction, which cards have from compute capability 9.0 on."""
+        """least_halves in one instruction, which cards have from compute capability 9.0 on."""
 
         def codegen(context, builder, signature, arguments):
             word = ir.IntType(32)
