@@ -416,7 +416,7 @@ MUTATIONS = [
         equivalent="what is at the threshold may be near or far: both come to the same distances"),
     Mutation("kernels/fast/near_far.py", "if is_near and u32(place - target.base) < capacity:",
         "if is_near and u32(place - target.base) <= capacity:",
-        "tests/test_near_far.py::test_queues_with_little_room[1-3]"),
+        "tests/test_near_far.py::test_queues_with_few_places[1-3]"),
     Mutation("kernels/fast/near_far.py", "if to_u < INF:", "if to_u <= INF:",
         "tests/test_near_far.py::test_distances_up_to_the_largest", equivalent="INF lowers nothing"),
     Mutation("kernels/fast/near_far.py", "if to_u < u32(old_u):", "if to_u <= u32(old_u):",

@@ -50,17 +50,22 @@ def test_any_delta_gives_the_same(delta):
 
 
 @pytest.mark.parametrize("delta", [3, 1000])
-@pytest.mark.parametrize("room", [1, 3])
-def test_queues_with_little_room(room, delta, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_BLOCK_QUEUE", room)
+@pytest.mark.parametrize("capacity", [1, 3])
+def test_queues_with_few_places(capacity, delta, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_BLOCK_QUEUE", capacity)
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
 @pytest.mark.parametrize("few", [0, 1, 3])
 @pytest.mark.parametrize("long", [0, 4])
-@pytest.mark.parametrize("room, wide", [(1, 4), (3, 8), (64, 64)])
-def test_all_blocks_and_one_take_turns(room, wide, long, few, monkeypatch):
-    for name, value in {"MIN_BLOCK_QUEUE": room, "MAX_GRID_QUEUE": wide, "LONG_FAR": long, "FEW_NEAR": few}.items():
+@pytest.mark.parametrize("capacity, grid_capacity", [(1, 4), (3, 8), (64, 64)])
+def test_all_blocks_and_one_take_turns(capacity, grid_capacity, long, few, monkeypatch):
+    for name, value in {
+        "MIN_BLOCK_QUEUE": capacity,
+        "MAX_GRID_QUEUE": grid_capacity,
+        "LONG_FAR": long,
+        "FEW_NEAR": few,
+    }.items():
         monkeypatch.setattr(near_far, name, value)
     solve(graph(range(1, 30)), shared=0, delta=3)
     solve(graph([0, 1, 2]), shared=0)

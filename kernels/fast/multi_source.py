@@ -61,7 +61,7 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=1)
 def layout(graph: Graph) -> Layout:
-    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     graph = graph.cheapest()
     n, has_out = graph.vertices, np.diff(graph.indptr) > 0
     by_head = np.argsort(graph.indices, kind="stable")

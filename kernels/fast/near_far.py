@@ -78,7 +78,7 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=1)
 def layout(graph: Graph) -> Layout:
-    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     rows = graph.vertices
     places, values, owners = [], [], [np.arange(rows)]
     lists, lengths = owners[0], np.diff(graph.indptr)
