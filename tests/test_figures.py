@@ -3,6 +3,7 @@
 import argparse
 import html
 import itertools
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from kernels.variants import VARIANTS
+from tests.rows import DATASETS
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import draw_sweep, figure8, figures, growth
 
@@ -29,7 +31,8 @@ GNUTELLAS = ["(10K,39K)", "(22K,54K)", "(36K,88K)"]
 
 
 def make(number, out_dir, files=(TIMINGS,)):
-    figures.main(argparse.Namespace(figure=number, measurements=files, source="From the test.", out_dir=out_dir))
+    args = {"measurements": files, "datasets": DATASETS, "source": "From the test.", "out_dir": out_dir}
+    figures.main(argparse.Namespace(figure=f"figure{number}", **args))
     return {path.name: path.read_bytes() for path in sorted(out_dir.iterdir())}
 
 
@@ -47,7 +50,7 @@ def made(request, tmp_path_factory):
 def drawn(number, rows):
     """The figure with its layout done."""
     with plots.styled():
-        figure = figures.draw(number, rows, "From the test.")
+        figure = figures.draw(f"figure{number}", DATASETS, rows, "From the test.")
         figure.draw_without_rendering()
     return figure
 
@@ -203,19 +206,13 @@ def test_no_text_lies_on_other_text(number, data):
 
 
 @pytest.fixture(scope="module")
-def archived(tmp_path_factory):
-    """The archive's rows, under the names that variants have now."""
-    path, text = tmp_path_factory.mktemp("archive") / "timings.csv", (ARCHIVE / "timings.csv").read_text()
-    for variant in VARIANTS.values():
-        if variant.former:
-            text = text.replace(variant.former.replace("/", ",") + ",", variant.key.replace("/", ",") + ",")
-    path.write_text(text)
-    return measurements.load([path])
+def archived():
+    return measurements.load([ARCHIVE / "timings.csv"])
 
 
 def of_growth(rows, source):
-    cells = long_table.cells(rows)
-    return growth.draw(growth.fits(cells), cells, series.substitutes(rows), series.caption(rows, source))
+    cells = long_table.cells(rows, DATASETS)
+    return growth.draw(growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, source))
 
 
 def of_sweep(name):
@@ -224,9 +221,9 @@ def of_sweep(name):
 
 
 DRAW = {
-    "figure5": lambda rows, source: figures.draw(5, rows, source),
-    "figure6": lambda rows, source: figures.draw(6, rows, source),
-    "figure8": figure8.draw,
+    "figure5": lambda *args: figures.draw("figure5", DATASETS, *args),
+    "figure6": lambda *args: figures.draw("figure6", DATASETS, *args),
+    "figure8": lambda *args: figure8.draw(DATASETS, *args),
     "growth": of_growth,
     **{name: of_sweep(name) for name in draw_sweep.SWEEPS},
 }
@@ -270,7 +267,7 @@ def test_values_of_close_marks_stand_apart():
 
 
 def test_nothing_measured(tmp_path):
-    for number in figures.PLOTS:
+    for number in (5, 6):
         said = words(make(number, tmp_path / str(number), files=())[f"figure{number}.svg"])
         groups = {5: ["(264K,733K)", "(321K,800K)", *ROADS], 6: GNUTELLAS}[number]
         assert said.count("no measurement") == 2 * len(groups) + 1  # once in the upper panel; below are the paper's
@@ -303,8 +300,9 @@ def test_values_have_three_digits(number, text):
 def test_simulated_rows_are_refused(tmp_path):
     path = tmp_path / "timings.csv"
     path.write_text(TIMINGS.read_text().replace(",no_memory,", ",simulated,"))
-    command = [sys.executable, "-m", "workflow.scripts.figures", "--figure", "6", "--source", "From the test."]
+    command = [sys.executable, "-m", "workflow.scripts.figures", "--figure", "figure6", "--source", "From the test."]
     command += ["--measurements", path, "--out-dir", tmp_path / "figures", "--log", tmp_path / "log"]
+    command += ["--datasets", json.dumps(DATASETS)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

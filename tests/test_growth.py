@@ -136,7 +136,7 @@ def drawn(rows):
     found = long_table.cells(rows)
     with plots.styled():
         figure = growth.draw(
-            growth.fits(found), found, series.substitutes(rows), series.caption(rows, "From the test.")
+            growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
         )
         figure.draw_without_rendering()
     return figure

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from kernels.variants import VARIANTS, Variant, shown_in
 from workflow.lib import measurements, plots
-from workflow.scripts import tables
+from workflow.lib.render import status_text
+from workflow.lib.tables import Datasets
 
-TABLES = {"figure5": 1, "figure6": 3, "figure8": 5}  # the table whose datasets a figure shows
 LINE = 105  # letters of a group's text, over all groups of a panel
 
 
-def datasets(place: str) -> dict[str, list[str]]:
-    """The figure's datasets by problem."""
-    return tables.TABLES[TABLES[place]]["datasets"]
+ByProblem = Mapping[str, Sequence[str]]  # by problem, the datasets that a figure shows
+
+
+def together(names: ByProblem) -> list[str]:
+    """The datasets of all problems."""
+    return [name for of_problem in names.values() for name in of_problem]
 
 
 def heads(place: str) -> dict[str, list[Variant]]:
@@ -28,25 +31,26 @@ def heads(place: str) -> dict[str, list[Variant]]:
     return found
 
 
-def select(place: str, rows: pd.DataFrame) -> pd.DataFrame:
+def select(place: str, names: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that the figure shows. Raises InputError where a dataset was not one graph."""
-    problems = {name: problem for problem, names in datasets(place).items() for name in names}
+    problems = {name: problem for problem, of_problem in names.items() for name in of_problem}
     chosen = measurements.select(rows, [variant.key for variant in shown_in(place)], list(problems))
     return chosen[chosen["problem"] == chosen["dataset"].map(problems)]
 
 
-def cells(place: str, rows: pd.DataFrame) -> pd.DataFrame:
+def cells(place: str, names: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     """A row for each series on each dataset, indexed by (head, dataset); of several variants the fastest.
 
     The columns of measurements.summarise, "column" (algorithm/variant), "paper" (the paper's time, s, NaN where it has
-    none) and "untimed" (what is said instead of a time, empty where there is one). rows: as select gives them.
+    none) and "untimed" (what is said instead of a time; empty where there is one, or no variant for the problem).
+    rows: as select gives them.
     """
     found = pd.DataFrame(
         [
             (head, dataset, variant.key)
             for head, variants in heads(place).items()
             for variant in variants
-            for dataset in datasets(place).get(variant.problem, [])
+            for dataset in names.get(variant.problem, ())
         ],
         columns=["head", "dataset", "column"],
     )
@@ -56,9 +60,10 @@ def cells(place: str, rows: pd.DataFrame) -> pd.DataFrame:
     found["unmeasured"] = found["status"].isna()
     found["status"] = found["status"].fillna("no measurement")
     fastest = found.sort_values(["median", "unmeasured"], kind="stable").drop_duplicates(["head", "dataset"])
-    fastest = fastest.sort_index().set_index(["head", "dataset"]).drop(columns="unmeasured")
-    fastest["untimed"] = ["" if cell["status"] == "ok" else tables.status_text(cell) for _, cell in fastest.iterrows()]
-    return fastest
+    fastest["untimed"] = ["" if cell["status"] == "ok" else status_text(cell) for _, cell in fastest.iterrows()]
+    every = pd.MultiIndex.from_product([heads(place), together(names)], names=["head", "dataset"])
+    found = fastest.set_index(["head", "dataset"]).drop(columns="unmeasured").reindex(every)
+    return found.fillna({"untimed": ""})
 
 
 def in_unit(cells: pd.DataFrame, columns: Sequence[str]) -> tuple[str, pd.DataFrame]:
@@ -68,26 +73,16 @@ def in_unit(cells: pd.DataFrame, columns: Sequence[str]) -> tuple[str, pd.DataFr
     return name, cells.assign(**{column: factor * cells[column] for column in times})
 
 
-def substitutes(rows: pd.DataFrame) -> set[str]:
-    """The datasets of which another graph than the paper's was measured."""
-    return set(measurements.stand_ins(rows))
-
-
-def marked(dataset: str, rows: pd.DataFrame) -> str:
-    """The dataset's name, with † where another graph than the paper's was measured."""
-    return f"{dataset} †" if dataset in substitutes(rows) else dataset
-
-
-def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
+def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, datasets: Datasets) -> list[str]:
     """For each dataset its counts, its name, and which series have no time.
 
-    Counts are those of the graph that was measured, in rows; the paper's where none was.
+    Counts are those of the graph that was measured, in rows; config's where none was.
     """
-    counts = rows.groupby("dataset")[["vertices", "arcs"]].first()
-    counts = counts.combine_first(measurements.paper_datasets()[["vertices", "arcs"]])
+    measured, substitutes = rows.groupby("dataset")[["vertices", "arcs"]].first(), measurements.substitutes(rows)
     labels = []
     for dataset in names:
-        size = [f"({','.join(plots.short(int(count)) for count in counts.loc[dataset])})"] * (dataset in counts.index)
+        graph = measured.loc[dataset] if dataset in measured.index else datasets[dataset]
+        counts = f"({plots.short(int(graph['vertices']))},{plots.short(int(graph['arcs']))})"
         mine = cells[cells.index.get_level_values("dataset") == dataset]["untimed"]
         untimed: dict[str, list[str]] = {}
         for (head, _), text in mine[mine != ""].items():
@@ -96,7 +91,7 @@ def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame) -
             text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", LINE // len(names))
             for text, missing in untimed.items()
         ]
-        labels.append("\n".join([*size, marked(dataset, rows), *said]))
+        labels.append("\n".join([counts, measurements.marked(dataset, substitutes), *said]))
     return labels
 
 
@@ -117,5 +112,5 @@ def caption(
     said = f"{subject}: {said}" if subject else said[0].upper() + said[1:]
     on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
     devices = (timed[on_gpu] if on_gpu.any() else timed)["device"].unique()
-    mark = "; † substitute graph" if substitutes(rows) else ""
+    mark = "; † substitute graph" if measurements.substitutes(rows) else ""
     return f"{said}, {' and '.join(devices)}{mark}. {source}"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from kernels.graph import Graph
 from kernels.sparry.delta_stepping import default_delta
 from kernels.variants import find
-from workflow.lib import plots, series
+from workflow.lib import measurements, plots
 from workflow.lib.sweeps import Point, Sweep
 
 
@@ -39,7 +39,7 @@ def draw(figure: Figure, rows: pd.DataFrame) -> None:
     axes.set_xticks(deltas, map(plots.plain, deltas))
     axes.set_xticks([], minor=True)
     axes.axvline(first["default_delta"], color="0.3", linestyle=":", label=f"default Δ = {first['default_delta']:g}")
-    axes.set_title(f"Delta-Stepping on {series.marked(first['dataset'], rows)}")
+    axes.set_title(f"Delta-Stepping on {measurements.marked(first['dataset'], measurements.substitutes(rows))}")
     axes.set(xlabel="Δ, the width of a bucket", ylabel=plots.time_label(unit))
     plots.legend(axes, *axes.get_legend_handles_labels(), handlelength=3)
 

@@ -27,7 +27,7 @@ def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
     if (rows["status"] == "ok").any():
         sweep.draw(figure, rows)
         variant, dataset = measurements.variants(rows).iloc[0], rows["dataset"].iloc[0]
-        subject = f"{long_table.algorithm(variant)} on {series.marked(dataset, rows)}"
+        subject = f"{long_table.algorithm(variant)} on {measurements.marked(dataset, measurements.substitutes(rows))}"
         plots.caption(figure, series.caption(rows, source, sweep.columns, subject))
     else:
         plots.say_unmeasured(figure.subplots(subplot_kw={"xticks": [], "title": sweep.name}))

@@ -9,6 +9,7 @@ without predecessors.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,10 @@ from matplotlib.lines import Line2D
 
 from workflow.lib import measurements, plots, series, step
 from workflow.lib.plots import Look
+from workflow.lib.tables import Datasets, datasets_of
 from workflow.scripts import table6
 
-PLACE = "figure8"
+PLACE, TABLE = "figure8", "table6"
 CITED = "Other programs (cited)"
 LOOK_OF_CITED, LOOK_OF_OURS = Look(plots.GREY, "D"), Look(plots.VERMILION, "^")
 TITLES = {"sssp": "From one source", "apsp": "From every source"}
@@ -35,27 +37,29 @@ def heads() -> dict[str, Look]:
     return {**plots.looks(plots.MARKS, others), CITED: LOOK_OF_CITED, **dict.fromkeys(ours, LOOK_OF_OURS)}
 
 
-def cells(rows: pd.DataFrame) -> pd.DataFrame:
+def cells(names: series.ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     """As series.cells, of these times; with the cited ones. rows: as series.select gives them."""
-    measured = series.cells(PLACE, rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
+    measured = series.cells(PLACE, names, rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
     least = table6.cited_times().groupby("dataset").min()
     cited = pd.DataFrame({"status": "ok", "untimed": "", "median": least, "repeats": 1})
     cited.index = pd.MultiIndex.from_product([[CITED], least.index], names=["head", "dataset"])
     return pd.concat([measured, cited])
 
 
-def draw(rows: pd.DataFrame, source: str) -> Figure:
+def draw(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     """The figure; rows: as measurements.load gives them. To be called in plots.styled()."""
-    rows = series.select(PLACE, rows)
-    found, shown = cells(rows), heads()
+    by_problem = datasets_of(TABLE, datasets)
+    rows = series.select(PLACE, by_problem, rows)
+    found, shown = cells(by_problem, rows), heads()
     figure = Figure(figsize=(plots.WIDTH, HEIGHT))
     plots.caption(figure, series.caption(rows, source))
     panels = []
-    for axes, (problem, names) in zip(figure.subplots(len(TITLES)), series.datasets(PLACE).items(), strict=True):
+    for axes, (problem, title) in zip(figure.subplots(len(TITLES)), TITLES.items(), strict=True):
+        names = by_problem.get(problem, ())
         mine = found[found.index.isin(names, level="dataset")]
         unit, in_unit = series.in_unit(mine, ["median"])
-        axes.set(title=TITLES[problem], ylabel=plots.time_label(unit))
-        plots.groups(axes, series.tick_labels(names, mine, rows))
+        axes.set(title=title, ylabel=plots.time_label(unit))
+        plots.groups(axes, series.tick_labels(names, mine, rows, datasets))
         panels.append((axes, _marks(axes, shown, names, in_unit)))
     figure.align_ylabels()
     for axes, points in panels:  # when everything has its place
@@ -63,7 +67,7 @@ def draw(rows: pd.DataFrame, source: str) -> Figure:
     return figure
 
 
-def _marks(axes: Axes, shown: dict[str, Look], names: list[str], cells: pd.DataFrame) -> np.ndarray:
+def _marks(axes: Axes, shown: dict[str, Look], names: Sequence[str], cells: pd.DataFrame) -> np.ndarray:
     """A mark for each cell on a logarithmic axis; returns where they are, a row each."""
     handles, points = [], []
     for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
@@ -79,14 +83,16 @@ def _marks(axes: Axes, shown: dict[str, Look], names: list[str], cells: pd.DataF
     return np.concatenate(points)
 
 
-def write(rows: pd.DataFrame, source: str, folder: Path) -> None:
+def write(datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the figure's files into a folder."""
-    plots.write(folder / PLACE, lambda: draw(rows, source))
+    plots.write(folder / PLACE, lambda: draw(datasets, rows, source))
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.source, args.out_dir)
+    write(args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
 
 
 if __name__ == "__main__":
-    step.run(main, step.showing_parser(__doc__, out_dir="figures"))
+    arguments = step.showing_parser(__doc__, out_dir="figures")
+    step.add_datasets(arguments)
+    step.run(main, arguments)

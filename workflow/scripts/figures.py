@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 
 from workflow.lib import measurements, plots, series, step
 from workflow.lib.plots import Look
+from workflow.lib.tables import Datasets, datasets_of
 
 
 def _bars(axes: Axes, shown: dict[str, Look], cells: pd.DataFrame) -> None:
@@ -73,23 +74,27 @@ def _beside_paper(axes: Axes, shown: dict[str, Look], cells: pd.DataFrame) -> No
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure of the paper: its title, and how its upper panel is painted."""
+    """A figure of the paper: its title, the table of its datasets, and how its upper panel is painted."""
 
     title: str
+    table: str
     paint: Callable[[Axes, dict[str, Look], pd.DataFrame], None]
     palette: tuple[Look, ...]
 
 
-PLOTS = {5: Plot("Bellman-Ford", _bars, plots.BARS), 6: Plot("Floyd-Warshall", _lines, plots.LINES)}
+PLOTS = {
+    "figure5": Plot("Bellman-Ford", "table1", _bars, plots.BARS),
+    "figure6": Plot("Floyd-Warshall", "table3", _lines, plots.LINES),
+}
 
 
-def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
-    """The figure; rows: as measurements.load gives them. To be called in plots.styled()."""
-    plot, place = PLOTS[number], f"figure{number}"
-    rows = series.select(place, rows)
-    cells = series.cells(place, rows)
-    names = [name for of_problem in series.datasets(place).values() for name in of_problem]
-    shown = plots.looks(plot.palette, series.heads(place))
+def draw(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
+    """The figure of that name, a key of PLOTS; rows: as measurements.load gives them. To be called in plots.styled()."""
+    plot = PLOTS[name]
+    by_problem = datasets_of(plot.table, datasets)
+    rows = series.select(name, by_problem, rows)
+    cells, names = series.cells(name, by_problem, rows), series.together(by_problem)
+    shown = plots.looks(plot.palette, series.heads(name))
 
     figure = Figure(figsize=(plots.WIDTH, plots.HEIGHT))
     above, below = figure.subplots(2)
@@ -100,7 +105,7 @@ def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
     ):
         unit, in_unit = series.in_unit(cells, times)
         axes.set(title=title, ylabel=plots.time_label(unit))
-        plots.groups(axes, series.tick_labels(names, cells, rows))
+        plots.groups(axes, series.tick_labels(names, cells, rows, datasets))
         paint(axes, shown, in_unit)
     if not (cells["status"] == "ok").any():
         plots.say_unmeasured(above)
@@ -108,16 +113,17 @@ def draw(number: int, rows: pd.DataFrame, source: str) -> Figure:
     return figure
 
 
-def write(number: int, rows: pd.DataFrame, source: str, folder: Path) -> None:
+def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the figure's files into a folder."""
-    plots.write(folder / f"figure{number}", lambda: draw(number, rows, source))
+    plots.write(folder / name, lambda: draw(name, datasets, rows, source))
 
 
 def main(args: argparse.Namespace) -> None:
-    write(args.figure, measurements.load(args.measurements), args.source, args.out_dir)
+    write(args.figure, args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument("--figure", type=int, choices=list(PLOTS), required=True)
+    arguments.add_argument("--figure", choices=list(PLOTS), required=True)
+    step.add_datasets(arguments)
     step.run(main, arguments)

@@ -1,10 +1,11 @@
-"""Fit how each variant's time grows with the graph: results/growth.csv, .md, .tex, .html, figures/growth.*.
+"""Fit how each variant's time grows with the graph: results/growth.csv, .md, figures/growth.*.
 
-By least squares on logarithms, over the paper's datasets: the time against |V|, and against what theory says it is
+By least squares on logarithms, over the tables' datasets: the time against |V|, and against what theory says it is
 proportional to.
 """
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.stats import linregress, t
 
 from kernels.variants import VARIANTS, Bound
 from workflow.lib import long_table, measurements, plots, series, step
+from workflow.lib.tables import Datasets
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
@@ -38,7 +40,7 @@ LOWER = 22  # points between the axis and a label that stands lower
 PANEL, LEGEND_LINE, LEGEND_COLUMNS = 2.6, 0.145, 2  # inches: of a panel without its legend, of a line of the legend
 NOTES = [
     "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
-    f"whose growth is another) by least squares, over the paper's datasets: at least {LEAST} of them, else no fit.",
+    f"whose growth is another) by least squares, over the tables' datasets: at least {LEAST} of them, else no fit.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 where the "
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
 ]
@@ -96,7 +98,7 @@ def fits(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["column", "device", "problem", "datasets", "sizes", "term", "slope", *names])
 
 
-def to_text(facts: pd.DataFrame, substitutes: set[str]) -> pd.DataFrame:
+def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def exponents(x):
         columns = (facts[f"{x}_{name}"] for name in ("exponent", "stderr", "low", "high"))
         return [
@@ -113,7 +115,8 @@ def to_text(facts: pd.DataFrame, substitutes: set[str]) -> pd.DataFrame:
             "Variant": long_table.names(facts),
             "Problem": facts["problem"].map(PROBLEMS),
             "Datasets": [
-                f"{len(found)}{' †' if substitutes & set(found) else ''}" for found in facts["datasets"].str.split()
+                f"{len(found)}{' †' if substitutes.keys() & set(found) else ''}"
+                for found in facts["datasets"].str.split()
             ],
             "Exponent of V": pd.Series(exponents("vertices")).mask(few, NO_FIT),
             "R²": r2("vertices"),
@@ -135,7 +138,7 @@ def theory(facts: pd.DataFrame) -> list[str]:
     return [f"O({term(bound)}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
 
 
-def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: set[str], caption: str) -> Figure:
+def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
     """The figure, to be called in plots.styled(); facts, cells: as fits takes and gives them."""
     panels = {problem: facts[facts["problem"] == problem] for problem in PROBLEMS}
     lines = [-(-(len(panel) + len(GUIDES[problem])) // LEGEND_COLUMNS) for problem, panel in panels.items()]
@@ -158,7 +161,12 @@ def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: set[str], captio
 
 
 def _panel(
-    axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, guides: dict[int, str], substitutes: set[str]
+    axes: Axes,
+    panel: pd.DataFrame,
+    cells: pd.DataFrame,
+    factor: float,
+    guides: dict[int, str],
+    substitutes: Mapping[str, str],
 ) -> None:
     """factor: how many of the axis's unit a second has."""
     axes.set_xscale("log")
@@ -181,10 +189,10 @@ def _panel(
     )
 
 
-def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: set[str]) -> bool:
+def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
     """A tick for each graph with its name and size; returns whether one stands lower, since the one before is close."""
     sizes = graphs["vertices"]
-    names = [f"{dataset} †" if dataset in substitutes else dataset for dataset in graphs["dataset"]]
+    names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
     counts = [plots.short(int(size)) for size in sizes]
     axes.set_xticks(sizes, [f"{name}\n{count}" for name, count in zip(names, counts, strict=True)])
     axes.xaxis.set_minor_locator(NullLocator())
@@ -222,34 +230,35 @@ def _guides(axes: Axes, guides: dict[int, str], cells: pd.DataFrame, factor: flo
         axes.plot(ends, times, line, color="0.6", zorder=0, label=f"theory, {name}: {slope}")
 
 
-def write(rows: pd.DataFrame, source: str, results: Path, pictures: Path) -> None:
+def write(rows: pd.DataFrame, datasets: Datasets, source: str, results: Path, pictures: Path) -> None:
     """Write the table's files and the figure's into two folders; rows: as measurements.load gives them."""
-    cells = long_table.cells(rows)
-    facts, why = fits(cells), measurements.stand_ins(rows)
-    text, origin = to_text(facts, set(why)), long_table.origin(rows, cells, source)
-    substituted = [
-        "; ".join(f"{name}: {', '.join(why[name])}" for name in found if name in why)
+    cells = long_table.cells(rows, datasets)
+    facts, substitutes = fits(cells), measurements.substitutes(rows)
+    text, origin = to_text(facts, substitutes), long_table.origin(rows, cells, source)
+    said = [
+        "; ".join(f"{name}: {substitutes[name]}" for name in found if name in substitutes)
         for found in facts["datasets"].str.split()
     ]
     long_table.write(
         results / "growth",
         TITLE,
         text,
-        facts.assign(source=source, note=substituted),
+        facts.assign(source=source, substitute=said),
         [*NOTES, *theory(facts), *origin],
         ["Theory's slope", "R²", "R² of that"],
     )
     keys = pd.MultiIndex.from_frame(cells[["column", "dataset"]])
     drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
     caption = series.caption(drawn, source, what="median")
-    plots.write(pictures / "growth", lambda: draw(facts, cells, set(why), caption))
+    plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption))
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.source, args.out_dir, args.figures_dir)
+    write(measurements.load(args.measurements), args.datasets, args.source, args.out_dir, args.figures_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--figures-dir", type=Path, default=Path("figures"))
+    step.add_datasets(arguments)
     step.run(main, arguments)

@@ -15,8 +15,8 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.variants import VARIANTS, find
 from workflow.lib import plots
+from workflow.lib.render import status_text
 from workflow.lib.sweeps import Point, Sweep
-from workflow.scripts import tables
 
 NAMES = ("stride", "stride_flag")
 PAPERS = (1024, 0.5)  # threads a block; blocks, of what a thread a vertex needs
@@ -37,7 +37,10 @@ def points(graph: Graph, options: dict) -> Iterator[Point]:
 def draw(figure: Figure, rows: pd.DataFrame) -> None:
     """A heat map for each variant, each cell with its median time and its blocks; the paper's own cell is framed."""
     cells = rows.groupby(["variant", "threads", "share"]).agg(
-        seconds=("seconds", "median"), blocks=("blocks", "first"), status=("status", "first"), note=("note", "first")
+        seconds=("seconds", "median"),
+        blocks=("blocks", "first"),
+        status=("status", "first"),
+        limit_s=("limit_s", "first"),
     )
     unit, factor = plots.unit(cells["seconds"])
     cells["time"] = factor * cells["seconds"]
@@ -49,7 +52,7 @@ def draw(figure: Figure, rows: pd.DataFrame) -> None:
             for x, share in enumerate(times.columns):
                 cell = cells.loc[name, threads, share]
                 timed = cell["status"] == "ok"
-                text = f"{plots.digits(cell['time'])} {unit}" if timed else tables.status_text(cell)
+                text = f"{plots.digits(cell['time'])} {unit}" if timed else status_text(cell)
                 text += f"\n{cell['blocks']:,.0f} blocks"
                 dark = image.norm(cell["time"]) < 0.5
                 axes.text(
