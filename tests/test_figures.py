@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS
+from tests.rows import DATASETS, measurement
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import draw_sweep, figure8, figures, growth
 
@@ -57,13 +57,13 @@ def drawn(number, rows):
 
 def whole():
     """Every cell of the paper's tables, twice: whole figures."""
-    times = measurements.paper_times()["seconds"].dropna().reset_index()
-    times[["algorithm", "variant"]] = times.pop("column").str.split("/", expand=True).to_numpy()
-    times = times.join(measurements.paper_datasets()[["vertices", "arcs"]], on="dataset")
-    times = times.assign(status="ok", device="card", dataset_sha256="ab", note="", predecessors_s=0.001, throttling="")
-    times["kernels_s"] = times["seconds"] / 10
-    times["problem"] = [VARIANTS[key].problem for key in measurements.variants(times)]
-    return pd.concat([times.assign(seconds=factor * times["seconds"]) for factor in (0.9, 1.1)])
+    times = measurements.paper_times()["seconds"].dropna()
+    found = [
+        measurement(key, dataset, repeat, factor * seconds)
+        for (key, dataset), seconds in times.items()
+        for repeat, factor in ((1, 0.9), (2, 1.1))
+    ]
+    return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
 
 
 def test_three_formats_and_no_more(made):

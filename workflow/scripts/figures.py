@@ -89,7 +89,7 @@ PLOTS = {
 
 
 def draw(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
-    """The figure of that name, a key of PLOTS; rows: as measurements.load gives them. To be called in plots.styled()."""
+    """The figure of that name, to be called in plots.styled(); rows: as measurements.load gives them."""
     plot = PLOTS[name]
     by_problem = datasets_of(plot.table, datasets)
     rows = series.select(name, by_problem, rows)

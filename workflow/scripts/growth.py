@@ -182,7 +182,7 @@ def _panel(
         alignment="left",
         loc="upper left",
         bbox_to_anchor=(0, 0),
-        bbox_transform=offset_copy(axes.transAxes, axes.figure, y=-44 - LOWER * lower, units="points"),
+        bbox_transform=offset_copy(axes.transAxes, axes.figure, x=-40, y=-44 - LOWER * lower, units="points"),
         ncols=LEGEND_COLUMNS,
         labelspacing=0.3,
         handlelength=2.4,
