@@ -12,9 +12,8 @@ from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
 from kernels.variants import MATRIX, VARIANTS
-from tests.rows import CONFIG
+from tests.rows import CONFIG, measurement
 from tests.rows import DATASETS as SHOWN
-from tests.rows import measurement
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import archive, growth, launch_overhead, readme
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from matplotlib import style
 from matplotlib.text import Text
 from test_figures import legible, words
 from test_workflow import DATASETS, SIMULATOR, Project, data
@@ -26,21 +25,26 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
-from workflow.lib import measurements
+from workflow.lib import measurements, plots
 from workflow.lib.sweeps import Point
-from workflow.scripts import archive, draw_sweep, figures, measure_sweep
+from workflow.scripts import archive, draw_sweep, measure_sweep
 from workflow.scripts.draw_sweep import SWEEPS, load
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
+NOT_SAID = {
+    *measurements.LAYOUT,
+    "limit_s",
+    "needed_bytes",
+}  # by a measurement that ran, of a variant that lays out nothing
 NAMED = ("launch_overhead", "growth", "layouts", "peak_table")
 
 
 def graph_of(vertices):
     """A path of so many vertices, with weights of 8."""
     steps = np.arange(vertices - 1)
-    meta = {"name": "path", "sha256": "5" * 64, "stand_in": "made up"}
+    meta = {"name": "path", "sha256": "5" * 64, "substitute": "made up"}
     return Graph.from_arcs(vertices, steps, steps + 1, np.full(vertices - 1, 8), meta=meta)
 
 
@@ -89,8 +93,8 @@ def test_delta_sweep_in_the_simulator():
     for row in rows:
         assert (row["algorithm"], row["variant"], row["problem"]) == ("delta_stepping", "block_apsp", "apsp")
         assert (row["status"], row["repeat"], row["rows_checked"], row["launches"]) == ("simulated", 1, 2, 2)
-        assert (row["dataset"], row["commit"], row["note"]) == ("path", "abc", "stand-in: made up")
-        assert set(row) == {*measurements.COLUMNS, *DELTA.columns}
+        assert (row["dataset"], row["commit"], row["substitute"]) == ("path", "abc", "made up")
+        assert {*measurements.COLUMNS, *DELTA.columns} - set(row) == NOT_SAID
 
 
 @pytest.mark.simulator
@@ -100,7 +104,7 @@ def test_stride_sweep_in_the_simulator_launches_what_it_says(launched):
     assert [row["variant"] for row in rows] == ["stride"] * 4 + ["stride_flag"] * 4
     assert shapes == 2 * [(3, 2), (7, 2), (2, 4), (4, 4)]
     assert {(row["status"], row["launches"], row["rows_checked"]) for row in rows} == {("simulated", 25, 1)}
-    assert set(rows[0]) == {*measurements.COLUMNS, *STRIDE.columns}
+    assert {*measurements.COLUMNS, *STRIDE.columns} - set(rows[0]) == NOT_SAID
     assert launched == dict.fromkeys(shapes, 2 * 2 * 12)  # by two variants, two kernels an iteration
 
 
@@ -155,7 +159,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     measure_sweep.write(sweep, *args)
     rows = load(sweep, [out])
     assert rows[["delta", "source", "repeat"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
-    assert set(rows["status"]) == {"ok"} and set(rows["note"]) == {"stand-in: made up"}
+    assert set(rows["status"]) == {"ok"} and set(rows["substitute"]) == {"made up"}
 
     before = out.read_bytes()
     variants[1] = dataclasses.replace(right, function=in_milliseconds)
@@ -191,19 +195,14 @@ def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
 
 
 def drawn(sweep, rows):
-    """The figure with its layout done; to be called under figures.STYLE."""
-    figure = draw_sweep.picture(sweep, rows, "From the test.")
-    figure.draw_without_rendering()
+    """The figure with its layout done."""
+    with plots.styled():
+        figure = draw_sweep.picture(sweep, rows, "From the test.")
+        figure.draw_without_rendering()
     return figure
 
 
-@pytest.fixture
-def looks():
-    with style.context(["default", figures.STYLE]):
-        yield
-
-
-def test_delta_figure(looks):
+def test_delta_figure():
     (axes,) = drawn(DELTA, kept(DELTA)).axes
     whole, kernels = (container.lines[0] for container in axes.containers)
     assert whole.get_xdata().tolist() == kernels.get_xdata().tolist() == [1, 28, 100]
@@ -216,7 +215,7 @@ def test_delta_figure(looks):
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "28", "100"]
 
 
-def test_stride_figure(looks):
+def test_stride_figure():
     *panels, _ = drawn(STRIDE, kept(STRIDE)).axes
     assert [axes.get_title(loc="left") for axes in panels] == ["Stride", "Stride with Flag"]
     texts = [[text.get_text() for text in axes.texts] for axes in panels]
@@ -235,22 +234,29 @@ def test_stride_figure(looks):
 
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_what_a_figure_says(sweep, tmp_path):
-    stand_in = "stand-in: made_by_hand, 100 % without parallel arcs"
-    path = rewrite(tmp_path / "sweep.csv", sweep, lambda row: row.update(note=stand_in))
+    note = "stand-in: made_by_hand, 100 % without parallel arcs"  # as a former file says it
+    path = rewrite(
+        tmp_path / "sweep.csv", sweep, lambda row: row.update(note="; ".join(filter(None, (row["note"], note))))
+    )
     draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "out")
     made = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert set(made) == {f"{sweep.name}.{end}" for end in ("svg", "pdf", "png")}
-    said = " ".join(words(made[f"{sweep.name}.svg"]))
-    dataset, titles = ("gnutella04", "Delta-Stepping") if sweep is DELTA else ("nyc", "Stride, Stride with Flag")
-    assert f"From the test. On test card: {titles}. † {dataset}.txt: {stand_in}." in said
-    assert f"on {dataset}" in said
+    said = words(made[f"{sweep.name}.svg"])
+    what, titles = {
+        "delta_sweep": (
+            "Delta-Stepping on gnutella04 †: median and range of n = 3 repeats",
+            {"Delta-Stepping on gnutella04 †"},
+        ),
+        "stride_sweep": ("Bellman-Ford on nyc †: one repeat (n = 1)", {"Stride", "Stride with Flag"}),
+    }[sweep.name]
+    assert said[-1] == f"{what}, test card; † substitute graph. From the test." and titles <= set(said)
     draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "again")
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == made
 
 
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 @pytest.mark.parametrize("measured", [True, False])
-def test_no_text_lies_on_other_text(looks, sweep, measured):
+def test_no_text_lies_on_other_text(sweep, measured):
     figure = drawn(sweep, kept(sweep) if measured else measurements.load([], sweep.columns))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert ("no measurement" in {text.get_text() for text in texts}) != measured
@@ -279,8 +285,8 @@ def fresh(tmp_path_factory):
 def test_targets_plan_the_sweep_and_no_more(fresh):
     for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
         assert fresh.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
-    drawn = {"Table 4", "Figure 7", *(f"Figure {name}" for name in SWEEPS)}
-    assert drawn | {"Measure peak on this"} <= fresh.plan("beyond")
+    drawn = {"Figure 8", *(f"Figure {name}" for name in SWEEPS)}
+    assert drawn | {"Measure peak on this"} <= fresh.plan("extensions")
 
 
 def test_in_the_simulator_a_sweep_ends_before_any_job(fresh):
@@ -300,21 +306,21 @@ def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
     assert f"there is no dataset 'gnutella99': choose one of {', '.join(DATASETS)}" in said
 
 
-def test_in_the_simulator_beyond_draws_the_archive(tmp_path):
+def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
     shutil.copy(FILES / "delta_sweep.csv", tmp_path / "results/archive/h200")
-    tables = {*(f"Table {number}" for number in (4, 5, 6)), *(f"Table {name}" for name in NAMED)}
-    plan = {*tables, "Figure 7", "Figure 8", *(f"Figure {name}" for name in SWEEPS)}
-    assert project.plan("beyond", environment=SIMULATOR) == plan
+    tables = {*(f"Table table{number}" for number in (5, 6)), *(f"Table {name}" for name in NAMED)}
+    plan = {*tables, "Figure 8", *(f"Figure {name}" for name in SWEEPS)}
+    assert project.plan("extensions", environment=SIMULATOR) == plan
     (tmp_path / "results/archive/h200/stride_sweep.csv").unlink(missing_ok=True)
-    project.snakemake("beyond", environment=SIMULATOR)
+    project.snakemake("extensions", environment=SIMULATOR)
     said = {
         path: " ".join(words(content)) for path, content in project.files("figures").items() if path.endswith("svg")
     }
     archived = "From the archive h200; nothing was measured here."
     assert archived in said["figures/delta_sweep.svg"] and "default Δ = 28" in said["figures/delta_sweep.svg"]
     assert archived in said["figures/stride_sweep.svg"] and "no measurement" in said["figures/stride_sweep.svg"]
-    assert archived in said["figures/figure7.svg"]
-    assert archived in (tmp_path / "results/table4.md").read_text()
+    assert archived in said["figures/figure8.svg"]
+    assert archived in (tmp_path / "results/table5.md").read_text()
     assert not (tmp_path / "results/cells").exists() and not (tmp_path / "results/delta_sweep.csv").exists()
-    assert "Nothing to be done" in project.snakemake("beyond", environment=SIMULATOR)
+    assert "Nothing to be done" in project.snakemake("extensions", environment=SIMULATOR)
