@@ -25,6 +25,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
+from tests.rows import CONFIG
 from workflow.lib import measurements, plots
 from workflow.lib.sweeps import Point
 from workflow.scripts import archive, draw_sweep, measure_sweep
@@ -33,11 +34,8 @@ from workflow.scripts.draw_sweep import SWEEPS, load
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
-NOT_SAID = {
-    *measurements.LAYOUT,
-    "limit_s",
-    "needed_bytes",
-}  # by a measurement that ran, of a variant that lays out nothing
+# By a measurement that ran, of a variant that says nothing of a layout.
+NOT_SAID = {*measurements.LAYOUT, "limit_s", "needed_bytes"}
 NAMED = ("launch_overhead", "growth", "layouts", "peak_table")
 
 
@@ -307,7 +305,7 @@ def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
 
 
 def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
-    project = Project.make(tmp_path, stub=False, mode="auto")
+    project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
     shutil.copy(FILES / "delta_sweep.csv", tmp_path / "results/archive/h200")
     tables = {*(f"Table table{number}" for number in (5, 6)), *(f"Table {name}" for name in NAMED)}
     plan = {*tables, "Figure 8", *(f"Figure {name}" for name in SWEEPS)}

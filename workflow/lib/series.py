@@ -66,6 +66,11 @@ def cells(place: str, names: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     return found.fillna({"untimed": ""})
 
 
+def of(cells: pd.DataFrame, head: str) -> pd.DataFrame:
+    """The cells of one series, indexed by dataset."""
+    return cells[cells.index.get_level_values("head") == head].droplevel("head")
+
+
 def in_unit(cells: pd.DataFrame, columns: Sequence[str]) -> tuple[str, pd.DataFrame]:
     """The unit for a panel that shows these columns of cells, which are in seconds, and the cells in that unit."""
     name, factor = plots.unit(cells[list(columns)].to_numpy(float).ravel())

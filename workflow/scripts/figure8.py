@@ -71,7 +71,7 @@ def _marks(axes: Axes, shown: dict[str, Look], names: Sequence[str], cells: pd.D
     """A mark for each cell on a logarithmic axis; returns where they are, a row each."""
     handles, points = [], []
     for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
-        median, spread = plots.medians(cells.loc[head].reindex(names))
+        median, spread = plots.medians(series.of(cells, head).reindex(names))
         x = np.arange(len(names)) + offset
         drawn = {"color": look.color, "marker": look.marker, "linestyle": ""}
         drawn |= plots.HOLLOW if head == CITED else {}

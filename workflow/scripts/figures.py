@@ -25,7 +25,7 @@ def _bars(axes: Axes, shown: dict[str, Look], cells: pd.DataFrame) -> None:
     """Grouped bars of the medians, whiskers from the least to the greatest repeat, each with its value."""
     handles, x, tops, values = [], [], [], []
     for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
-        median, spread = plots.medians(cells.loc[head])
+        median, spread = plots.medians(series.of(cells, head))
         at = np.arange(len(median)) + offset
         bars = axes.bar(
             at,
@@ -50,7 +50,7 @@ def _lines(axes: Axes, shown: dict[str, Look], cells: pd.DataFrame) -> None:
     """A line for each series over the datasets: medians, whiskers from the least to the greatest repeat."""
     marks = []
     for head, look in shown.items():
-        median, spread = plots.medians(cells.loc[head])
+        median, spread = plots.medians(series.of(cells, head))
         drawn = {"color": look.color, "marker": look.marker, "linestyle": look.line}
         axes.errorbar(np.arange(len(median)), median, spread, **drawn, clip_on=False)
         marks.append(Line2D([], [], **drawn))
@@ -61,7 +61,7 @@ def _lines(axes: Axes, shown: dict[str, Look], cells: pd.DataFrame) -> None:
 def _beside_paper(axes: Axes, shown: dict[str, Look], cells: pd.DataFrame) -> None:
     """For each cell the paper's time (hollow) and ours (filled), joined, on a logarithmic axis."""
     for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
-        paper, ours = (cells.loc[head, name].to_numpy(float) for name in ("paper", "median"))
+        paper, ours = (series.of(cells, head)[name].to_numpy(float) for name in ("paper", "median"))
         x = np.arange(len(ours)) + offset
         axes.vlines(x, np.fmin(paper, ours), np.fmax(paper, ours), color=look.color, linewidth=0.8)
         axes.plot(x, paper, look.marker, color=look.color, **plots.HOLLOW)
