@@ -6,7 +6,7 @@
 #     results/timings.csv   all cells of the paper
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
-#     results/claims.*      the paper's claims, held against the measurements; results/summary.*: their statistics
+#     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*; results/summary.*: statistics of cells
 #     results/*.html        pages of the report that `snakemake --report report.html` makes of all this
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
@@ -48,6 +48,7 @@ rule all:
         [table_files(f"table{number}") for number in settings.TABLES],
         [figure_files(f"figure{number}") for number in PAPER_FIGURES],
         page_files("claims"),
+        figure_files("claims"),
         page_files("summary"),
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
         APPENDIX,

@@ -30,7 +30,7 @@ for number, table in TABLES.items():
             "--source {params.source:q} --out-dir results --log {log:q}"
 
 
-# Tables and the rule graph in README.md, tables in docs/performance.md; no output, since the rest is written by hand.
+# The generated parts of README.md and docs/; no output, since the rest is written by hand.
 rule readme:
     log:
         "logs/readme.log",
@@ -40,7 +40,6 @@ rule readme:
     params:
         archive=f"results/archive/{config['archive']}",
     message:
-        "Refresh README.md and docs/performance.md"
+        "Fill the generated parts of README.md and docs/"
     shell:
-        "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q} && "
-        "python -m workflow.scripts.performance --archive {params.archive:q} --log {log:q}"
+        "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q}"
