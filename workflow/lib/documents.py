@@ -10,12 +10,8 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, Variant
 from workflow.lib import measurements
-from workflow.scripts.tables import CROSS, digits
+from workflow.scripts.tables import digits
 
-__all__ = [
-    *("CROSS", "dagger", "digits", "facts", "fill", "narrow", "page_text", "spread", "substitutes"),
-    *("substitutes_table", "time_text"),
-]
 FAMILIES = {
     "paper": "the paper's variants",
     "sparry": "SParry's kernels",

@@ -113,7 +113,7 @@ def _legend(axes: Axes, audited: list[audit.Audited], datasets: list[str]) -> No
 
 
 def _free(audited: list[audit.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
-    """Top, left, height, width of the largest rectangle of cells that no claim is about; below all where it is small."""
+    """Top, left, height, width of the largest rectangle of cells that no claim is about."""
     taken = [[dataset in one.here for dataset in datasets] for one in audited]
     best, area = (len(audited), 0, 0, len(datasets)), 0
     for top in range(len(audited)):

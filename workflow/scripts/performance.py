@@ -9,9 +9,10 @@ import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
 from workflow.lib import measurements
-from workflow.lib.documents import CROSS, dagger, digits, narrow, spread, substitutes, time_text
+from workflow.lib.documents import dagger, narrow, spread, substitutes, time_text
 from workflow.lib.long_table import label
 from workflow.scripts import peak_table
+from workflow.scripts.tables import CROSS, digits
 
 RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
 CSR, ELL = (next(v.key for v in shown_in("layouts") if v.shown["layouts"] == head) for head in ("CSR", "ELL"))

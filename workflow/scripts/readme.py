@@ -9,6 +9,7 @@ import argparse
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from workflow.lib import measurements, pages, step
-from workflow.lib.documents import digits, facts, fill, narrow, page_text, substitutes, substitutes_table, time_text
+from workflow.lib.documents import facts, fill, narrow, page_text, substitutes, substitutes_table, time_text
 from workflow.scripts import audit, performance, reviewers
+from workflow.scripts.tables import digits
 
 README = "README.md"
 # The tables of docs/results.md with their headings, in their order.
@@ -41,7 +43,7 @@ COMMON = re.compile(r"- (From the archive|On |† |Run: |\S+\.txt is generated: 
 
 def rule_graph() -> str:
     """The rules of a run with a GPU, as a Mermaid diagram; arrows in order, since Snakemake has them in any."""
-    command = ["snakemake", "--quiet", "--forceall", "--config", "mode=cuda", "--rulegraph", "mermaid-js"]
+    command = [sys.executable, "-m", "snakemake", "--quiet", "--forceall", "--config", "mode=cuda", "--rulegraph", "mermaid-js"]
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     lines = sorted(said[said.index("flowchart") :].strip().splitlines(), key=lambda line: line if "-->" in line else "")
@@ -100,7 +102,7 @@ class Cells:
         return f"n = {' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))}"
 
     def factors(self, slow: str, fast: str, datasets: list[str]) -> str:
-        """ "×18.8 to ×34.6": how many times longer slow takes, on each of the datasets, least and greatest."""
+        """ "18.8 to 34.6": how many times longer slow takes, on the datasets where that is least and most."""
         ratios = [self.seconds(slow, dataset) / self.seconds(fast, dataset) for dataset in datasets]
         return between(ratios)
 
@@ -163,10 +165,10 @@ def _all_pairs(cells: Cells) -> str:
     rate, peak = cells.rates.loc[(dense, "gnutella30")]
     every = [(key, dataset) for key in (ours, dense) for dataset in GNUTELLA]
     return (
-        f"**All pairs of a sparse graph need milliseconds too.** `multi_source_apsp` takes {cells.time(ours, GNUTELLA[0])} to "
-        f"{cells.time(ours, GNUTELLA[-1])} on the Gnutella graphs ({cells.repeats(*every)}), "
-        f"{cells.factors(best, ours, GNUTELLA)} times faster than the paper's best; `blocked`, for dense graphs, "
-        f"makes {digits(rate / 1e12)} T relaxations/s on gnutella30"
+        "**All pairs of a sparse graph need milliseconds too.** `multi_source_apsp` takes "
+        f"{cells.time(ours, GNUTELLA[0])} to {cells.time(ours, GNUTELLA[-1])} on the Gnutella graphs "
+        f"({cells.repeats(*every)}), {cells.factors(best, ours, GNUTELLA)} times faster than the paper's best; "
+        f"`blocked`, for dense graphs, makes {digits(rate / 1e12)} T relaxations/s on gnutella30"
         + ("." if pd.isna(peak) else f", {100 * rate / peak:.0f} % of the card's measured peak.")
     )
 

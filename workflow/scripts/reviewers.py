@@ -13,8 +13,9 @@ import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
 from workflow.lib import measurements, settings
-from workflow.lib.documents import CROSS, dagger, narrow, substitutes
+from workflow.lib.documents import dagger, narrow, substitutes
 from workflow.scripts import audit
+from workflow.scripts.tables import CROSS
 
 PAUSE_S = 60  # a longer pause between two cells was no preparation of the second
 
