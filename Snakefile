@@ -11,12 +11,11 @@
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
 #
-#     results/table4.* to table6.*, figures/figure7.*, figure8.*, results/*_sweep.csv, figures/*_sweep.*      beyond
-#     results/launch_overhead.*, results/growth.*, figures/growth.*, results/peak_table.*,     the paper
-#     results/layouts.*
+#     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
+#     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, figures/growth.*
 #
 # Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
-# beyond, table4, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
+# extensions, table5, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -29,15 +28,13 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/files.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
+include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
-include: "workflow/rules/sweeps.smk"
-include: "workflow/rules/peak.smk"
-include: "workflow/rules/growth.smk"
-include: "workflow/rules/beyond.smk"
-include: "workflow/rules/layouts.smk"
+include: "workflow/rules/extensions.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"
 
@@ -45,8 +42,8 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        [table_files(f"table{number}") for number in settings.TABLES],
-        [figure_files(f"figure{number}") for number in PAPER_FIGURES],
+        [f"results/{table}.md" for table in settings.PAPER_TABLES],
+        [figure_files(figure) for figure in PAPER_FIGURES],
         page_files("claims"),
         figure_files("claims"),
         page_files("summary"),
@@ -54,19 +51,23 @@ rule all:
         APPENDIX,
 
 
-# What the paper does not have.
-rule beyond:
+rule extensions:
     input:
-        [table_files(f"table{number}") for number in settings.BEYOND],
-        [figure_files(f"figure{number}") for number in FIGURES if number not in PAPER_FIGURES],
+        [f"results/{table}.md" for table in settings.EXTENSION_TABLES],
         [figure_files(sweep) for sweep in SWEPT],
         rules.launch_overhead.output,
         rules.growth.output,
-        rules.table6.output,
         rules.figure8.output,
         rules.peak_table.output,
         rules.layouts.output,
         measured(GENERATED_CELLS),
+
+
+def refuse_target(wildcards):
+    valid = ["all", "audit", "summary", "extensions", "archive"]
+    valid += [*settings.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
+    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
+    raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")
 
 
 # Any other word: say which targets there are.

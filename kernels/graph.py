@@ -36,7 +36,7 @@ NOT_PACKED = (  # what reading a file that is no .npz, or a damaged one, raises
 class Graph:
     """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
 
-    meta: what is known of the data: name, sha256 (of the text form), origin, stand_in and so on.
+    meta: what is known of the data: name, sha256 (of the text form), origin, substitute and so on.
     The arrays are not to be changed afterwards: variants keep what they laid out from them.
     Raises InputError where the arrays have another dtype or shape or do not fit together; what stands
     in them is not looked at: from_arcs does that.

@@ -106,9 +106,10 @@ def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
             log.info("%s on %s: %s", variant.key, graph.name, "checked" if simulated else f"{run.seconds:.6g} s")
             repeats = min(repeats, max(1, int(protocol.budget_s // run.seconds)))
     except NotEnoughMemory as error:
-        return [_row("no_memory", run, note=f"needs {error.needed} bytes on {error.where}, {error.free} free")]
+        note = f"needs {error.needed:,} bytes on {error.where}, {error.free:,} are free"
+        return [_row("no_memory", run, note=note) | {"needed_bytes": error.needed}]
     except TimeLimit as error:
-        return [_row("timeout", run, note=f"limit {error.seconds:g} s passed")]
+        return [_row("timeout", run) | {"limit_s": error.seconds}]
     if not simulated and len(rows) < protocol.repeats:
         for row in rows:
             row["note"] = f"{len(rows)} of {protocol.repeats} repeats: budget of {protocol.budget_s:g} s"

@@ -39,7 +39,7 @@ MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
 ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself and no other, so that sets may hold it
 class Variant:
     """One way to run an algorithm.
 

@@ -1,8 +1,14 @@
 """Rows of measurements and records of cells as they are written, for tests to change."""
 
-from kernels.variants import VARIANTS
-from workflow.lib import measurements
+from pathlib import Path
 
+import yaml
+
+from kernels.variants import VARIANTS
+from workflow.lib import measurements, tables
+
+CONFIG = yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text())
+DATASETS = tables.of_config(CONFIG)
 SIZES = measurements.paper_datasets()
 STATE = {
     **{"driver": "580.1", "uuid": "GPU-1", "sm_clock_mhz": 1900, "max_sm_clock_mhz": 1980, "memory_clock_mhz": 2619},
@@ -23,7 +29,10 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
         **{"rows_checked": 1 if variant.problem == "sssp" else 256},
         **(of_card if variant.on_gpu else {"device": "test CPU", "driver": "", "cuda": ""}),
         **{"numba_cuda": "0.30.4", "numba": "0.66.0", "numpy": "2.4.6", "commit": "0123456789abcdef" * 2},
-        **{"dataset_sha256": "ab" * 32, "started": "2026-01-01T00:00:00+00:00", "host": "test_host", "note": ""},
+        **{"dataset_sha256": "ab" * 32, "started": "2026-01-01T00:00:00+00:00", "host": "test_host"},
+        **dict.fromkeys(
+            ("substitute", "generated", "cores", "limit_s", "needed_bytes", *measurements.LAYOUT, "note"), ""
+        ),
         **changes,
     }
 

@@ -16,8 +16,9 @@ import yaml
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, find
-from tests.rows import STATE, measurement, record
+from tests.rows import DATASETS, STATE, measurement, record
 from workflow.lib import measurements, settings
+from workflow.lib.tables import define
 from workflow.scripts import audit, reviewers, summary, tables
 
 ROOT = Path(__file__).parents[1]
@@ -276,13 +277,13 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
     assert note.format("bellman_ford/naive") in claims and note.format("bellman_ford/naive") in cells
     assert re.search(r"bellman_ford/naive .*\| 1900, 1500 of 1980 +\| power cap, software thermal \|", cells)
     assert re.search(r"bellman_ford/stride_flag .*\| 1900, 1500 of 1980 +\| - ", cells)
-    assert note.format("Naive") in tables.render(1, rows, SOURCE)[".md"]
+    assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
 
 
 def test_nothing_throttled_is_nothing_said(tmp_path):
     rows = measurements.load(put(tmp_path, two(1, 2.8, "nyc")))
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
-    assert "throttled" not in (tmp_path / "claims.md").read_text() + tables.render(1, rows, SOURCE)[".md"]
+    assert "throttled" not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
 
 
 def test_a_broken_record_is_refused(tmp_path):
@@ -365,16 +366,16 @@ def test_the_three_files(tmp_path):
     assert page.fetched == []
 
 
-def test_stand_ins_are_said(tmp_path):
-    (path, _) = paths = put(tmp_path, two(1, 2.8, "nyc"))
+def test_substitutes_are_said(tmp_path):
+    paths = put(tmp_path, two(1, 2.8, "nyc"))
     for path in paths:
-        path.write_text(path.read_text().replace("test_host,", "test_host,stand-in: drawn"))
+        path.write_text(path.read_text().replace("test_host,", "test_host,drawn arc lengths"))
     rows = measurements.load(paths)
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
     summary.write(rows, SOURCE, tmp_path)
     for name in ("claims", "summary"):
         text = (tmp_path / f"{name}.md").read_text()
-        assert "nyc †" in text and "† nyc.txt: stand-in: drawn." in text
+        assert "nyc †" in text and "† substitute for the paper's nyc.txt: drawn arc lengths." in text
 
 
 @pytest.mark.parametrize(

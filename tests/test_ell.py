@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_growth import STAND_IN, rows_of
+from test_growth import SUBSTITUTE, rows_of
 from test_tables import cells, read_csv
 from test_workflow import DATASETS, SIMULATOR, Project, data, measured
 
@@ -85,29 +85,28 @@ def test_rows_and_rest_are_relaxed_whatever_the_grid(grid):
         assert run.launches == 2 * 11 + 1
 
 
-def test_its_note_is_what_the_table_reads():
-    graph = star(40)
-    facts = pd.Series([ell.note(graph, 38)]).str.extract(layouts.LAYOUT).astype(int)
-    assert facts.loc[0].to_dict() == {"longest": 40, "columns": 4, "slots": 256, "beyond": 36}
-    assert pd.Series([ell.note(graph, 38)]).str.extract(layouts.REACHED).loc[0, "reached"] == "3"
+def test_its_facts_are_columns_of_a_measurement():
+    facts = ell.facts(star(40), 38)
+    assert facts == {"reached": 3, "longest_row": 40, "ell_columns": 4, "ell_slots": 256, "ell_overflow": 36}
+    assert set(facts) == set(measurements.LAYOUT)
 
 
 def rows():
-    """nyc, a stand-in, on both layouts; powerlaw, generated; gnutella04 on CSR alone."""
-    note = "layout: longest row 8, 8 columns, 2114816 slots, 0 arcs beyond them; reached: 264346 vertices"
+    """nyc, a substitute, on both layouts; powerlaw, generated; gnutella04 on CSR alone."""
+    facts = dict(longest_row=8, ell_columns=8, ell_slots=2114816, ell_overflow=0, reached=264346)
     of_nyc = [
-        rows_of({("bellman_ford/stride_ell", "nyc"): 4.0}, note=f"{note}; {STAND_IN}"),
-        rows_of({("bellman_ford/stride", "nyc"): 6.0}, note=STAND_IN),
+        rows_of({("bellman_ford/stride_ell", "nyc"): 4.0}, substitute=SUBSTITUTE, **facts),
+        rows_of({("bellman_ford/stride", "nyc"): 6.0}, substitute=SUBSTITUTE),
     ]
-    powerlaw = rows_of({("bellman_ford/stride_ell", "nyc"): 1.0}, note=note.replace(" 0 arcs", " 99 arcs"))
+    powerlaw = rows_of({("bellman_ford/stride_ell", "nyc"): 1.0}, **facts | {"ell_overflow": 99})
     powerlaw = powerlaw.assign(dataset="powerlaw", vertices=10, arcs=40, dataset_sha256="cd")
-    powerlaw["note"] += "; generated: random arcs, seed 1"
+    powerlaw["generated"] = "random arcs, seed 1"
     other = rows_of({("bellman_ford/stride", "gnutella04"): 9.0})
     return pd.concat([powerlaw, *of_nyc, other], ignore_index=True)
 
 
 def test_the_table(tmp_path):
-    layouts.write(rows(), "From the test.", tmp_path)
+    layouts.write(rows(), TABLED, "From the test.", tmp_path)
     nyc, powerlaw = read_csv((tmp_path / "layouts.csv").read_text())
     assert [nyc["dataset"], nyc["csr_s"], nyc["ell_s"], nyc["ratio"]] == ["nyc", "12", "8", "1.5"]
     assert float(nyc["padding"]) == pytest.approx(1 - 733846 / 2114816)
@@ -117,27 +116,26 @@ def test_the_table(tmp_path):
         ["nyc.txt †", "264,346", "264,346", "2.78", "8", "8", "65%", "0", "12.0", "8.00", "1.50"],
         ["powerlaw.txt", "10", "264,346", "4.00", "8", "8", "100%", "99", "-", "2.00", "-"],
     ]
-    assert cells(".html", (tmp_path / "layouts.html").read_text()) == shown
     text = (tmp_path / "layouts.md").read_text()
-    for said in ("powerlaw.txt is generated: random arcs, seed 1.", f"† nyc.txt: {STAND_IN}.", "On test card: "):
+    for said in ("powerlaw.txt is generated: random arcs, seed 1.", f"nyc.txt: {SUBSTITUTE}.", "On test card: "):
         assert said in text
     assert "gnutella04" not in text
 
 
 def test_nothing_measured(tmp_path):
-    layouts.write(measurements.load([]), "Nothing measured.", tmp_path)
+    layouts.write(measurements.load([]), TABLED, "Nothing measured.", tmp_path)
     text = (tmp_path / "layouts.md").read_text()
     assert len(cells(".md", text)) == 1 and "Nothing measured." in text
 
 
 def test_times_of_two_graphs_are_not_compared():
     mixed = rows()
-    mixed.loc[mixed["note"] == STAND_IN, "dataset_sha256"] = "other"
+    mixed.loc[mixed["substitute"] == SUBSTITUTE, "dataset_sha256"] = "other"
     with pytest.raises(InputError, match="nyc was not one graph"):
-        layouts.compare(mixed)
+        layouts.compare(mixed, TABLED)
 
 
-def test_layouts_and_beyond_plan_what_is_generated_and_all_does_not(tmp_path):
+def test_layouts_and_extensions_plan_what_is_generated_and_all_does_not(tmp_path):
     project = Project.make(
         tmp_path,
         datasets=DATASETS | {"made": GENERATED},
@@ -145,8 +143,8 @@ def test_layouts_and_beyond_plan_what_is_generated_and_all_does_not(tmp_path):
     )
     pair = measured("bellman_ford/stride/made", "bellman_ford/stride_ell/made")
     assert project.plan("layouts") == data("made") | pair | {"Table layouts"}
-    beyond = project.snakemake("-n", "beyond")
-    assert all(job in beyond for job in ("Measure dijkstra/scipy on made", "Table layouts", "Convert made to"))
+    planned = project.snakemake("-n", "extensions")
+    assert all(job in planned for job in ("Measure dijkstra/scipy on made", "Table layouts", "Convert made to"))
     assert "made" not in project.snakemake("-n", "all").replace("made when", "")
     assert {job for job in project.plan("layouts", environment=SIMULATOR) if "made" in job} == set()
 

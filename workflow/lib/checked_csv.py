@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -93,7 +93,9 @@ class Schema:
 
     columns: of the file, in their order. numbers: those that hold a number or nothing. rules: what else must hold of
     its rows, of which a later one may rely on those before it. advice: what to do about a file that breaks one.
-    row: the words that say which row is meant, with columns in braces.
+    row: the words that say which row is meant, with columns in braces. former: by the columns that
+    such a file had before, what turns a row of it, as text, into one with the present columns; a
+    column that it does not give is empty.
     """
 
     columns: tuple[str, ...]
@@ -101,6 +103,7 @@ class Schema:
     rules: tuple[Rule, ...]
     advice: str
     row: str = ""
+    former: Mapping[tuple[str, ...], Callable[[dict[str, str]], dict[str, str]]] = field(default_factory=dict)
 
     def read(self, paths: Iterable[Path | str]) -> pd.DataFrame:
         """The rows of all files, indexed by "path, line n": numbers as float64 (NaN where empty), the rest str.
@@ -109,6 +112,12 @@ class Schema:
         """
         frames = [self._open(path) for path in paths]
         return self._checked(pd.concat([frame for frame in frames if len(frame)] or [self._frame({})]), self.advice)
+
+    def text(self, paths: Iterable[Path | str]) -> list[dict[str, str]]:
+        """The rows of all files as text, by column. Raises as read does."""
+        paths = list(paths)
+        self.read(paths)
+        return [record for path in paths for record in self._open(path).to_dict("records")]
 
     def to_csv(self, rows: Iterable[dict], path: Path) -> str:
         """The text of a file of these rows, which is to be at path. Raises InputError where read would refuse it."""
@@ -130,14 +139,18 @@ class Schema:
             raise InputError(f"{path}: not a CSV file ({error}): {self.advice}") from None
 
     def _parse(self, file: TextIO, path: Path | str, advice: str) -> pd.DataFrame:
-        """The rows as they stand in the file, all str."""
+        """The rows as they stand in the file, all str, with the present columns."""
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != self.columns:
+        columns = tuple(reader.fieldnames or ())
+        if columns != self.columns and columns not in self.former:
             raise InputError(f"{path}: its first line must be {','.join(self.columns)}: {advice}")
         records = {f"{path}, line {reader.line_num}": record for record in reader}
         for line, record in records.items():
             if None in record or None in record.values():
-                raise InputError(f"{line}: not {len(self.columns)} values: {advice}")
+                raise InputError(f"{line}: not {len(columns)} values: {advice}")
+        if columns != self.columns:
+            empty = dict.fromkeys(self.columns, "")
+            records = {line: empty | self.former[columns](record) for line, record in records.items()}
         return self._frame(records)
 
     def _frame(self, records: dict[str, dict]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, Variant
 from workflow.lib import measurements
-from workflow.scripts.tables import digits
+from workflow.lib.render import digits
 
 FAMILIES = {
     "paper": "the paper's variants",
@@ -34,16 +34,6 @@ def fill(text: str, name: str, content: str, page: Path | str = "README.md") -> 
     if not pattern.search(text):
         raise InputError(f"{page}: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
     return pattern.sub(lambda found: f"{found[1]}{content.strip()}\n{found[2]}", text)
-
-
-def substitutes(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """For each dataset whose graph is not the paper's: what it is, and its counts beside the paper's."""
-    return measurements.stand_ins(rows)
-
-
-def dagger(dataset: str, marked: dict[str, list[str]]) -> str:
-    """The dataset's name, with † where it is a substitute. marked: as substitutes gives them."""
-    return f"{dataset} †" if dataset in marked else dataset
 
 
 def _family(variant: Variant) -> str:
@@ -75,20 +65,20 @@ def facts(rows: pd.DataFrame, archive: str) -> list[str]:
 
 def substitutes_table(rows: pd.DataFrame) -> str:
     """Markdown: each substitute with its counts beside the paper's; empty where there is none."""
-    marked, paper = substitutes(rows), measurements.paper_datasets()
-    if not marked:
+    found, paper = measurements.substitutes(rows), measurements.paper_datasets()
+    if not found:
         return ""
     here = rows.groupby("dataset")[["vertices", "arcs"]].first()
     lines = [
         {
-            "Substitute": dagger(dataset, marked),
-            "What it is": "; ".join(text.partition(":")[2].strip() for text in texts if ":" in text) or "another graph",
+            "Substitute": measurements.marked(dataset, found),
+            "What it is": text,
             "Vertices": f"{here.vertices[dataset]:,.0f}",
             "Arcs": f"{here.arcs[dataset]:,.0f}",
             "The paper's vertices": f"{paper.vertices[dataset]:,}" if dataset in paper.index else "-",
             "The paper's arcs": f"{paper.arcs[dataset]:,}" if dataset in paper.index else "-",
         }
-        for dataset, texts in marked.items()
+        for dataset, text in found.items()
     ]
     link = "[Why there are substitutes](data.md#the-substitutes-of-the-development)."
     return f"† marks a dataset that is not the paper's graph:\n\n{narrow(pd.DataFrame(lines))}\n\n{link}\n"

@@ -1,4 +1,4 @@
-"""A table with a row a result instead of a row a dataset, in the formats of tables.py."""
+"""A table with a row a result instead of a row a dataset, as CSV and Markdown."""
 
 from pathlib import Path
 
@@ -6,15 +6,8 @@ import pandas as pd
 
 from kernels.variants import VARIANTS
 from workflow.lib import measurements
-from workflow.scripts import tables
-
-# (problem, dataset) as the tables have it: one source on road networks, all pairs on Gnutella graphs.
-SHOWN = [
-    (problem, dataset)
-    for table in tables.TABLES.values()
-    for problem, names in table["datasets"].items()
-    for dataset in names
-]
+from workflow.lib.render import csv_text, save, to_markdown
+from workflow.lib.tables import Datasets, shown_pairs
 
 
 def algorithm(key: str) -> str:
@@ -38,20 +31,20 @@ def names(facts: pd.DataFrame) -> list[str]:
     ]
 
 
-def cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """The measured cells of the paper's datasets for each problem, one a row.
+def cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
+    """The measured cells of the tables' datasets, for the problem that a table shows each with; one a row.
 
-    Variants, each with its twin behind it, then datasets.
+    Variants, each with its CUDA-graph variant behind it, then datasets.
 
     The columns of measurements.summarise, "column" (algorithm/variant), "dataset" and "launches"; `kernels` is always a
     time.
     Raises InputError where a dataset was not one graph.
     """
     usual = list(VARIANTS)
-    columns = sorted(usual, key=lambda key: usual.index(key.removesuffix("_graph")))
-    order = {"column": columns, "dataset": list(measurements.paper_datasets().index)}
+    columns = sorted(usual, key=lambda key: usual.index(VARIANTS[key].plain))
+    order = {"column": columns, "dataset": list(datasets)}
     rows = measurements.select(rows, *order.values())
-    rows = rows[pd.MultiIndex.from_frame(rows[["problem", "dataset"]]).isin(SHOWN)]
+    rows = rows[pd.MultiIndex.from_frame(rows[["problem", "dataset"]]).isin(shown_pairs(datasets))]
     launches = rows.groupby([measurements.variants(rows).rename("column"), "dataset"])["launches"].first()
     found = measurements.summarise(rows).join(launches).reset_index()
     found = found[(found["status"] == "ok") & (found["kernels"] > 0)]
@@ -59,7 +52,7 @@ def cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
-    """Sentences on where these cells (of rows) come from: devices with what ran on each, stand-ins, their run."""
+    """Sentences on where these cells (of rows) come from: devices with what ran on each, substitutes, their run."""
     used = rows.set_index([measurements.variants(rows), "dataset"], drop=False)
     used = used[used.index.isin(cells.set_index(["column", "dataset"]).index)].reset_index(drop=True)
     heads = {key: algorithm(key) if variant.on_gpu else label(key) for key, variant in VARIANTS.items()}
@@ -69,17 +62,12 @@ def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
 def write(
     stem: Path, title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: list[str]
 ) -> None:
-    """Write stem.csv (facts) and, for readers, stem.md, stem.tex, stem.html (text: all cells str).
+    """Write stem.csv (facts) and, for readers, stem.md (text: all cells str).
 
     numbers: the columns of text that stand on the right.
     """
-    positions = [1 + text.columns.get_loc(head) for head in numbers]
-    layout = "".join("r" if head in numbers else "l" for head in text)
-    body = text.map(tables.latex).rename(columns=tables.latex).style.hide(axis="index")
     files = {
-        ".csv": tables.csv_text(facts.rename(columns={"column": "variant"})),
-        ".md": tables.to_markdown(title, text, notes, numbers),
-        ".tex": tables.latex_page(title, [body.to_latex(hrules=True, column_format=layout).rstrip()], notes),
-        ".html": tables.html_page(title, text, notes, positions),
+        ".csv": csv_text(facts.rename(columns={"column": "variant"})),
+        ".md": to_markdown(title, text, notes, numbers),
     }
-    tables.save(files, stem)
+    save(files, stem)

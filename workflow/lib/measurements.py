@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.gpu.card import SIMULATOR
 from kernels.variants import VARIANTS
-from workflow.lib import paper, records
+from workflow.lib import former, paper, records
 from workflow.lib.checked_csv import (
     VERSION,
     Rule,
@@ -30,20 +30,64 @@ from workflow.lib.paper import datasets as paper_datasets
 
 PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)
+LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
 COLUMNS = (
-    *("algorithm", "variant", "problem", "dataset", "repeat", "status", *TIMES, "launches"),
-    *("vertices", "arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba"),
-    *("numpy", "commit", "dataset_sha256", "started", "host", "note"),
+    "algorithm",
+    "variant",
+    "problem",
+    "dataset",
+    "repeat",
+    "status",
+    "seconds",
+    "copy_in_s",
+    "kernels_s",
+    "predecessors_s",
+    "copy_out_s",
+    "launches",
+    "vertices",
+    "arcs",
+    "source",
+    "rows_checked",
+    "device",
+    "driver",
+    "cuda",
+    "numba_cuda",
+    "numba",
+    "numpy",
+    "commit",
+    "dataset_sha256",
+    "started",
+    "host",
+    "substitute",
+    "generated",
+    "cores",
+    "limit_s",
+    "needed_bytes",
+    "reached",
+    "longest_row",
+    "ell_columns",
+    "ell_slots",
+    "ell_overflow",
+    "note",
 )
-NUMBERS = (*TIMES, "repeat", "launches", "vertices", "arcs", "source", "rows_checked")
+NUMBERS = (
+    *TIMES,
+    *LAYOUT,
+    "repeat",
+    "launches",
+    "vertices",
+    "arcs",
+    "source",
+    "rows_checked",
+    "cores",
+    "limit_s",
+    "needed_bytes",
+)
 CELL = ["algorithm", "variant", "dataset"]
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
 STATUSES = ("ok", "timeout", "no_memory")
 PAPER = paper.FOLDER
-STAND_IN = "stand-in:"
-CORES = "cores:"
-GENERATED = "generated:"
 ADVICE = "measure the cell again, or leave the file out"
 
 # The part of `seconds` by which the sum of the phases may pass it: a card's phases are timed by its own clock, and two
@@ -104,6 +148,21 @@ def _card_version(column: str) -> Rule:
     return Rule((column,), "must be a version where a card was used, and else empty", holds)
 
 
+def _empty_or_from(column: str, least: int):
+    def holds(rows: pd.DataFrame) -> pd.Series:
+        return rows[column].isna() | ((rows[column] >= least) & (rows[column] % 1 == 0))
+
+    return holds
+
+
+def _limit(rows: pd.DataFrame) -> pd.Series:
+    return (rows["limit_s"] > 0).where(rows["status"] == "timeout", rows["limit_s"].isna())
+
+
+def _needed(rows: pd.DataFrame) -> pd.Series:
+    return (rows["needed_bytes"] > 0).where(rows["status"] == "no_memory", rows["needed_bytes"].isna())
+
+
 def _on_gpu(rows: pd.DataFrame) -> pd.Series:
     return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
 
@@ -136,6 +195,10 @@ RULES = (
     *(version(column) for column in ("numba_cuda", "numba", "numpy")),
     matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     moment("started"),
+    Rule(("cores",), "must be a whole number from 1, or empty", _empty_or_from("cores", 1)),
+    *(Rule((name,), "must be a whole number from 0, or empty", _empty_or_from(name, 0)) for name in LAYOUT),
+    Rule(("limit_s", "status"), "must be above 0 where the limit was passed", _limit),
+    Rule(("needed_bytes", "status"), "must be above 0 where memory was lacking", _needed),
 )
 MEASURED = Rule(
     ("status", "device"),
@@ -181,7 +244,10 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
         ),
     )
     numbers = tuple(dict.fromkeys([*NUMBERS, *settings]))
-    return Schema(columns_with(settings), numbers, rules, ADVICE, "{algorithm}/{variant} on {dataset}")
+    columns = columns_with(settings)
+    former_columns = tuple(dict.fromkeys([*former.COLUMNS, *settings]))
+    row = "{algorithm}/{variant} on {dataset}"
+    return Schema(columns, numbers, rules, ADVICE, row, {former_columns: former.row})
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False) -> pd.DataFrame:
@@ -240,8 +306,9 @@ def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """One row a cell, indexed by (algorithm/variant, dataset).
 
-    status, device, note (items joined by "; "), vertices, arcs; of `seconds` median, min, max (s, NaN unless
-    status is ok) and repeats; of the phases kernels and predecessors the median (s).
+    status, device, note (items joined by "; "), vertices, arcs, cores, limit_s, substitute, generated, LAYOUT;
+    of `seconds` median, min, max (s, NaN unless status is ok) and repeats; of the phases kernels and predecessors the
+    median (s).
     """
     column = variants(rows).rename("column")
     return rows.groupby([column, "dataset"], sort=False).agg(
@@ -255,6 +322,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
         vertices=("vertices", "first"),
         arcs=("arcs", "first"),
         device=("device", "first"),
+        **{name: (name, "first") for name in ("cores", "limit_s", "substitute", "generated", *LAYOUT)},
         note=("note", lambda notes: "; ".join(dict.fromkeys(items(notes)))),
     )
 
@@ -275,28 +343,33 @@ def paper_times() -> pd.DataFrame:
     return times.set_index(["column", "dataset"])[["seconds", "text"]]
 
 
-def stand_ins(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """For each dataset that is not the paper's: what stands in for it, and counts that differ."""
+def substitutes(rows: pd.DataFrame) -> dict[str, str]:
+    """For each dataset whose graph is not the paper's: what it is instead, in words."""
     paper = paper_datasets()
     result = {}
     for dataset, group in rows.groupby("dataset", sort=False):
-        said = [item for item in dict.fromkeys(items(group["note"])) if item.startswith(STAND_IN)]
+        said = [text for text in dict.fromkeys(group["substitute"]) if text]
         here = group.iloc[0]
         there = paper.loc[dataset] if dataset in paper.index else here
-        counts = [f"{count:,.0f}" for count in (here.vertices, here.arcs, there.vertices, there.arcs)]
-        if counts[:2] != counts[2:] and not all(count in " ".join(said) for count in counts):
-            said.append("{} vertices and {} arcs (in the paper {} and {})".format(*counts))
+        if not said and (here.vertices, here.arcs) != (there.vertices, there.arcs):
+            said = [
+                f"{here.vertices:,.0f} vertices, {here.arcs:,.0f} arcs (the paper: {there.vertices:,}, {there.arcs:,})"
+            ]
         if said:
-            result[dataset] = said
+            result[dataset] = "; ".join(said)
     return result
+
+
+def marked(dataset: str, substitutes: Mapping[str, str]) -> str:
+    """The dataset's name, with a † where it is a substitute."""
+    return f"{dataset} †" if dataset in substitutes else dataset
 
 
 def generated(rows: pd.DataFrame) -> list[str]:
     """A sentence on each dataset that was generated."""
     sentences = []
-    for dataset, notes in rows.groupby("dataset", sort=False)["note"]:
-        made = (item.removeprefix(GENERATED).strip() for item in items(notes) if item.startswith(GENERATED))
-        sentences += [f"{dataset}.txt is generated: {how}." for how in dict.fromkeys(made)]
+    for dataset, texts in rows.groupby("dataset", sort=False)["generated"]:
+        sentences += [f"{dataset}.txt is generated: {how}." for how in dict.fromkeys(texts) if how]
     return sentences
 
 
@@ -311,10 +384,9 @@ def origin(rows: pd.DataFrame, source: str, heads: dict[str, str]) -> list[str]:
         names = ", ".join(dict.fromkeys(head for column, head in heads.items() if column in set(ran)))
         sentences.append(f"On {device}: {names}.")
     by_text: dict[str, list[str]] = {}
-    for dataset, texts in stand_ins(rows).items():
-        for text in texts:
-            by_text.setdefault(text, []).append(f"{dataset}.txt")
-    sentences += [f"† {', '.join(datasets)}: {text}." for text, datasets in by_text.items()]
+    for dataset, text in substitutes(rows).items():
+        by_text.setdefault(text, []).append(f"{dataset}.txt")
+    sentences += [f"† substitute for the paper's {', '.join(names)}: {text}." for text, names in by_text.items()]
     sentences += generated(rows)
     throttled = rows[(rows["throttling"] != "") & columns.isin(list(heads))]
     for (*variant, dataset), reasons in throttled.groupby(CELL, sort=False)["throttling"].first().items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.scripts.tables import csv_text, html_document, html_list, save
+from workflow.lib.render import csv_text, html_document, html_list, save, scrolling
 
 Page = list[tuple[str, str | list[str] | pd.DataFrame]]
 PREFIX = {"h1": "# ", "h2": "## ", "p": ""}
@@ -37,7 +37,7 @@ def to_html(page: Page) -> str:
 
 def _html(kind: str, content: str | list[str] | pd.DataFrame) -> str:
     if kind == "table":
-        return content.to_html(index=False, border=0, justify="left")
+        return scrolling(content.to_html(index=False, border=0, justify="left"))
     if kind == "ul":
         return html_list(content)
     return f"<{kind}>{html.escape(content)}</{kind}>"

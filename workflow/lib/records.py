@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from kernels.errors import InputError
+from workflow.lib import former
 from workflow.lib.checked_csv import DEFECT
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
@@ -38,10 +39,12 @@ def read(path: Path) -> dict[str, dict]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise ValueError("no JSON object")
-        found = content if path.name == ARCHIVED else {"": content}
-        for cell, record in found.items():
+        found = {}
+        for cell, record in (content if path.name == ARCHIVED else {"": content}).items():
             if fault := _fault(record):
                 raise ValueError(f"{cell}: {fault}" if cell else fault)
+            found[cell and former.cell(cell)] = former.provenance(record)
+        for cell, record in found.items():
             if cell and cell != name(record):
                 raise ValueError(f"{cell}: it is of {name(record)}")
     except OSError as error:

@@ -20,8 +20,8 @@ from numba import cuda
 
 from kernels.errors import InputError
 from kernels.gpu.card import SIMULATED
-from kernels.variants import ALGORITHMS, VARIANTS, find, select
-from workflow.lib import paper
+from kernels.variants import ALGORITHMS, VARIANTS, find, select, shown_in
+from workflow.lib import paper, tables
 from workflow.scripts.download import check_sources, raw_name
 
 ROOT = Path(__file__).parents[2]
@@ -30,12 +30,13 @@ SCHEMA = Path(__file__).parents[1] / "schemas" / "config.schema.yaml"
 # JSON Schema takes 2.0 for an integer; range and Slurm do not.
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
 _VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.safe_load(SCHEMA.read_text()))
-_TABLES = yaml.safe_load((Path(__file__).parents[1] / "paper" / "tables.yaml").read_text())
-TABLES = {number: table for number, table in _TABLES.items() if not table.get("beyond")}  # the paper's
-BEYOND = {number: table for number, table in _TABLES.items() if table.get("beyond")}
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
-IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "stand_in")
+IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")
+
+TABLES = list(tables.DEFINITIONS)
+PAPER_TABLES = tables.PAPER_TABLES
+EXTENSION_TABLES = [name for name in TABLES if name not in PAPER_TABLES]
 
 Cell = tuple[str, str, str]
 
@@ -144,16 +145,22 @@ def cells(config: dict, datasets=None) -> list[Cell]:
     return list(dict.fromkeys(found))
 
 
-def table_cells(config: dict, table: dict) -> list[Cell]:
-    """The cells that a table of workflow/paper/tables.yaml shows and config names."""
-    shown = {
-        (variant, dataset)
-        for group in table["groups"]
-        for column in group["columns"].values()
-        for problem, variant in column.items()
-        for dataset in table["datasets"].get(problem, [])
-    }
+def table_cells(config: dict, *names: str) -> list[Cell]:
+    """The cells that config names and any of these tables shows."""
+    shown = {cell for name in names for cell in tables.define(name, tables.of_config(config)).cells}
     return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in shown]
+
+
+def figure_cells(config: dict, figure: str, table: str) -> list[Cell]:
+    """The cells of a table that a figure draws."""
+    drawn = {variant.key for variant in shown_in(figure)}
+    return [cell for cell in table_cells(config, table) if f"{cell[0]}/{cell[1]}" in drawn]
+
+
+def compared_cells(config: dict) -> list[Cell]:
+    """The cells that config names on datasets of any table, with the problem that the table shows."""
+    pairs = set(tables.shown_pairs(tables.of_config(config)))
+    return [cell for cell in cells(config) if (find(*cell[:2]).problem, cell[2]) in pairs]
 
 
 def claimed_cells(config: dict) -> list[Cell]:
@@ -244,7 +251,7 @@ def protocol(config: dict, algorithm: str = "", variant: str = "") -> str:
 def _protocol(config: dict, algorithm: str, variant: str) -> dict:
     found = config["protocol"] | (config["simulator"] if simulating(config) else {})
     if variant and find(algorithm, variant).ours:
-        found |= {key: max(found[key], least) for key, least in config["beyond"].items()}
+        found |= {key: max(found[key], least) for key, least in config["extensions"].items()}
     return found
 
 

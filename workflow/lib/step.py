@@ -34,6 +34,17 @@ def showing_parser(doc: str, out_dir: str) -> argparse.ArgumentParser:
     return result
 
 
+def add_datasets(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says which datasets the tables show."""
+    parser.add_argument(
+        "--datasets",
+        type=parse_datasets,
+        required=True,
+        metavar="JSON",
+        help="by dataset: vertices, arcs, tables, as in config.yaml",
+    )
+
+
 def json_object(text: str) -> dict:
     """What an option holds that takes a JSON object."""
     try:
@@ -42,6 +53,15 @@ def json_object(text: str) -> dict:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("not a JSON object: it must be {...}")
+    return value
+
+
+def parse_datasets(text: str) -> dict[str, dict]:
+    """What --datasets holds: a JSON object, by dataset its vertices, arcs and tables."""
+    value = json_object(text)
+    for name, entry in value.items():
+        if not isinstance(entry, dict) or entry.keys() != {"vertices", "arcs", "tables"}:
+            raise argparse.ArgumentTypeError(f"{name}: not an object of vertices, arcs and tables")
     return value
 
 

@@ -42,7 +42,7 @@ rule claims_figure:
 
 rule summary:
     input:
-        measured([cell for table in settings.TABLES.values() for cell in settings.table_cells(config, table)]),
+        measured(settings.table_cells(config, *settings.PAPER_TABLES)),
     output:
         in_report(page_files("summary"), "measurements", "Summary", "summary"),
     log:

@@ -1,32 +1,25 @@
-FIGURE_FORMATS = ("svg", "pdf", "png")
-PAPER_FIGURES = {5: 1, 6: 3}  # figure: the table whose first group of columns it draws
-FIGURES = PAPER_FIGURES | {7: 4}
+PAPER_FIGURES = {"figure5": "table1", "figure6": "table3"}  # the table whose cells a figure draws
 
-for figure, number in FIGURES.items():
+for figure, table in PAPER_FIGURES.items():
 
     rule:
         name:
-            f"figure{figure}"
+            figure
         input:
-            measurements(TABLES[number] | {"groups": TABLES[number]["groups"][:1]}),
+            measured(settings.figure_cells(config, figure, table)),
         output:
-            in_report(
-                figure_files(f"figure{figure}"),
-                "figures" if figure in PAPER_FIGURES else "beyond",
-                f"Figure {figure}",
-                "figure",
-                ".svg",
-            ),
+            in_report(figure_files(figure), "figures", f"Figure {figure.removeprefix('figure')}", "figure", ".svg"),
         log:
-            f"logs/figure{figure}.log",
+            f"logs/{figure}.log",
         localrule: True
         conda:
             "../../environment.yml"
         params:
-            number=figure,
+            figure=figure,
+            datasets=SHOWN,
             source=source(),
         message:
-            "Figure {params.number}"
+            "Figure {params.figure}"
         shell:
-            "python -m workflow.scripts.figures --figure {params.number:q} --measurements {input:q} "
-            "--source {params.source:q} --out-dir figures --log {log:q}"
+            "python -m workflow.scripts.figures --figure {params.figure:q} --measurements {input:q} "
+            "--datasets {params.datasets:q} --source {params.source:q} --out-dir figures --log {log:q}"

@@ -2,6 +2,45 @@ SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bell
 SEARCH = "delta_stepping", "near_far"
 
 
+def sweep_options(wildcards):
+    return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
+
+
+def swept_cell(wildcards):
+    return *SWEPT[wildcards.sweep], sweep_options(wildcards)["dataset"]
+
+
+def sweep_graph(wildcards):
+    *variant, dataset = swept_cell(wildcards)
+    if why := settings.refusal(config, *variant, dataset, "cells"):
+        raise WorkflowError(why)
+    return f"resources/graphs/{dataset}.npz"
+
+
+def sweep_measurements(wildcards):
+    """The CSV that a sweep's figure is drawn from; without a GPU what was measured before."""
+    csv = f"{wildcards.sweep}.csv"
+    return kept(csv) if SIMULATING else f"results/{csv}"
+
+
+def source_files():
+    """A file a dataset of those in config that have the variant."""
+    found = settings.cells(config)
+    datasets = [name for name in config["sweeps"]["sources"]["datasets"] if (*SEARCH, name) in found]
+    return [f"results/sources/{name}.csv" for name in datasets]
+
+
+# What Table 6 reads of many sources.
+SOURCES = kept("sources.csv") if SIMULATING else ["results/sources.csv"] if source_files() else []
+
+
+def needs_sources(wildcards):
+    needs_gpu("sources")
+    if not source_files():
+        raise WorkflowError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
+    return source_files()
+
+
 rule measure_sweep:
     input:
         sweep_graph,
@@ -37,7 +76,7 @@ rule draw_sweep:
     input:
         sweep_measurements,
     output:
-        in_report(figure_files("{sweep}"), "beyond", "{sweep}", "sweep", ".svg"),
+        in_report(figure_files("{sweep}"), "extensions", "{sweep}", "sweep", ".svg"),
     log:
         "logs/draw_{sweep}.log",
     wildcard_constraints:

@@ -8,20 +8,33 @@ import pandas as pd
 import yaml
 
 from workflow.lib import pages, records, step
-from workflow.scripts.tables import save
+from workflow.lib.render import save
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
 RUNS = {
-    **{"algorithm": "Algorithm", "variant": "Variant", "dataset": "Dataset", "commit": "Commit"},
-    **{"tree_clean": "Tree clean", "config_digest": "Digest of the configuration", "slurm.SLURM_JOB_ID": "Slurm job"},
-    **{"card.before.sm_clock_mhz": "MHz before", "card.after.sm_clock_mhz": "MHz after"},
-    **{"card.before.temperature_c": "°C before", "card.after.temperature_c": "°C after"},
-    **{"card.before.throttling": "Throttled before", "card.after.throttling": "Throttled after"},
+    "algorithm": "Algorithm",
+    "variant": "Variant",
+    "dataset": "Dataset",
+    "commit": "Commit",
+    "tree_clean": "Tree clean",
+    "config_digest": "Digest of the configuration",
+    "slurm.SLURM_JOB_ID": "Slurm job",
+    "card.before.sm_clock_mhz": "MHz before",
+    "card.after.sm_clock_mhz": "MHz after",
+    "card.before.temperature_c": "°C before",
+    "card.after.temperature_c": "°C after",
+    "card.before.throttling": "Throttled before",
+    "card.after.throttling": "Throttled after",
 }
 GRAPHS = {
-    **{"dataset": "Dataset", "graph.entry.vertices": "Vertices", "graph.entry.arcs": "Arcs"},
-    **{"graph.entry.weights.seed": "Seed of the weights", "graph.sha256": "SHA-256 of the text form"},
-    **{"graph.origin.url": "From", "graph.generated": "Generated", "graph.stand_in": "Stand-in"},
+    "dataset": "Dataset",
+    "graph.entry.vertices": "Vertices",
+    "graph.entry.arcs": "Arcs",
+    "graph.entry.weights.seed": "Seed of the weights",
+    "graph.sha256": "SHA-256 of the text form",
+    "graph.origin.url": "From",
+    "graph.generated": "Generated",
+    "graph.substitute": "Substitute",
 }
 SOFTWARE = {"host": "Host", "system": "System", "card.before.driver": "Driver", "python": "Python"}
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256

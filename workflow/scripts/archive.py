@@ -1,16 +1,17 @@
 """Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
-The sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure, and sources.csv and peak.csv.
+Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
+sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure, and sources.csv and peak.csv.
 
 All older rows of a newly measured cell are replaced. CPU cells go with the GPU cells measured
 beside them, else into the default archive.
 """
 
 import argparse
-import csv
 import logging
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -37,6 +38,7 @@ from workflow.scripts import (
 )
 
 # Kept as they are, for the tables that show them.
+KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
 PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load}
 
 
@@ -55,16 +57,14 @@ def place(name: str, order: list[str]) -> tuple[int, str]:
     return (order.index(name), "") if name in order else (len(order), name)
 
 
-def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, tolerance: float) -> None:
-    """Merge rows into the folder's archive, and make its tables, figures and audit (with that tolerance) anew."""
+def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, args: argparse.Namespace) -> None:
+    """Merge rows into the folder's archive, and make its tables, figures and audit anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
     if table.exists():
-        measurements.load([table])
         replaced = {cell(row) for row in rows}
-        with open(table, newline="") as file:
-            rows = [row for row in csv.DictReader(file) if cell(row) not in replaced] + rows
+        rows = [row for row in measurements.schema().text([table]) if cell(row) not in replaced] + rows
         provenance = records.read(record) | provenance
-    variants, datasets = list(VARIANTS), list(measurements.paper_datasets().index)
+    variants, datasets = list(VARIANTS), [*args.datasets, *sorted({row["dataset"] for row in rows} - {*args.datasets})]
     rows.sort(
         key=lambda row: (
             place(f"{row['algorithm']}/{row['variant']}", variants),
@@ -74,22 +74,31 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     )
     folder.mkdir(parents=True, exist_ok=True)
     collect.write(rows, provenance, table, record)
-    loaded = measurements.load([table])
-    source = f"From the archive {folder.name}."
-    for number in tables.TABLES:
-        tables.write(number, loaded, source, folder)
-    for number in figures.PLOTS:
-        figures.write(number, loaded, source, folder)
-    searches, peaks = (load([path] if (path := folder / name).exists() else []) for name, load in PLAIN.items())
-    table6.write(loaded, searches, source, folder)
-    figure8.write(loaded, source, folder)
-    peak_table.write(peaks, loaded, source, folder)
-    launch_overhead.write(loaded, source, folder)
-    layouts.write(loaded, source, folder)
-    growth.write(loaded, source, folder, folder)
-    summary.write(loaded, source, folder)
-    audit.write(loaded, audit.claims(), source, tolerance, folder)
+    with tempfile.TemporaryDirectory(dir=folder) as drawn:
+        draw(measurements.load([table]), folder, Path(drawn), args)
+        for made in Path(drawn).iterdir():
+            if made.suffix in KEPT:
+                made.replace(folder / made.name)
     logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
+
+
+def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespace) -> None:
+    """Write all tables, figures and pages of an archive's rows into a folder."""
+    source, datasets = f"From the archive {archive.name}.", args.datasets
+    for name in tables.DEFINITIONS:
+        if name != table6.NAME:
+            tables.write(name, datasets, rows, source, folder)
+    for name in figures.PLOTS:
+        figures.write(name, datasets, rows, source, folder)
+    searches, peaks = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
+    table6.write(datasets, rows, searches, source, folder)
+    figure8.write(datasets, rows, source, folder)
+    peak_table.write(peaks, rows, source, folder)
+    for script in (launch_overhead, layouts):
+        script.write(rows, datasets, source, folder)
+    growth.write(rows, datasets, source, folder, folder)
+    summary.write(rows, source, folder)
+    audit.write(rows, audit.claims(), source, args.tolerance, folder)
 
 
 def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
@@ -126,7 +135,7 @@ def main(args: argparse.Namespace) -> None:
     else:
         for folder in folders:
             if (folder / "timings.csv").exists():
-                keep([], {}, folder, args.tolerance)
+                keep([], {}, folder, args)
 
 
 def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:
@@ -136,7 +145,7 @@ def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:
     for device in sorted(of_gpu) or [None]:
         mine = [row for row in rows if row["device"] == device or row["device"] not in of_gpu]
         records = {name: provenance[name] for name in {cell(row) for row in mine}}
-        keep(mine, records, args.archive / (slug(device) if device else args.default), args.tolerance)
+        keep(mine, records, args.archive / (slug(device) if device else args.default), args)
 
 
 if __name__ == "__main__":
@@ -145,4 +154,5 @@ if __name__ == "__main__":
     arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
     arguments.add_argument("--default", required=True, help="the archive for CPU cells measured without a GPU")
     arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    step.add_datasets(arguments)
     step.run(main, arguments)

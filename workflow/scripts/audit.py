@@ -1,6 +1,6 @@
-"""Hold the paper's claims against its own tables and against the measurements.
+"""Compare the paper's claims with its own tables and with the measurements.
 
-The claims stand in workflow/paper/claims.csv; rule() says how a verdict is come by. Writes results/claims.csv (a row
+The claims stand in workflow/paper/claims.csv; rule() says how a verdict is reached. Writes results/claims.csv (a row
 a claim and dataset), .md and .html.
 """
 
@@ -19,8 +19,8 @@ from scipy import stats
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from workflow.lib import measurements, pages, paper, step
+from workflow.lib.render import CROSS, digits
 from workflow.scripts.summary import CONFIDENCE, INTERVAL, MIN_REPEATS, RANGE, interval
-from workflow.scripts.tables import CROSS, digits
 
 CLAIMS = measurements.PAPER / "claims.csv"
 VALUED = ("times_faster", "faster_by_s")  # relations that claim a value, from low to high
@@ -112,7 +112,7 @@ def paper_times() -> Times:
 
 
 def rule(tolerance: float) -> list[str]:
-    """The sentences that say how judge and outcome come to their verdicts."""
+    """The sentences that say how judge and outcome reach their verdicts."""
     percent = f"{100 * tolerance:g} %"
     return [
         f"{CROSS}r: the median time of the other variant over that of the claim's, which is faster where r is above 1.",
@@ -124,7 +124,7 @@ def rule(tolerance: float) -> list[str]:
         f"the verdict rests on the tolerance. r within {percent} of 1 is no difference; a claimed value holds where r "
         "lies in the claimed range, widened by the tolerance. The paper's tables, with one time a cell, are judged so.",
         f"Where the claim's variant is faster, but not by the claimed value, it is {LESS} or {MORE}.",
-        "A claim that a variant is the fastest is shown against the rival that speaks most against it.",
+        "A claim that a variant is the fastest is judged by its strongest competitor.",
         "A claim is reproduced where it holds on every dataset it is about, in part where on some, not where on none "
         "of those measured. A dataset on which a needed variant has no time is not measured, and nothing is guessed.",
     ]
@@ -166,7 +166,7 @@ def compare(claim: Claim, over: str, left: np.ndarray, right: np.ndarray, tolera
 
 
 def judge(claim: Claim, dataset: str, times: Times, tolerance: float, cards: Mapping) -> Finding:
-    """What times say of the claim on one dataset: against the rival that speaks most against it.
+    """What times say of the claim on one dataset, where the strongest competitor decides.
 
     cards: which GPU each (algorithm/variant, dataset) ran on; times of different ones do not compare.
     """
@@ -243,7 +243,7 @@ def outcome(findings: dict[str, Finding]) -> tuple[str, str]:
 
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
     """One row a claim and dataset. claimed, paper, measured: a factor, or seconds, as `unit` says."""
-    stand_ins = measurements.stand_ins(rows)
+    substitutes = measurements.substitutes(rows)
     return pd.DataFrame(
         [
             {
@@ -271,7 +271,7 @@ def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFra
                 "claim's verdict": outcome(one.here)[0],
                 "why not measured": here.why,
                 "throttled": one.throttled[dataset],
-                "note": "; ".join(stand_ins.get(dataset, [])),
+                "substitute": substitutes.get(dataset, ""),
                 "source": source,
             }
             for one in audited
@@ -281,9 +281,9 @@ def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFra
 
 
 def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: float) -> pages.Page:
-    stand_ins = measurements.stand_ins(rows)
+    substitutes = measurements.substitutes(rows)
     blocks = [
-        ("h1", "The paper's claims, held against the measurements"),
+        ("h1", "The paper's claims, compared with the measurements"),
         ("table", overview(audited)),
         ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
     ]
@@ -291,7 +291,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         text = pd.DataFrame(
             [
                 {
-                    "Dataset": dataset + " †" * (dataset in stand_ins),
+                    "Dataset": measurements.marked(dataset, substitutes),
                     "Paper's tables": value_text(one.claim, paper := one.paper[dataset]),
                     "Verdict on them": paper.verdict,
                     "Measured": value_text(one.claim, here)

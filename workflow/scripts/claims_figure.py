@@ -21,7 +21,7 @@ from matplotlib.patches import Rectangle
 
 from kernels.datasets import atomic
 from workflow.lib import measurements, step
-from workflow.lib.documents import dagger, substitutes
+from workflow.lib.measurements import marked, substitutes
 from workflow.scripts import audit
 
 STEM = "claims"
@@ -58,15 +58,15 @@ LABEL = 4.55  # the width of the claims, in cells
 CORNER = 0.36  # the side of the small square, of a cell
 
 
-def draw(audited: list[audit.Audited], marked: Collection[str], caption: str) -> Figure:
-    """The figure. marked: the datasets that are substitutes. To be called, and saved, under STYLE."""
+def draw(audited: list[audit.Audited], others: Collection[str], caption: str) -> Figure:
+    """The figure. others: the datasets that are substitutes. To be called, and saved, under STYLE."""
     datasets = list(measurements.paper_datasets().index)
     figure = Figure(figsize=(WIDTH, HEIGHT))
     axes = figure.add_axes((0.005, 0.005, 0.99, 0.99))
     axes.set(xlim=(-LABEL, len(datasets)), ylim=(len(audited) + 0.75, -0.85))
     axes.axis("off")
     for column, dataset in enumerate(datasets):
-        axes.text(column + 0.5, -0.15, dagger(dataset, marked), ha="center", va="bottom", fontsize=7.5)
+        axes.text(column + 0.5, -0.15, marked(dataset, others), ha="center", va="bottom", fontsize=7.5)
     for row, one in enumerate(audited):
         claim = textwrap.fill(f"{row + 1}. {one.claim.claim}", 46, subsequent_indent="    ")
         axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")

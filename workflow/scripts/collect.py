@@ -1,7 +1,6 @@
 """Join cells into one CSV of measurements and one JSON of what they ran on."""
 
 import argparse
-import csv
 import json
 from pathlib import Path
 
@@ -19,13 +18,12 @@ def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
     Raises InputError where a cell is simulated, does not hold together, or was launched otherwise
     than its variant is.
     """
-    load(cells)
     rows, provenance = [], {}
+    load(cells)
     for path in cells:
         found = records.read(path.with_suffix(".json"))
         (record,) = found.values()
-        with open(path, newline="") as file:
-            cell = list(csv.DictReader(file))
+        cell = schema().text([path])
         for row in cell:
             check_launches(path, row, record["protocol"].get("tile", Protocol.tile))
         rows += cell

@@ -1,6 +1,7 @@
-"""Tell launch-bound from kernel-bound cells: results/launch_overhead.csv, .md, .tex, .html.
+"""Tell launch-bound from kernel-bound cells: results/launch_overhead.csv and .md.
 
-A plain variant is held against its CUDA-graph twin, which runs the same kernels without launching each from the host.
+A plain variant is compared with its CUDA-graph variant, which runs the same kernels without launching each from the
+host.
 """
 
 import argparse
@@ -11,11 +12,12 @@ import pandas as pd
 
 from kernels.variants import VARIANTS
 from workflow.lib import long_table, measurements, step
-from workflow.scripts import tables
+from workflow.lib.render import digits
+from workflow.lib.tables import Datasets
 
 TITLE = "What launching costs: each variant beside the same kernels in a CUDA graph"
-TWINNED = [key for key in VARIANTS if f"{key}_graph" in VARIANTS]
-NO_TWIN = "no twin measured"
+PLAIN = [variant.plain for variant in VARIANTS.values() if variant.graph]
+NOT_MEASURED = "no CUDA graph measured"
 NOTES = [
     "Why it matters: launching and waiting is the host's work and the driver's, which a faster card does not shorten. "
     "Where it takes most of the time, a speed-up of one kernel over another that the paper saw need not be seen here.",
@@ -24,39 +26,43 @@ NOTES = [
     "little for each.",
     "Launches counts Bellman-Ford's last one too, for predecessors, which is not in these times.",
     "Launching and waiting: 1 - graph / plain, a lower bound of its share. Above one half a cell is launch-bound.",
-    "Dijkstra's naive variant is a single launch: it has no twin, and nothing to save.",
+    "Dijkstra's naive variant is a single launch: it has no CUDA-graph variant, and nothing to save.",
 ]
 
 
-def compare(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each measured plain cell that can have a twin; cells: as long_table.cells gives them.
+def _plain(key: str) -> str:
+    return VARIANTS[key].plain
 
-    column, dataset, device, launches, plain_s, graph_s (NaN where no twin was measured on that device), plain_us and
+
+def compare(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row for each measured plain cell that can have a CUDA-graph variant; cells: as long_table.cells gives them.
+
+    column, dataset, device, launches, plain_s, graph_s (NaN where that was not measured on that device), plain_us and
     graph_us (microseconds a launch), share (of plain_s that launching and waiting takes), bound.
     """
-    plain = cells[cells["column"].isin(TWINNED)]
-    graph = cells.loc[cells["column"].str.endswith("_graph"), ["column", "dataset", "device", "kernels"]]
-    graph["column"] = graph["column"].str.removesuffix("_graph")
+    plain = cells[cells["column"].isin(PLAIN)]
+    graph = cells.loc[~cells["column"].isin(PLAIN), ["column", "dataset", "device", "kernels"]]
+    graph["column"] = graph["column"].map(_plain)
     facts = plain.merge(graph, on=["column", "dataset", "device"], how="left", suffixes=("", "_graph"))
     facts = facts.rename(columns={"kernels": "plain_s", "kernels_graph": "graph_s"})
     facts["plain_us"] = 1e6 * facts["plain_s"] / facts["launches"]
     facts["graph_us"] = 1e6 * facts["graph_s"] / facts["launches"]
     facts["share"] = 1 - facts["graph_s"] / facts["plain_s"]
     bound = (facts["share"] > 0.5).map({True: "launch-bound", False: "kernel-bound"})
-    facts["bound"] = bound.where(facts["share"].notna(), NO_TWIN)
+    facts["bound"] = bound.where(facts["share"].notna(), NOT_MEASURED)
     names = ["column", "dataset", "device", "launches", "plain_s", "graph_s", "plain_us", "graph_us", "share", "bound"]
     return facts[names]
 
 
-def to_text(facts: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
+def to_text(facts: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     def shown(name):
-        return ["-" if np.isnan(number) else tables.digits(number) for number in facts[name]]
+        return ["-" if np.isnan(number) else digits(number) for number in facts[name]]
 
     shares = ["-" if np.isnan(share) else f"{round(100 * share):d} %" for share in facts["share"]]
     return pd.DataFrame(
         {
             "Variant": long_table.names(facts),
-            "Dataset": [f"{name}.txt{' †' if name in stand_ins else ''}" for name in facts["dataset"]],
+            "Dataset": [f"{name}.txt{' †' if name in substitutes else ''}" for name in facts["dataset"]],
             "Launches": [f"{count:,.0f}" for count in facts["launches"]],
             "Plain (s)": shown("plain_s"),
             "Graph (s)": shown("graph_s"),
@@ -69,22 +75,23 @@ def to_text(facts: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
     )
 
 
-def write(rows: pd.DataFrame, source: str, folder: Path) -> None:
+def write(rows: pd.DataFrame, datasets: Datasets, source: str, folder: Path) -> None:
     """Write the table's files into a folder; rows: as measurements.load gives them."""
-    cells = long_table.cells(rows)
-    facts, stand_ins = compare(cells), measurements.stand_ins(rows)
-    kinds = cells["column"].str.removesuffix("_graph") + " " + cells["dataset"]
+    cells = long_table.cells(rows, datasets)
+    facts, substitutes = compare(cells), measurements.substitutes(rows)
+    kinds = cells["column"].map(_plain) + " " + cells["dataset"]
     shown = cells[kinds.isin(facts["column"] + " " + facts["dataset"])]
-    text = to_text(facts, stand_ins)
+    text = to_text(facts, substitutes)
     notes = [*NOTES, *long_table.origin(rows, shown, source)]
-    facts = facts.assign(source=source, note=["; ".join(stand_ins.get(name, [])) for name in facts["dataset"]])
+    facts = facts.assign(source=source, substitute=[substitutes.get(name, "") for name in facts["dataset"]])
     long_table.write(folder / "launch_overhead", TITLE, text, facts, notes, list(text.columns[2:-1]))
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.source, args.out_dir)
+    write(measurements.load(args.measurements), args.datasets, args.source, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
+    step.add_datasets(arguments)
     step.run(main, arguments)

@@ -16,12 +16,19 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import Variant, find
 from workflow.lib import lock, records, step
-from workflow.lib.measurements import CORES, GENERATED, STAND_IN, schema
+from workflow.lib.measurements import schema
 
-PACKAGES = (
-    *("numba-cuda", "numba", "numpy", "scipy", "networkit"),
-    *("cuda-bindings", "cuda-core", "nvidia-ml-py", "snakemake"),
-)
+PACKAGES = [
+    "numba-cuda",
+    "numba",
+    "numpy",
+    "scipy",
+    "networkit",
+    "cuda-bindings",
+    "cuda-core",
+    "nvidia-ml-py",
+    "snakemake",
+]
 
 
 def main(args: argparse.Namespace) -> None:
@@ -80,25 +87,22 @@ def make(args: argparse.Namespace, variant: Variant, simulated: bool) -> None:
         logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
 
 
-SLURM = (
-    *("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME"),
-    *("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"),
-)
+SLURM = [
+    "SLURM_JOB_ID",
+    "SLURM_JOB_PARTITION",
+    "SLURMD_NODENAME",
+    "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",
+    "CUDA_VISIBLE_DEVICES",
+]
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a repeat with all columns; its note says how many cores a parallel variant had, and what the graph is.
-
-    That is the variant's own note on it, how it was generated, a stand-in. Raises as harness.measure does.
-    """
-    common, meta = about(variant, graph, protocol, commit), graph.meta
-    said = [f"{CORES} {libraries.cores()}"] * variant.parallel
-    said += [variant.note(graph, protocol.source)] if variant.note else []
-    said += [f"{word} {meta[key]}" for word, key in ((GENERATED, "generated"), (STAND_IN, "stand_in")) if meta.get(key)]
-    rows = harness.measure(variant, graph, protocol)
-    for repeat, row in enumerate(rows, start=1):
-        row.update(common, repeat=repeat, note="; ".join(filter(None, (row["note"], *said))))
-    return rows
+    """A row a repeat with all columns. Raises as harness.measure does."""
+    common = about(variant, graph, protocol, commit)
+    return [
+        row | common | {"repeat": repeat} for repeat, row in enumerate(harness.measure(variant, graph, protocol), 1)
+    ]
 
 
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
@@ -116,6 +120,10 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         "commit": commit,
         "dataset_sha256": graph.meta["sha256"],
         "host": platform.node(),
+        "substitute": graph.meta.get("substitute") or "",
+        "generated": graph.meta.get("generated") or "",
+        "cores": "" if variant.on_gpu else libraries.cores() if variant.parallel else 1,
+        **(variant.facts(graph, protocol.source) if variant.facts else {}),
     }
 
 

@@ -4,7 +4,7 @@
 
 --entry is the dataset's entry in config.yaml. The packed graph's meta holds name, sha256 (of the text
 form), entry (sources, format, weights), origin (the record of the raw file, or None), generated (how,
-where there is no raw file, or None) and stand_in (one sentence where the data is not the paper's, or None).
+where there is no raw file, or None) and substitute (one sentence where the data is not the paper's, or None).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = downl
         "entry": entry,
         "origin": download.read_origin(raw, origins) if raw and not download.local(entry) else None,
         "generated": generated(entry),
-        "stand_in": entry.get("stand_in") or stand_in(dataset, vertices, len(tails), raw),
+        "substitute": entry.get("substitute") or substitute(dataset, vertices, len(tails), raw),
     }
     graph = Graph.from_arcs(vertices, tails, heads, weights, directed=directed, meta=meta)
     with datasets.atomic(out) as file:
         graph.write(file)
-    logging.info("%s: packed in %s%s", dataset, out, f"; {meta['stand_in']}" if meta["stand_in"] else "")
+    logging.info("%s: packed in %s%s", dataset, out, f"; {meta['substitute']}" if meta["substitute"] else "")
 
 
 def check_reverses(dataset: str, vertices: int, tails, heads, weights) -> None:
@@ -80,7 +80,7 @@ def generated(entry: dict) -> str | None:
     return f"random arcs, seed {how['seed']}" + (f", out-degrees by a power law of exponent {skew:g}" if skew else "")
 
 
-def stand_in(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | None:
+def substitute(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | None:
     """How a dataset differs from the paper's of that name, in one sentence; None where it does not."""
     theirs = paper.datasets(PAPER)
     if dataset not in theirs.index or tuple(theirs.loc[dataset]) == (vertices, arcs, raw):

@@ -1,4 +1,4 @@
-"""Say what part of the card's peak blocked Floyd-Warshall reaches: results/peak_table.csv, .md, .tex, .html.
+"""Say what part of the card's peak blocked Floyd-Warshall reaches: results/peak_table.csv and .md.
 
 Both rates are in relaxations/s. The peak is that of results/peak.csv (workflow/scripts/peak.py).
 """
@@ -11,17 +11,30 @@ import pandas as pd
 
 from kernels.errors import InputError
 from kernels.gpu.card import SIMULATOR
+from kernels.variants import shown_in
 from workflow.lib import long_table, measurements, step
 from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
-from workflow.scripts import tables
+from workflow.lib.render import digits
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
-BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}
+BITS = {variant.key: variant.bits for variant in shown_in("peak_table")}
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
 COLUMNS = (
-    *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds", "device", "driver", "cuda"),
-    *("numba_cuda", "commit", "tree_clean", "started", "host"),
+    "benchmark",
+    "bits",
+    "vertices",
+    "repeat",
+    "relaxations",
+    "seconds",
+    "device",
+    "driver",
+    "cuda",
+    "numba_cuda",
+    "commit",
+    "tree_clean",
+    "started",
+    "host",
 )
 
 
@@ -62,7 +75,7 @@ NOTES = [
     "Rounds on a dense matrix: random weights, the launches of Blocked and nothing else. On a dataset: the vertices "
     "cubed over kernels_s. Median, [least, greatest] of n repeats.",
     "Part of the peak: over the median of the chains with as many bits, on a card of the same name. Blocked, 16 bits, "
-    "is held against that of 16 bits also where it had to do all again in 32.",
+    "is compared with that of 16 bits also where it had to do all again in 32.",
 ]
 
 
@@ -118,7 +131,7 @@ def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_text(facts: pd.DataFrame) -> pd.DataFrame:
-    tera = (facts[["median", "min", "max"]] / 1e12).map(tables.digits).astype(str)
+    tera = (facts[["median", "min", "max"]] / 1e12).map(digits).astype(str)
     sizes = [f"{int(n):,}" if n else "-" for n in facts["vertices"]]
     return pd.DataFrame(
         {

@@ -9,10 +9,11 @@ import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
 from workflow.lib import measurements
-from workflow.lib.documents import dagger, narrow, spread, substitutes, time_text
+from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.long_table import label
+from workflow.lib.measurements import marked, substitutes
+from workflow.lib.render import CROSS, digits
 from workflow.scripts import peak_table
-from workflow.scripts.tables import CROSS, digits
 
 RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
 CSR, ELL = (next(v.key for v in shown_in("layouts") if v.shown["layouts"] == head) for head in ("CSR", "ELL"))
@@ -80,10 +81,10 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
     if not len(found):
         return f"From the archive `{archive}`: no measurement yet."
-    marked, of_peak = substitutes(rows), rates(rows, peaks)
+    others, of_peak = substitutes(rows), rates(rows, peaks)
     lines = []
     for (key, dataset), cell in found.iterrows():
-        line = {"Variant": label(key), "Dataset": dagger(dataset, marked)}
+        line = {"Variant": label(key), "Dataset": marked(dataset, others)}
         if cell["status"] == "ok":
             apart = cell["predecessors"] > 0
             line |= {
@@ -105,7 +106,7 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
 def layouts(rows: pd.DataFrame, archive: str) -> str:
     """Markdown: Bellman-Ford's stride variant on CSR arrays and on an ELL layout, by dataset."""
     rows = rows[measurements.variants(rows).isin([CSR, ELL]) & (rows["status"] == "ok")]
-    found, marked = measurements.summarise(rows), substitutes(rows)
+    found, others = measurements.summarise(rows), substitutes(rows)
     if not len(found):
         return f"From the archive `{archive}`: no measurement yet."
     lines = []
@@ -114,7 +115,7 @@ def layouts(rows: pd.DataFrame, archive: str) -> str:
             csr, ell = found.loc[(CSR, dataset)], found.loc[(ELL, dataset)]
             lines.append(
                 {
-                    "Dataset": dagger(dataset, marked),
+                    "Dataset": marked(dataset, others),
                     "CSR": time_text(csr["median"]),
                     "ELL": time_text(ell["median"]),
                     "CSR / ELL": f"{CROSS}{digits(csr['median'] / ell['median'])}",

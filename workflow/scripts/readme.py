@@ -20,9 +20,10 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from workflow.lib import measurements, pages, step
-from workflow.lib.documents import facts, fill, narrow, page_text, substitutes, substitutes_table, time_text
+from workflow.lib.documents import facts, fill, narrow, page_text, substitutes_table, time_text
+from workflow.lib.measurements import substitutes
+from workflow.lib.render import digits
 from workflow.scripts import audit, performance, reviewers
-from workflow.scripts.tables import digits
 
 README = "README.md"
 # The tables of docs/results.md with their headings, in their order.
@@ -43,14 +44,24 @@ COMMON = re.compile(r"- (From the archive|On |† |Run: |\S+\.txt is generated: 
 
 def rule_graph() -> str:
     """The rules of a run with a GPU, as a Mermaid diagram; arrows in order, since Snakemake has them in any."""
-    command = [sys.executable, "-m", "snakemake", "--quiet", "--forceall", "--config", "mode=cuda", "--rulegraph", "mermaid-js"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--quiet",
+        "--forceall",
+        "--config",
+        "mode=cuda",
+        "--rulegraph",
+        "mermaid-js",
+    ]
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     lines = sorted(said[said.index("flowchart") :].strip().splitlines(), key=lambda line: line if "-->" in line else "")
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def claims_table(audited: list[audit.Audited], marked: dict[str, list[str]]) -> str:
+def claims_table(audited: list[audit.Audited], others: dict[str, str]) -> str:
     """Markdown: claim, verdicts on the paper's own tables and on ours, and the claim's verdict."""
     table = pd.DataFrame(
         [
@@ -64,7 +75,7 @@ def claims_table(audited: list[audit.Audited], marked: dict[str, list[str]]) -> 
         ]
     )
     note = "Ratios, intervals and the rule of each verdict: [claims.md](results/archive/h200/claims.md)."
-    if names := [name for name in marked if any(name in one.here for one in audited)]:
+    if names := [name for name in others if any(name in one.here for one in audited)]:
         note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
     return f"{narrow(table)}\n\n{note}"
 
@@ -87,7 +98,7 @@ class Cells:
         self.found = measurements.summarise(ok.assign(seconds=ok["kernels_s"] + ok["predecessors_s"]))
         self.launches = ok.groupby([measurements.variants(ok), "dataset"])["launches"].first()
         self.outcomes = [audit.outcome(one.here)[0] for one in audited]
-        self.marked = substitutes(rows)
+        self.substitutes = substitutes(rows)
         self.rates = performance.rates(rows, peaks)
 
     def seconds(self, key: str, dataset: str) -> float:
@@ -192,7 +203,7 @@ def findings(rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFra
         "Times are medians of n repeats of the search alone, from a graph on the device to a result left there"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'; CPUs: {cpus}' if cpus else ''}."
     )
-    if cells.marked:
+    if cells.substitutes:
         legend += " † A [substitute](docs/data.md#the-substitutes-of-the-development): real topology, drawn lengths."
     return "\n".join([*lines, "", legend])
 

@@ -13,9 +13,10 @@ import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
 from workflow.lib import measurements, settings
-from workflow.lib.documents import dagger, narrow, substitutes
+from workflow.lib.documents import narrow
+from workflow.lib.measurements import marked, substitutes
+from workflow.lib.render import CROSS
 from workflow.scripts import audit
-from workflow.scripts.tables import CROSS
 
 PAUSE_S = 60  # a longer pause between two cells was no preparation of the second
 
@@ -51,10 +52,10 @@ def braces(names: Sequence[str]) -> str:
     return f"{{{','.join(names)}}}" if len(names) > 1 else names[0]
 
 
-def expected(one: audit.Audited, tolerance: float, marked: Container[str]) -> str:
+def expected(one: audit.Audited, tolerance: float, others: Container[str]) -> str:
     """The verdict and, by dataset, what was measured and the allowed variation: its ends widened by the tolerance.
 
-    marked: the datasets that are substitutes.
+    others: the datasets that are substitutes.
     """
     cross, unit = ("", " s") if one.claim.by_seconds else (CROSS, "")
     lines = [audit.outcome(one.here)[0]]
@@ -62,9 +63,9 @@ def expected(one: audit.Audited, tolerance: float, marked: Container[str]) -> st
         if finding.verdict != audit.UNKNOWN:
             slack = tolerance * abs(finding.value)
             ends = f"{finding.low - slack:.3g} to {finding.high + slack:.3g}"
-            lines.append(f"{dagger(dataset, marked)}: {finding.verdict}, {cross}{finding.value:.3g}{unit} ({ends})")
+            lines.append(f"{marked(dataset, others)}: {finding.verdict}, {cross}{finding.value:.3g}{unit} ({ends})")
         else:
-            lines.append(f"{dagger(dataset, marked)}: {finding.verdict}")
+            lines.append(f"{marked(dataset, others)}: {finding.verdict}")
     return "<br>".join(lines)
 
 
@@ -74,12 +75,13 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
     rows: an archive's, as measurements.load gives them. audited: its claims.
     """
     took, claimed = minutes(rows, config["protocol"]["timeout_s"]), settings.claimed_cells(config)
-    tolerance, marked = config["audit"]["tolerance"], substitutes(rows)
+    tolerance, others = config["audit"]["tolerance"], substitutes(rows)
     percent = f"{100 * tolerance:g} %"
     lines = [("All claims", "audit", claimed, "the verdicts below, in `results/claims.md`")]
-    lines += [_table_line(name, cells, percent) for name, cells in paper_tables(config).items()]
+    for name in settings.PAPER_TABLES:
+        lines.append(_table_line(name, settings.table_cells(config, name), percent))
     for number, one in enumerate(audited, start=1):
-        lines.append(_claim_line(number, one, claimed, expected(one, tolerance, marked)))
+        lines.append(_claim_line(number, one, claimed, expected(one, tolerance, others)))
     text = pd.DataFrame(
         [
             (what, f"`snakemake --cores 1 {target}`", time_text(cells, took), result)
@@ -92,12 +94,7 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
         f"Times and results: archive `{config['archive']}`, on {ran_on}. In parentheses: the allowed variation, which "
         f"is the interval or range of the archive widened by {percent}."
     )
-    return f"{narrow(text)}\n\n{note}{' † A substitute, as said above.' if marked else ''}"
-
-
-def paper_tables(config: dict) -> dict[str, list[settings.Cell]]:
-    """The cells of each table of the paper."""
-    return {f"table{number}": settings.table_cells(config, table) for number, table in settings.TABLES.items()}
+    return f"{narrow(text)}\n\n{note}{' † A substitute, as said above.' if others else ''}"
 
 
 def figures_of(table: str) -> list[str]:

@@ -38,10 +38,10 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
 
 def main(args: argparse.Namespace) -> None:
-    load(args.measurements)
+    schema = measurements.schema(SWEEP.columns)
+    text = schema.to_csv(schema.text(args.measurements), args.out)
     with atomic(args.out, "w") as file:
-        for i, path in enumerate(args.measurements):
-            file.writelines(path.read_text().splitlines(keepends=True)[bool(i) :])
+        file.write(text)
 
 
 if __name__ == "__main__":

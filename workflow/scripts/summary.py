@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib import measurements, pages, step
-from workflow.scripts.tables import digits, status_text
+from workflow.lib.render import digits, status_text
 
 CONFIDENCE = 0.95
 MIN_REPEATS = 6  # below it no two repeats enclose the median with 95 % confidence: 1 - 2 / 2^5 < 0.95 < 1 - 2 / 2^6
@@ -72,12 +72,12 @@ def _cell(cell: tuple[str, str, str], group: pd.DataFrame) -> dict:
 def page(facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pages.Page:
     """facts: as statistics gives them."""
     title = "Statistics of the measured cells"
-    stand_ins = measurements.stand_ins(rows)
+    substitutes = measurements.substitutes(rows)
     text = pd.DataFrame(
         [
             {
                 "Variant": f"{cell['algorithm']}/{cell['variant']}",
-                "Dataset": cell["dataset"] + " †" * (cell["dataset"] in stand_ins),
+                "Dataset": measurements.marked(cell["dataset"], substitutes),
                 "Median": f"{digits(cell['median'])} s" if cell["status"] == "ok" else status_text(cell),
                 "Interval or range": f"[{digits(cell['low'])}, {digits(cell['high'])}] s, {cell['ends']}"
                 if cell["repeats"] > 1

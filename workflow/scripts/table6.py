@@ -1,4 +1,4 @@
-"""Write Table 6, our fastest beside the paper's, CPU libraries and other programs: CSV, Markdown, LaTeX, HTML.
+"""Write Table 6, our fastest variants beside the paper's, SParry's, CPU libraries and other programs: CSV and Markdown.
 
 The times of other programs are cited: workflow/paper/peers.csv, with what they are in peers.yaml.
 """
@@ -13,46 +13,30 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from kernels.variants import VARIANTS
-from workflow.lib import measurements, paper, step
+from kernels.variants import VARIANTS, shown_in
+from workflow.lib import long_table, measurements, paper, render, step, tables
 from workflow.lib.checked_csv import Rule, Schema, above_0, once
-from workflow.scripts import sources, tables
-from workflow.scripts.tables import CROSS, EDGES, NODES, TABLES, digits
+from workflow.lib.render import CROSS, digits
+from workflow.lib.tables import EDGES, NODES, Datasets, Table
+from workflow.scripts import sources
+from workflow.scripts.tables import heading
 
-TITLE = "Our fastest beside the paper's, CPU libraries' and other programs' (an addition to the paper's own tables)"
-DATASETS = TABLES[5]["datasets"]
-PROBLEM = {dataset: problem for problem, names in DATASETS.items() for dataset in names}
-OURS, PAPER, CPU = "Ours", "Paper's best", "CPU library"
-_TABLE_5 = {column.label: column.variants for column in tables.columns(TABLES[5])}
-_LIBRARIES = [_TABLE_5[label] for label in tables.baselines(TABLES[5]["groups"][0])]
-# Who: by problem the variants (algorithm/variant) of which the fastest on a dataset is shown.
-WHO = {
-    OURS: {problem: [key for key, v in VARIANTS.items() if v.beyond and v.problem == problem] for problem in DATASETS},
-    PAPER: {problem: [key] for problem, key in _TABLE_5[PAPER].items()},
-    CPU: {problem: [library[problem] for library in _LIBRARIES if problem in library] for problem in DATASETS},
-}
-KEYS = {key: who for who, by_problem in WHO.items() for keys in by_problem.values() for key in keys}
+NAME, OURS = "table6", "Ours"
+SOURCES = {"sssp": "one source", "apsp": "every source"}
+PHASES = ("kernels", "predecessors")
 PEERS, MANY, RATE = "Other programs (cited)", "Many sources", "Rate"
-# As tables.py wants a table: what its cells are, and what its columns are called.
-_COLUMNS = {key: {problem: key} for by_problem in WHO.values() for problem, keys in by_problem.items() for key in keys}
-CELLS = {"datasets": DATASETS, "groups": [{"columns": _COLUMNS}]}
-SHOWN = {"groups": [{"baseline": [], "columns": {head: {} for head in (*WHO, PEERS, MANY, RATE)}}]}
 SAID = ("column", "status", "median", "min", "max", "repeats", "kernels", "predecessors", "device", "factor")
 NEAR = 1.5  # times a peer's, for the median over many sources
-NOTES = [
-    "Times: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and the "
-    "result left there; on a CPU what the library takes. Median, [least, greatest] of n repeats.",
-    "Ours: the fastest measured of the variants past the paper: from one source (road networks) Delta-Stepping "
-    "Near-Far and Bellman-Ford Stride, ELL; from all (Gnutella) Bellman-Ford Frontier and Floyd-Warshall Blocked, with "
-    "32 or 16 bits or staged. Paper's best: Bellman-Ford, Stride with Flag; Floyd-Warshall, Tiled with Shared Memory. "
-    "CPU library: the faster of SciPy and NetworKit, as in Table 5.",
-    f"{CROSS}: how many times longer than ours; below 1 ours loses.",
-    "Rate: MTEPS are millions of arcs a second, the arcs of the graph, times the vertices where each is a source, over "
-    "the time; relaxations/s, for Floyd-Warshall, are the vertices cubed over the time.",
-    "Cited times: all of one host, on 20 November 2026, from vertex 0, on the stand-ins of the road networks that "
-    "docs/data.md describes and on the Gnutella graphs.",
-    f"{MANY}: median and range, over the sources, of each source's median; {CROSS}: over the fastest cited time.",
-]
+
+
+def heads() -> dict[str, str]:
+    """The head of each algorithm/variant; of those with one head the fastest on a dataset is shown."""
+    return {variant.key: variant.shown[NAME] for variant in shown_in(NAME)}
+
+
+def columns() -> list[str]:
+    """The heads: ours, then the others as the registry has them."""
+    return list(dict.fromkeys([OURS, *heads().values()]))
 
 
 PEER_TIMES = Schema(
@@ -79,26 +63,32 @@ def cited_times() -> pd.Series:
     return PEER_TIMES.read([measurements.PAPER / "peers.csv"]).set_index(["peer", "dataset"])["seconds"]
 
 
-def facts(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row for each of WHO on each dataset, indexed by both.
+def problems(table: Table) -> dict[str, str]:
+    """By dataset, the problem that the table shows it with."""
+    return {dataset: problem for problem, names in table.rows.items() for dataset in names}
+
+
+def facts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """One row for each of columns() on each dataset, indexed by both ("who", "dataset").
 
     The columns of measurements.summarise, of which median, min and max are kernels_s + predecessors_s; "column", the
     fastest variant, NaN where none is ok; "factor", how many times longer than ours. rows: as select gives them.
     """
     cells = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).reset_index()
-    cells["who"] = cells["column"].map(KEYS)
+    cells["who"] = cells["column"].map(heads())
     cells["column"] = cells["column"].where(cells["status"] == "ok")
     fastest = cells.sort_values("median").drop_duplicates(["who", "dataset"]).set_index(["who", "dataset"])
-    found = fastest.reindex(pd.MultiIndex.from_product([WHO, PROBLEM], names=["who", "dataset"]))
+    found = fastest.reindex(pd.MultiIndex.from_product([columns(), table.datasets], names=["who", "dataset"]))
     found["status"] = found["status"].fillna("no measurement")
     ours = found["median"].xs(OURS)
     return found.assign(factor=found["median"] / found.index.get_level_values("dataset").map(ours))
 
 
-def select(rows: pd.DataFrame) -> pd.DataFrame:
+def select(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of Table 6's cells, of all rows measured."""
-    chosen = measurements.select(rows, list(KEYS), list(PROBLEM))
-    return chosen[chosen["problem"] == chosen["dataset"].map(PROBLEM)]
+    problem = problems(table)
+    chosen = measurements.select(rows, list(heads()), list(problem))
+    return chosen[chosen["problem"] == chosen["dataset"].map(problem)]
 
 
 def many(searches: pd.DataFrame) -> pd.DataFrame:
@@ -108,7 +98,7 @@ def many(searches: pd.DataFrame) -> pd.DataFrame:
 
 
 def rate(column: str, seconds: float, vertices: float, arcs: float) -> tuple[float, str]:
-    """Per second, and of what: by the definition in NOTES."""
+    """Per second, and of what: relaxations of Floyd-Warshall, else arcs."""
     if VARIANTS[column].algorithm == "floyd_warshall":
         return vertices**3 / seconds, "relaxations"
     return arcs * (vertices if VARIANTS[column].problem == "apsp" else 1) / seconds, "arcs"
@@ -121,29 +111,29 @@ def rate_text(per_second: float, unit: str) -> str:
     return f"{f'{millions:,.0f}' if millions >= 100 else digits(millions)} MTEPS"
 
 
-def heads() -> dict[str, str]:
-    """What each variant is called under the table: Ours (Frontier)."""
-    return {key: f"{who} ({VARIANTS[key].title})" for key, who in KEYS.items()}
+def labels() -> dict[str, str]:
+    """What each variant is called under the table: Ours (Near-Far)."""
+    return {key: f"{who} ({VARIANTS[key].title})" for key, who in heads().items()}
 
 
 def name(cell: pd.Series) -> str:
     """What the variant of a cell is called; a CPU's with its cores."""
     variant = VARIANTS[cell["column"]]
-    return variant.title if variant.on_gpu else f"{variant.title} on {tables.cores(cell['note'])}"
+    return variant.title if variant.on_gpu else f"{variant.title} on {render.cores(cell)}"
 
 
-def compare(found: pd.DataFrame, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
+def compare(table: Table, found: pd.DataFrame, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
     """A row a dataset with all that the CSV says.
 
     found: the facts of rows, which are as select gives them; searches: as sources.load does.
     """
     of_many, cited = many(searches), cited_times()
-    graphs, stand_ins = tables.counts(CELLS, rows), measurements.stand_ins(rows)
+    graphs, substitutes = tables.counts(table, rows), measurements.substitutes(rows)
     flat = []
-    for dataset in PROBLEM:
+    for dataset in table.datasets:
         vertices, arcs = graphs.loc[dataset]
         line = {"dataset": dataset, "vertices": vertices, "arcs": arcs}
-        for who in WHO:
+        for who in columns():
             cell = found.loc[who, dataset]
             line |= {f"{who} {key}": cell[key] for key in SAID}
         ours = found.loc[OURS, dataset]
@@ -152,60 +142,62 @@ def compare(found: pd.DataFrame, rows: pd.DataFrame, searches: pd.DataFrame) -> 
             line |= {f"{peer} seconds": seconds, f"{peer} factor": seconds / ours["median"]}
         over = of_many.loc[dataset] if dataset in of_many.index else pd.Series(np.nan, of_many.columns)
         line |= {f"{MANY} {key}": over[key] for key in of_many}
-        line[f"{MANY} over fastest peer"] = over["median"] / cited.xs(dataset, level="dataset").min()
+        of_dataset = cited[cited.index.get_level_values("dataset") == dataset]
+        line[f"{MANY} over fastest peer"] = over["median"] / of_dataset.min()
         known = isinstance(ours["column"], str)
         line["rate"], line["rate of"] = rate(ours["column"], ours["median"], vertices, arcs) if known else (np.nan, "")
-        flat.append(line | {"note": "; ".join(stand_ins.get(dataset, []))})
+        flat.append(line | {"substitute": substitutes.get(dataset, "")})
     return pd.DataFrame(flat)
 
 
-def to_text(found: pd.DataFrame, compared: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
+def to_text(table: Table, found: pd.DataFrame, compared: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     """The table for readers, all cells text; compared: as compare gives it."""
-    names = compared["dataset"]
-    text = {
-        "Dataset": [f"{dataset}.txt{' †' if dataset in stand_ins else ''}" for dataset in names],
-        NODES: compared["vertices"].map("{:,}".format),
-        EDGES: compared["arcs"].map("{:,}".format),
-        **{who: [_cell(who, found.loc[who, dataset]) for dataset in names] for who in WHO},
-        PEERS: [_cited(line) for _, line in compared.iterrows()],
-        MANY: [_many(line) for _, line in compared.iterrows()],
-        RATE: [rate_text(line["rate"], line["rate of"]) if line["rate of"] else "-" for _, line in compared.iterrows()],
-    }
-    return pd.DataFrame(text)
+    problem = problems(table)
+    return pd.DataFrame(
+        {
+            "Dataset": [f"{dataset}.txt{' †' if dataset in substitutes else ''}" for dataset in table.datasets],
+            NODES: compared["vertices"].map("{:,}".format),
+            EDGES: compared["arcs"].map("{:,}".format),
+            **{who: [_cell(who, found.loc[who, dataset]) for dataset in table.datasets] for who in columns()},
+            PEERS: [_cited(line) for _, line in compared.iterrows()],
+            MANY: [_many(line, problem[line["dataset"]]) for _, line in compared.iterrows()],
+            RATE: [rate_text(row["rate"], row["rate of"]) if row["rate of"] else "-" for _, row in compared.iterrows()],
+        }
+    )
 
 
 def _cell(who: str, cell: pd.Series) -> str:
     if cell["status"] != "ok":
-        return tables.status_text(cell)
-    factor = "" if who == OURS else tables.speed_up(cell["factor"])
+        return render.status_text(cell)
+    factor = "" if who == OURS else render.speed_up(cell["factor"])
     spread = f"[{digits(cell['min'])}, {digits(cell['max'])}], " if cell["repeats"] > 1 else ""
     lines = [f"{name(cell)}:", f"{digits(cell['median'])} s{factor}", f"{spread}n={cell['repeats']:.0f}"]
     if who == OURS:
-        lines += [f"{phase} {digits(cell[phase])} s" for phase in tables.PHASES if cell[phase] > 0]
+        lines += [f"{phase} {digits(cell[phase])} s" for phase in PHASES if cell[phase] > 0]
     return "\n".join(lines)
 
 
 def _cited(line: pd.Series) -> str:
     lines = [
-        f"{peer}: {digits(line[f'{peer} seconds'])} s{tables.speed_up(line[f'{peer} factor'])}"
+        f"{peer}: {digits(line[f'{peer} seconds'])} s{render.speed_up(line[f'{peer} factor'])}"
         for peer in cited_programs()
         if not np.isnan(line[f"{peer} seconds"])
     ]
     return "\n".join(lines)
 
 
-def _many(line: pd.Series) -> str:
+def _many(line: pd.Series, problem: str) -> str:
     if np.isnan(line[f"{MANY} median"]):
-        return "no measurement" if PROBLEM[line["dataset"]] == "sssp" else "-"
+        return "no measurement" if problem == "sssp" else "-"
     median, least, most = (digits(line[f"{MANY} {what}"]) for what in ("median", "min", "max"))
-    ratio = tables.speed_up(line[f"{MANY} over fastest peer"])
+    ratio = render.speed_up(line[f"{MANY} over fastest peer"])
     return f"{median} s{ratio}\n[{least}, {most}], {line[f'{MANY} count']:.0f} sources"
 
 
-def verdicts(found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
-    """Where ours loses, and how the median over many sources stands beside the cited times.
+def verdicts(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
+    """Where ours loses, and how the median over many sources compares with the cited times.
 
-    Nothing is lost to a measured cell whose range overlaps our own; a cited time has no range.
+    Ours does not lose to a measured cell whose range overlaps its own; a cited time has no range.
     """
     said, won = [], []
     for _, line in compared.iterrows():
@@ -213,7 +205,8 @@ def verdicts(found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
         ours = found.loc[OURS, dataset]
         if ours["status"] != "ok":
             continue
-        measured = [cell for who in (PAPER, CPU) if (cell := found.loc[who, dataset])["status"] == "ok"]
+        others = [who for who in columns() if who != OURS]
+        measured = [cell for who in others if (cell := found.loc[who, dataset])["status"] == "ok"]
         lost = {name(cell): cell["factor"] for cell in measured if cell["max"] < ours["min"]}
         lost |= {peer: factor for peer in cited_programs() if (factor := line[f"{peer} factor"]) < 1}
         if lost:
@@ -231,39 +224,65 @@ def verdicts(found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
     return said
 
 
-def render(rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> dict[str, str]:
+def who_notes() -> list[str]:
+    """A sentence on each head: which variants it stands for."""
+    said = []
+    for who in columns():
+        of_problem: dict[str, list[str]] = {}
+        for key in (key for key, head in heads().items() if head == who):
+            of_problem.setdefault(SOURCES[VARIANTS[key].problem], []).append(long_table.label(key))
+        parts = (f"from {sources} {'; '.join(names)}" for sources, names in of_problem.items())
+        said.append(f"{who}, of several the fastest: {'. '.join(parts)}.".replace(". from", ". From"))
+    return said
+
+
+def own_notes(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
+    return [
+        "Times: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and "
+        "the result left there; on a CPU what the library takes. Median, [least, greatest] of n repeats.",
+        *who_notes(),
+        f"{CROSS}: how many times longer than ours; below 1 ours loses.",
+        "Rate: MTEPS are millions of arcs a second, the arcs of the graph, times the vertices where each is a source, "
+        "over the time; relaxations/s, for Floyd-Warshall, are the vertices cubed over the time.",
+        f"{MANY}: median and range, over the sources, of each source's median; {CROSS}: over the fastest cited time.",
+        "Cited times, which this project did not measure: all of one host, on 20 November 2026, from vertex 0, on the "
+        "substitutes of the road networks that docs/data.md describes and on the Gnutella graphs.",
+        *(f"{peer}: {text}." for peer, text in cited_programs().items()),
+        *verdicts(table, found, compared),
+    ]
+
+
+def files(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> dict[str, str]:
     """The table's files by suffix. rows: as measurements.load gives them; searches: as sources.load does."""
-    rows = select(rows)
-    select(pd.concat([rows, searches]))  # refuses other graphs than the table's
-    found = facts(rows)
-    compared = compare(found, rows, searches)
-    text = to_text(found, compared, measurements.stand_ins(rows))
+    table = tables.define(NAME, datasets)
+    rows = select(table, rows)
+    select(table, pd.concat([rows, searches]))  # refuses other graphs than the table's
+    found = facts(table, rows)
+    compared = compare(table, found, rows, searches)
+    text = to_text(table, found, compared, measurements.substitutes(rows))
     said = [
-        *NOTES,
-        *(f"{peer}, cited, not measured by this project: {text}." for peer, text in cited_programs().items()),
-        *verdicts(found, compared),
-        *measurements.origin(rows, source, heads()),
+        *own_notes(table, found, compared),
+        *measurements.origin(rows, source, labels()),
         *measurements.run(pd.concat([rows, searches])),
     ]
-    title = f"Table 6: {TITLE}"
     return {
-        ".csv": tables.csv_text(compared.assign(source=source)),
-        ".md": tables.to_markdown(title, text, said),
-        ".tex": tables.to_latex(TITLE, text, said, SHOWN),
-        ".html": tables.to_html(title, text, said, SHOWN),
+        ".csv": render.csv_text(compared.assign(source=source)),
+        ".md": render.to_markdown(heading(table), text, said, (NODES, EDGES)),
     }
 
 
-def write(rows: pd.DataFrame, searches: pd.DataFrame, source: str, folder: Path) -> None:
+def write(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the table's files into a folder."""
-    tables.save(render(rows, searches, source), folder / "table6")
+    render.save(files(datasets, rows, searches, source), folder / NAME)
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), sources.load(args.sources), args.source, args.out_dir)
+    rows, searches = measurements.load(args.measurements), sources.load(args.sources)
+    write(args.datasets, rows, searches, args.source, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--sources", type=Path, nargs="*", default=[], help="results/sources.csv")
+    step.add_datasets(arguments)
     step.run(main, arguments)

@@ -1,0 +1,73 @@
+"""A new variant is a function and an entry, a new dataset an entry, and nothing else: both are then everywhere."""
+
+import json
+import re
+
+import pytest
+from test_sbatch import fake_slurm, sbatch_calls
+from test_workflow import SIMULATOR, Project
+
+FUNCTION = '''"""A variant that only tests know: Bellman-Ford's stride variant under another name."""
+
+from kernels.paper.bellman_ford import stride as dummy
+
+__all__ = ["dummy"]
+'''
+ENTRY = '''
+VARIANTS["bellman_ford/dummy"] = replace(
+    VARIANTS["bellman_ford/stride"],
+    name="dummy",
+    title="Dummy",
+    function=dummy,
+    family="ours",
+    shown={"table1": "Dummy", "table6": "Ours", "figure5": "Dummy"},
+)
+'''
+DATASET = {
+    **{"format": "random", "vertices": 4, "arcs": 12, "weights": {"min": 1, "max": 9, "seed": 1}, "simulate": True},
+    **{"tables": {"sssp": ["table1", "table6"]}, "gpu": ["bellman_ford/dummy", "bellman_ford/naive"], "cpu": []},
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with the variant and the dataset, simulated and drawn; nothing was measured."""
+    folder = tmp_path_factory.mktemp("project")
+    project = Project.make(folder, datasets={"village": DATASET}, stub=False, mode="auto")
+    (folder / "kernels/fast/dummy.py").write_text(FUNCTION)
+    registry = folder / "kernels/variants.py"
+    text = registry.read_text().replace("from kernels.fast import", "from kernels.fast.dummy import dummy\nfrom kernels.fast import", 1)
+    end = "ALGORITHMS = tuple("
+    assert text.count(end) == 1
+    registry.write_text(text.replace(end, f"{ENTRY.lstrip()}{end}"))
+    project.snakemake("all", "table6", environment=SIMULATOR)
+    return project
+
+
+def test_both_are_simulated(project):
+    assert (project.folder / "results/simulated/bellman_ford/dummy/village.csv").exists()
+    assert re.search(r"\| bellman_ford/dummy +\| simulated, 1 row checked", (project.folder / "results/simulated.md").read_text())
+
+
+def test_both_are_in_a_table_and_in_a_figure(project):
+    heads, _, *body = (project.folder / "results/table1.md").read_text().splitlines()[2:]
+    assert "Dummy" in heads.replace("|", " ").split() and any(line.startswith("| village.txt ") for line in body)
+    assert "Dummy" in (project.folder / "results/table6.md").read_text()
+    figure = (project.folder / "figures/figure5.svg").read_text()
+    assert "<!-- Dummy -->" in figure and "<!-- village" in figure  # text is drawn as paths, and named beside them
+
+
+def test_both_are_in_the_report(project):
+    project.snakemake("--report", "report.html", environment=SIMULATOR)
+    page = (project.folder / "report.html").read_text()
+    assert "results/table1.html" in page and "figures/figure5.svg" in page
+
+
+def test_both_are_on_slurms_command_line(project, tmp_path):
+    calls = sbatch_calls(project, tmp_path, "village")
+    assert "measure_wildcards_cells_bellman_ford_dummy_village" in calls
+
+
+def test_both_are_in_the_command_line_and_the_configuration(project):
+    said = project.snakemake("-n", "village", "dummy", "--config", "mode=cuda")
+    assert "Measure bellman_ford/dummy on village" in said

@@ -1,0 +1,182 @@
+"""What a table shows: variants by kernels/variants.py, datasets by config.yaml, its title by paper/tables.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import yaml
+
+from kernels.variants import VARIANTS, shown_in
+from workflow.lib import measurements
+
+DEFINITIONS = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
+PAPER_TABLES = [name for name, table in DEFINITIONS.items() if not table.get("extension")]
+PROBLEMS = ("sssp", "apsp")
+NODES, EDGES = "Number of Nodes", "Number of Edges"
+GRAPH_GROUP = "same kernels, CUDA graph"
+
+# By dataset: vertices, arcs and tables (by problem), as its entry in config.yaml has them.
+Datasets = Mapping[str, Mapping]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. group: the head of its group, or empty. variants: algorithm/variant by problem."""
+
+    group: str
+    head: str
+    variants: dict[str, str]
+    baselines: tuple[str, ...]  # the labels of the columns that its speed-ups are over: the fastest of them in each row
+
+    @property
+    def label(self) -> str:
+        return _label(self.group, self.head)
+
+
+def _label(group: str, head: str) -> str:
+    return f"{head} ({group})" if group else head
+
+
+@dataclass(frozen=True)
+class Table:
+    """name: table1 … datasets: by problem, in config's order. counts: by dataset, vertices and arcs of config."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: dict[str, tuple[str, ...]]
+    counts: dict[str, tuple[int, int]]
+    baselines: tuple[str, ...]
+    extension: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def datasets(self) -> list[str]:
+        return [dataset for names in self.rows.values() for dataset in names]
+
+    @property
+    def variants(self) -> list[str]:
+        """Each algorithm/variant that the table shows."""
+        return [variant for column in self.columns for variant in column.variants.values()]
+
+    @property
+    def groups(self) -> list[str]:
+        return list(dict.fromkeys(column.group for column in self.columns))
+
+    @property
+    def cells(self) -> set[tuple[str, str]]:
+        """(algorithm/variant, dataset) of each cell."""
+        return {
+            (variant, dataset)
+            for column in self.columns
+            for problem, variant in column.variants.items()
+            for dataset in self.rows.get(problem, ())
+        }
+
+
+def define(name: str, datasets: Datasets) -> Table:
+    """The table of that name, a key of DEFINITIONS."""
+    said = DEFINITIONS[name]
+    bases = (said["baseline"],) if isinstance(said["baseline"], str) else tuple(said["baseline"])
+    columns: dict[tuple[str, str], dict[str, str]] = {}
+    for variant in shown_in(name):
+        group = GRAPH_GROUP if variant.graph else ""
+        columns.setdefault((group, variant.shown[name]), {})[variant.problem] = variant.key
+    if len(bases) > 1:  # what all others are compared with comes first
+        columns = dict(sorted(columns.items(), key=lambda column: column[0][1] not in bases))
+    rows = datasets_of(name, datasets)
+    return Table(
+        name,
+        said["title"],
+        tuple(
+            Column(group, head, variants, tuple(_label(group, base) for base in bases))
+            for (group, head), variants in columns.items()
+        ),
+        rows,
+        {
+            dataset: (datasets[dataset]["vertices"], datasets[dataset]["arcs"])
+            for one in rows.values()
+            for dataset in one
+        },
+        bases,
+        said.get("extension", False),
+        tuple(said.get("notes", ())),
+    )
+
+
+def datasets_of(name: str, datasets: Datasets) -> dict[str, tuple[str, ...]]:
+    """By problem, the datasets that a table shows."""
+    by_problem = {
+        problem: tuple(d for d, entry in datasets.items() if name in entry.get("tables", {}).get(problem, ()))
+        for problem in PROBLEMS
+    }
+    return {problem: names for problem, names in by_problem.items() if names}
+
+
+def shown_pairs(datasets: Datasets) -> list[tuple[str, str]]:
+    """(problem, dataset) of all tables."""
+    return list(
+        dict.fromkeys(
+            (problem, dataset) for dataset, entry in datasets.items() for problem in entry.get("tables", {}) if dataset
+        )
+    )
+
+
+def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """Ours beside the paper's: one row a cell, indexed by (label of a column, dataset).
+
+    The columns of measurements.summarise, "paper seconds", "paper text" and, over the fastest of the column's
+    baselines, "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to
+    be measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
+    """
+    cells = pd.DataFrame.from_records(
+        [
+            (column.label, dataset, column.variants.get(problem), column.baselines)
+            for column in table.columns
+            for problem, names in table.rows.items()
+            for dataset in names
+        ],
+        columns=["label", "dataset", "column", "baselines"],
+        index=["label", "dataset"],
+    )
+    paper = measurements.paper_times().add_prefix("paper ")
+    facts = cells.join(measurements.summarise(rows), on=["column", "dataset"]).join(paper, on=["column", "dataset"])
+    theirs = set(measurements.paper_datasets().index)
+    wanted = [
+        isinstance(cell["column"], str)
+        and (
+            table.extension
+            or isinstance(cell["paper text"], str)
+            or dataset not in theirs
+            or VARIANTS[cell["column"]].family != "paper"
+        )
+        for (_, dataset), cell in facts.iterrows()
+    ]
+    missing = pd.Series(wanted, facts.index, dtype=bool).map({True: "no measurement", False: "-"})
+    facts["status"] = facts["status"].fillna(missing)
+    facts["repeats"] = facts["repeats"].fillna(0).astype(int)
+    for seconds, speed_up in (("paper seconds", "paper speed-up"), ("median", "speed-up")):
+        by_label = facts[seconds].unstack("dataset")
+        fastest = [by_label.loc[list(labels), dataset].min() for (_, dataset), labels in facts["baselines"].items()]
+        facts[speed_up] = fastest / facts[seconds]
+    return facts
+
+
+def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """vertices and arcs (int64) of each of the table's datasets: as measured, else as in config."""
+    said = pd.DataFrame.from_dict(
+        {name: table.counts[name] for name in table.datasets}, "index", columns=["vertices", "arcs"]
+    )
+    measured = rows.groupby("dataset")[["vertices", "arcs"]].first()
+    return measured.reindex(said.index).fillna(said).astype(int)
+
+
+def of_config(config: dict) -> dict[str, dict]:
+    """What of config.yaml the tables read: the datasets that a table shows."""
+    return {
+        name: {key: entry[key] for key in ("vertices", "arcs", "tables")}
+        for name, entry in config["datasets"].items()
+        if entry.get("tables")
+    }

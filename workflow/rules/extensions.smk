@@ -1,0 +1,144 @@
+# What the paper does not have.
+COMPARED = settings.compared_cells(config)
+GENERATED = [dataset for dataset, entry in config["datasets"].items() if "generate" in entry]
+GENERATED_CELLS = settings.cells(config, GENERATED) if GENERATED else []
+WITH_GRAPH = {settings.find(*cell[:2]).plain for cell in COMPARED if settings.find(*cell[:2]).graph}
+LAUNCH_CELLS = [cell for cell in COMPARED if settings.find(*cell[:2]).plain in WITH_GRAPH]
+LAYOUT_CELLS = [
+    cell
+    for cell in settings.cells(config)
+    if "layouts" in settings.find(*cell[:2]).shown
+    and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
+]
+PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in settings.find(*cell[:2]).shown]
+
+
+rule figure8:
+    input:
+        measured(settings.table_cells(config, "table6")),
+    output:
+        in_report(figure_files("figure8"), "extensions", "Figure 8", "figure", ".svg"),
+    log:
+        "logs/figure8.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        number=8,
+        datasets=SHOWN,
+        source=source(),
+    message:
+        "Figure 8"
+    shell:
+        "python -m workflow.scripts.figure8 --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
+        "--out-dir figures --log {log:q}"
+
+
+rule launch_overhead:
+    input:
+        measured(LAUNCH_CELLS),
+    output:
+        table_output("launch_overhead"),
+    log:
+        "logs/launch_overhead.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        datasets=SHOWN,
+        source=source(),
+    message:
+        "Table launch_overhead"
+    shell:
+        "python -m workflow.scripts.launch_overhead --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
+        "--out-dir results --log {log:q}"
+
+
+rule growth:
+    input:
+        measured(COMPARED),
+    output:
+        table_output("growth"),
+        in_report(figure_files("growth"), "extensions", "Growth, drawn", "growth", ".svg"),
+    log:
+        "logs/growth.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        datasets=SHOWN,
+        source=source(),
+    message:
+        "Table growth and its figure"
+    shell:
+        "python -m workflow.scripts.growth --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
+        "--out-dir results --figures-dir figures --log {log:q}"
+
+
+rule layouts:
+    input:
+        measured(LAYOUT_CELLS),
+    output:
+        table_output("layouts"),
+    log:
+        "logs/layouts.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        datasets=SHOWN,
+        source=source(),
+    message:
+        "Table layouts"
+    shell:
+        "python -m workflow.scripts.layouts --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
+        "--out-dir results --log {log:q}"
+
+
+# What part of the card's peak blocked Floyd-Warshall reaches.
+rule peak_table:
+    input:
+        cells=measured(PEAK_CELLS),
+        peak=kept("peak.csv") if SIMULATING else ["results/peak.csv"],
+    output:
+        table_output("peak_table"),
+    log:
+        "logs/peak_table.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=source(),
+    message:
+        "Table peak_table"
+    shell:
+        "python -m workflow.scripts.peak_table --measurements {input.cells:q} --peak {input.peak:q} "
+        "--source {params.source:q} --out-dir results --log {log:q}"
+
+
+# Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
+rule peak:
+    input:
+        lambda wildcards: needs_gpu("peak"),
+    output:
+        update("results/peak.csv"),
+    log:
+        "logs/peak.log",
+    conda:
+        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        gpu_model=settings.gpu_model(on_gpu=True),
+        slurm_partition=settings.partition(on_gpu=True),
+        mem_mb=16000,
+        runtime=15,
+    params:
+        code=settings.module_code("kernels.fast.peak"),
+        vertices=[8192, 32768],
+        commit=untracked(config["commit"]),
+    message:
+        "Measure peak on this card"
+    shell:
+        "python -m workflow.scripts.peak --vertices {params.vertices:q} --commit={params.commit:q} "
+        "--out {output:q} --log {log:q}"

@@ -1,0 +1,89 @@
+# Which files the rules read and write, and where the report shows them.
+import json
+
+FIGURE_FORMATS = ("svg", "pdf", "png")
+SHOWN = json.dumps(settings.tables.of_config(config))  # the datasets that tables show
+
+
+def untracked(value):
+    """A parameter that makes nothing due when it changes: Snakemake leaves out what depends on the output."""
+    return lambda wildcards, output: value
+
+
+def entry(wildcards):
+    return settings.identity(config["datasets"][wildcards.dataset])
+
+
+def on_gpu(wildcards):
+    return settings.on_gpu(wildcards.algorithm, wildcards.variant)
+
+
+def cell_file(algorithm, variant, dataset):
+    return f"results/{PLACE}/{algorithm}/{variant}/{dataset}.csv"
+
+
+def measured(cells):
+    """The files of the cells; without a GPU those of whatever was measured before."""
+    if not SIMULATING:
+        return [cell_file(*cell) for cell in cells]
+    # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
+    if before := sorted(str(path.resolve()) for path in Path("results/cells").glob("*/*/*.csv")):
+        return before
+    return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
+
+
+def kept(csv):
+    """That file as it was measured before: here, else in the archive, else none."""
+    return [path for path in (f"results/{csv}", f"results/archive/{config['archive']}/{csv}") if Path(path).exists()][
+        :1
+    ]
+
+
+def needs_gpu(target):
+    """No files; refuses the target where there is no GPU."""
+    if SIMULATING:
+        raise WorkflowError(f"{target} cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+    return []
+
+
+def source(measured="cells/*/*/*.csv"):
+    """A sentence on where what is drawn was measured: here, if such files are in results/ or going to be."""
+    if not SIMULATING or any(Path("results").glob(measured)):
+        return "Measured by this copy of the project."
+    return f"From the archive {config['archive']}; nothing was measured here."
+
+
+# The parts of the report, which sorts them by the alphabet.
+REPORT = {
+    "tables": "1. Tables",
+    "figures": "2. Figures",
+    "claims": "3. Claims",
+    "measurements": "4. Measurements",
+    "provenance": "5. Provenance",
+    "configuration": "6. Configuration",
+    "extensions": "7. Extensions",
+}
+
+
+def in_report(files, part, label, caption, end=".html"):
+    """The files; those with that end are shown in the report, with a caption of workflow/report/."""
+    shown = dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
+    return [report(path, **shown) if path.endswith(end) else path for path in files]
+
+
+def table_output(name):
+    """A table's files, of which the report shows the paper's as HTML and an extension's as CSV."""
+    if name in settings.PAPER_TABLES:
+        files = multiext(f"results/{name}", ".csv", ".md", ".tex", ".html")
+        return in_report(files, "tables", f"Table {name.removeprefix('table')}", "table")
+    label = name.replace("table", "Table ").replace("_", " ").strip().capitalize()
+    files = multiext(f"results/{name}", ".csv", ".md")
+    return in_report(files, "extensions", label, "table" if name in settings.TABLES else name, ".csv")
+
+
+def figure_files(name):
+    return multiext(f"figures/{name}", *(f".{end}" for end in FIGURE_FORMATS))
+
+
+def page_files(name):
+    return multiext(f"results/{name}", ".csv", ".md", ".html")
