@@ -57,7 +57,8 @@ def rule_graph() -> str:
     ]
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    lines = sorted(said[said.index("flowchart") :].strip().splitlines(), key=lambda line: line if "-->" in line else "")
+    lines = [line for line in said[said.index("flowchart") :].strip().splitlines() if "style" not in line]
+    lines.sort(key=lambda line: line if "-->" in line else "")
     return "\n".join(["```mermaid", *lines, "```"])
 
 
