@@ -250,11 +250,13 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     archive.keep(rows, {}, tmp_path / "card", tolerance=0.05)
     kept = {path.name for path in (tmp_path / "card").iterdir()}
     assert kept >= {"growth.md", "growth.csv", "growth.svg", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
-    page = tmp_path / "README.md"
-    shutil.copy(Path(__file__).parents[1] / "README.md", page)
-    readme.main(Namespace(archive=tmp_path / "card", readme=page, config=Path("config.yaml")))
+    root = Path(__file__).parents[1]
+    shutil.copy(root / "README.md", tmp_path)
+    shutil.copytree(root / "docs", tmp_path / "docs")
+    readme.main(Namespace(archive=tmp_path / "card", root=tmp_path, config=Path("config.yaml")))
+    page = (tmp_path / "docs/results.md").read_text()
     for name in ("growth", "launch_overhead"):
-        assert (tmp_path / f"card/{name}.md").read_text() in page.read_text()
+        assert readme.own_part((tmp_path / f"card/{name}.md").read_text()) in page
 
 
 def test_targets_plan_their_cells(tmp_path):
