@@ -86,7 +86,7 @@ def test_what_was_not_measured_is_left_out_or_said():
     audited = audit.audit(audit.select(rows, audit.claims()), audit.claims(), TOLERANCE)
     text = readme.findings(rows, audited, NO_PEAKS)
     assert text.startswith("\nTimes are medians") and "1." not in text
-    assert "| not measured: all 3 | not measured |" in readme.claims_table(audited, {})
+    assert "| not measured: all 3 | not measured |" in readme.claims_table(audited, {}, "card")
     for parts in performance.documents(rows, NO_PEAKS, "card").values():
         assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
 
@@ -112,7 +112,8 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
 
 
 def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):
-    rows = measured(tmp_path, {(BLOCKED, "gnutella04"): ([2.0, 4.0, 3.0], {})})
+    cells = {(BLOCKED, "gnutella04"): ([2.0, 4.0, 3.0], {}), (f"{BLOCKED}16", "gnutella04"): ([3.0], {})}
+    rows = measured(tmp_path, cells).assign(seconds=9.0)
     peaks = pd.DataFrame(
         {
             "benchmark": ["chains", "chains", "chains", "dense"],
@@ -124,6 +125,7 @@ def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):
     )
     rate, peak = performance.rates(rows, peaks).loc[(BLOCKED, "gnutella04")]
     assert (rate, peak) == (pytest.approx(10876**3 / 3), 8e11)
+    assert performance.rates(rows, peaks).loc[(f"{BLOCKED}16", "gnutella04")].to_list() == [rate, 1e12]
     text = performance.cells(rows, [BLOCKED], peaks, "card")
     (line,) = [line for line in text.splitlines() if "gnutella04" in line]
     share = f"{100 * 10876**3 / 3 / 8e11:.0f} %"

@@ -62,7 +62,7 @@ def rule_graph() -> str:
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def claims_table(audited: list[audit.Audited], others: dict[str, str]) -> str:
+def claims_table(audited: list[audit.Audited], others: dict[str, str], archive: str) -> str:
     """Markdown: claim, verdicts on the paper's own tables and on ours, and the claim's verdict."""
     table = pd.DataFrame(
         [
@@ -75,7 +75,7 @@ def claims_table(audited: list[audit.Audited], others: dict[str, str]) -> str:
             for number, one in enumerate(audited, start=1)
         ]
     )
-    note = "Ratios, intervals and the rule of each verdict: [claims.md](results/archive/h200/claims.md)."
+    note = f"Ratios, intervals and the rule of each verdict: [claims.md](results/archive/{archive}/claims.md)."
     if names := [name for name in others if any(name in one.here for one in audited)]:
         note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
     return f"{narrow(table)}\n\n{note}"
@@ -238,7 +238,7 @@ def documents(archive: Path, config: dict) -> dict[str, dict[str, str]]:
     return {
         README: {
             "findings": findings(rows, audited, peaks),
-            "claims": claims_table(audited, substitutes(rows)),
+            "claims": claims_table(audited, substitutes(rows), archive.name),
         },
         "docs/results.md": {"results": results(archive, rows)},
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, audited, config)},
