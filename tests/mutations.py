@@ -355,7 +355,7 @@ MUTATIONS = [
         "tests/test_multi_source.py::test_a_sum_that_is_the_number_of_no_path"),
     Mutation("kernels/fast/multi_source.py", "(limit <= high and", "(limit < high and",
         "tests/test_multi_source.py::test_a_sum_that_is_the_number_of_no_path"),
-    Mutation("kernels/fast/multi_source.py", "while v <= core:", "while v < core:",
+    Mutation("kernels/fast/multi_source.py", "while v <= size:", "while v < size:",
         "tests/test_multi_source.py::test_right_in_every_width_wherever_the_work_is_kept[16 bits-global]"),
     Mutation("kernels/fast/multi_source.py",
         "        cuda.syncthreads()  # others may still read the rows of the sources before\n", "",
