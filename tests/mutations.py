@@ -90,6 +90,8 @@ MUTATIONS = [
         "tests/test_device.py::test_arguments_are_checked_once_before_anything_is_launched"),
     Mutation("kernels/gpu/launching.py", "internals.check_echo(arrived.copy_to_host())", "pass",
         "tests/test_device.py::test_nothing_is_launched_where_other_arguments_arrive"),
+    Mutation("kernels/gpu/timing.py", "if error is None:", "if True:",
+        "tests/test_device.py::test_a_phase_that_fails_asks_the_card_for_nothing_more"),
     Mutation("kernels/run.py", "            check_arguments()  #", "            pass  #",
         "tests/test_device.py::test_a_run_is_timed_until_the_card_is_idle"),
     Mutation("kernels/graph.py", "(tails[1:] != tails[:-1]) | (heads", "(tails[1:] != tails[:-1]) & (heads",
