@@ -6,13 +6,12 @@ where there is none, unless REQUIRE_GPU=1 makes that a failure.
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 
 import pytest
 
 from kernels.gpu.card import SIMULATED, gpu_visible
+from tests import warm
 
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
@@ -51,12 +50,10 @@ def pytest_pyfunc_call(pyfuncitem):
 def _simulated(tests: list[str], config) -> dict[str, tuple[str, str]]:
     """What came of each test, "passed", "skipped" or "failed", and what was said of it."""
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as reports:
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests],
+        ran = warm.run(
+            *("pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests),
             cwd=config.rootpath,
             env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", REPORTS: reports.name},
-            capture_output=True,
-            text=True,
         )
         found = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # where the process did not come to them
         return found | {test: (outcome, said) for test, outcome, said in map(json.loads, reports)}

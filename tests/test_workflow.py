@@ -25,6 +25,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ResourceSettings
 from test_download import Site, ranged
 
+from tests import warm
 from workflow.lib import settings
 
 ROOT = Path(__file__).parents[1]
@@ -124,10 +125,9 @@ class Project:
 
     def snakemake(self, *words, code=0, environment=ENVIRONMENT):
         """What snakemake says; it must exit with the code."""
-        with self.start(*words, environment=environment) as process:
-            said = process.stdout.read()
-        assert process.returncode == code, said
-        return said
+        ran = warm.run("snakemake", "--cores", "1", *words, cwd=self.folder, env=environment, together=True)
+        assert ran.returncode == code, ran.stdout
+        return ran.stdout
 
     def plan(self, *words, environment=ENVIRONMENT):
         """The jobs that `snakemake -n` announces, in short; not the targets that only name others."""

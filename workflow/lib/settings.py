@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -140,8 +141,8 @@ def cells(config: dict, datasets=None) -> list[Cell]:
                     chosen = select(pattern, on_gpu)
                 except InputError as error:
                     raise InputError(f"config: datasets.{dataset}.{key}: {error}") from None
-                skipped = {v for v in chosen for skip in entry.get("skip", []) if fnmatch(v.key, skip)}
-                found += [(v.algorithm, v.name, dataset) for v in chosen if v not in skipped]
+                skipped = {v.key for v in chosen for skip in entry.get("skip", []) if fnmatch(v.key, skip)}
+                found += [(v.algorithm, v.name, dataset) for v in chosen if v.key not in skipped]
     return list(dict.fromkeys(found))
 
 
@@ -222,13 +223,17 @@ def module_code(name: str) -> str:
     for path in paths:  # which grows
         text = (ROOT / path).read_text()
         found.append(text.encode())
-        imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-        for node in imported:
-            if node.module.split(".")[0] == "kernels":
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-                files = map(_source_file, names)
-                paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
+        files = map(_source_file, _imported(text))
+        paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
     return digest(*sorted(found))
+
+
+@cache
+def _imported(text: str) -> list[str]:
+    """What a module with this text may import from kernels: modules, and names in them."""
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in imports if node.module.split(".")[0] == "kernels"]
+    return [name for node in ours for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))]
 
 
 def _source_file(module: str) -> str:
