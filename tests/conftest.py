@@ -1,7 +1,8 @@
 """What the marks of tests mean.
 
 `simulator`: in numba's CUDA simulator, which must be asked for before numba is imported. `gpu`: on a card; skipped
-where there is none, unless REQUIRE_GPU=1 makes that a failure.
+where there is none, unless REQUIRE_GPU=1 makes that a failure. `ci`: takes long, or needs Slurm or a browser; skipped
+unless CI_TESTS=1, as .ci/run has it.
 """
 
 import json
@@ -19,11 +20,14 @@ RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
+    config.addinivalue_line("markers", "ci: takes long, or needs Slurm or a browser; skipped, but for CI_TESTS=1")
     config.addinivalue_line("markers", "gpu: runs on a card; skipped where there is none, but for REQUIRE_GPU=1")
 
 
 def pytest_runtest_setup(item):
-    """Skip a test that needs a card where there is none, or let it fail."""
+    """Skip a test that only .ci/run asks for; skip one that needs a card where there is none, or let it fail."""
+    if item.get_closest_marker("ci") and os.environ.get("CI_TESTS") != "1":
+        pytest.skip("only .ci/run runs this, or CI_TESTS=1")
     if item.get_closest_marker("gpu") and not gpu_visible():
         (pytest.fail if os.environ.get("REQUIRE_GPU") == "1" else pytest.skip)("no GPU is visible")
 

@@ -28,14 +28,13 @@ def run(module: str, *words: str, cwd: Path, env: dict[str, str], together: bool
     """
     with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
         order = module, list(map(str, words)), str(cwd), env, out.name, out.name if together else err.name
-        code = _warm(env.get(WHEN_IMPORTED)).run(order)
+        code = _warm(env.get(WHEN_IMPORTED, "0")).run(order)
         return subprocess.CompletedProcess((module, *words), code, out.read(), err.read())
 
 
 @cache
-def _warm(simulator: str | None) -> "Warm":
-    environment = {name: value for name, value in os.environ.items() if name != WHEN_IMPORTED}
-    return Warm(environment | ({} if simulator is None else {WHEN_IMPORTED: simulator}))
+def _warm(simulator: str) -> "Warm":
+    return Warm({**os.environ, WHEN_IMPORTED: simulator})
 
 
 class Warm:
