@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def solve(args: argparse.Namespace) -> None:
-    """Distances and predecessors by SciPy's conventions, and what was chosen and why, to an .npz."""
+    """Write distances and predecessors by SciPy's conventions, the chosen variant and the reason to an .npz."""
     interface.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
     to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
@@ -71,7 +71,7 @@ def solve(args: argparse.Namespace) -> None:
 
 
 def default_output(ran: str, graph: str, suffix: str) -> Path:
-    """Where an output goes that --to does not name; a graph's name comes from its file, and may be no file's name."""
+    """Where an output goes without --to. A graph's name may have characters that no path can have."""
     return Path("results/output") / f"{ran}_{re.sub(r'[^A-Za-z0-9._+-]', '_', graph)}{suffix}"
 
 

@@ -1,8 +1,8 @@
-"""The check of a result: an oracle for distances, a walk along every predecessor, a look at every arc.
+"""The check of a result: distances against an oracle, every predecessor, and every arc.
 
-The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits and never one of the kernels. The other two prove the distances
-without it, for where SciPy itself is what is measured: a walk to the source is a path of that length, and where no arc
-offers a shorter one, none is shorter.
+The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits, and never one of the kernels. The other two parts prove the
+distances without it, for where SciPy itself is measured: the walk along the predecessors to the source is a path of
+that length, and where no arc leads to a shorter one there is none.
 """
 
 from functools import lru_cache
@@ -19,9 +19,10 @@ BATCH = 256  # rows the oracle is asked for at once
 
 
 def check(graph: Graph, problem: str, result: Result, source: int, *, full_check: int, checked_rows: int) -> int:
-    """Hold the result's rows against the oracle; return how many were checked.
+    """Check rows of the result; return how many.
 
-    All pairs of more than full_check vertices: checked_rows random sources, always the same ones.
+    All rows up to full_check vertices; of larger all-pairs results checked_rows rows of random sources, always the
+    same ones.
     Raises WrongResult that names the first wrong entry.
     """
     n = graph.vertices
@@ -41,7 +42,7 @@ def check(graph: Graph, problem: str, result: Result, source: int, *, full_check
     return checked
 
 
-@lru_cache(maxsize=48)  # all of 12,000 vertices, so that repeats do not ask again
+@lru_cache(maxsize=48)  # the batches of 12,000 sources, so that repeats do not compute them again
 def oracle(graph: Graph, sources: tuple[int, ...]) -> np.ndarray:
     """int32, (len(sources), n): the true distances. Raises WrongResult where one does not fit in int32."""
     exact = csgraph.dijkstra(_scipy(graph), indices=np.array(sources))
@@ -73,12 +74,12 @@ def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> 
         )
     v = _shortened(graph.indptr, graph.indices, graph.weights, distances)
     if v >= 0:
-        raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter way than its distance of {distances[v]}")
+        raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter path than its distance of {distances[v]}")
 
 
 @njit(cache=True)
 def _shortened(indptr, indices, weights, dist):
-    """The first vertex that an arc would give a smaller distance, or -1."""
+    """The first vertex to which an arc gives a smaller distance, or -1."""
     for u in range(len(dist)):
         if dist[u] == INF:
             continue
@@ -92,7 +93,7 @@ def _shortened(indptr, indices, weights, dist):
 def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
     """The first vertex whose predecessor is wrong or does not lead to the source, or -1."""
     n = len(dist)
-    fits = np.zeros(n, np.bool_)  # an arc from the predecessor makes up the difference of the two distances
+    fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor weighs the difference of the two distances
     for u in range(n):
         if dist[u] == INF:
             continue

@@ -1,4 +1,4 @@
-"""Graph files: the readers, the text form, and the tools that make and change them.
+"""Graph files: reading, writing, and the tools that make and change them.
 
 Three forms, each plain or gzipped:
 
@@ -6,11 +6,12 @@ Three forms, each plain or gzipped:
     SNAP     "#" comments, then "u v" an arc: no weights, ids with gaps
     text     "n m", then "u v w" an arc, vertices from 0; what every step after the conversion reads
 
-A weight is a whole number in [1, 2^31 - 2]. A reader goes through a file in pieces. It hands a piece's arcs to
-pandas' C parser where each byte of them is as expected, and else goes line by line, to accept the odd line or
-to name the wrong one. It stops where there is more than there may be: more arcs than the header, or who asks,
-says; more than SPARE bytes and ARC_BYTES for each arc so far, so that comments and blank lines have an end too,
-also in a small gzip that inflates to very much; a line of more than LINE bytes.
+A weight is a whole number in [1, 2^31 - 2]. A file is read in pieces. Where all bytes of a piece are as expected,
+pandas' C parser takes it; otherwise it is read line by line, to accept an unusual line or to name the wrong one.
+
+Reading stops with an error at the first of: more arcs than the header or the caller says; a line of more than LINE
+bytes; more than SPARE bytes plus ARC_BYTES for each arc so far. The last limits comments and blank lines, also in a
+small gzip file that inflates to a very large one.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
 PIECE = 1 << 22  # bytes of text read at once
-SPARE = 1 << 20  # bytes that a file may have in comments, blank lines and its header
-ARC_BYTES = 64  # bytes that it may have besides for each of its arcs; the longest in use take 40
+SPARE = 1 << 20  # bytes that a file may have for comments, blank lines and its header
+ARC_BYTES = 64  # further bytes that it may have for each arc; the longest in use take 40
 LINE = 1 << 16  # bytes that a line may have
 GZIP = b"\x1f\x8b"  # what a gzip file begins with
 GET_AGAIN = "delete it and get it again"
@@ -218,22 +219,22 @@ def contents(path) -> Iterator[bytes]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
-    """How a file form writes a graph. Patterns match one line, except first_arc."""
+class FileFormat:
+    """How a graph file is written. Patterns match one line, except first_arc."""
 
     header: re.Pattern  # the numbers of vertices and arcs
-    header_needed: str  # the header as told to a reader; empty where it may be missing
+    header_needed: str  # the header, for a message; empty where it may be missing
     skipped: re.Pattern  # comments and blank lines
-    first_arc: re.Pattern  # the place in the file where the first arc's line begins
-    mark: bytes  # what an arc's line begins with
+    first_arc: re.Pattern  # where in the file the line of the first arc begins
+    mark: bytes  # the first bytes of an arc's line
     arc: re.Pattern  # tail, head, weight if there is one
-    expected: str  # the same as told to a reader
+    expected: str  # the arc, for a message
     base: int  # the number of the first vertex
 
 
 COLUMNS = ("tail", "head", "weight")
 NUMBER = rb"[ \t]+(-?\d{1,400})"
-DIMACS = Form(
+DIMACS = FileFormat(
     header=re.compile(rb"p[ \t]+sp[ \t]+(\d{1,18})[ \t]+(\d{1,18})\s*"),
     header_needed="'p sp VERTICES ARCS' before the arcs",
     skipped=re.compile(rb"(?:c.*)?\s*", re.DOTALL),
@@ -243,7 +244,7 @@ DIMACS = Form(
     expected="'a TAIL HEAD WEIGHT', three whole numbers",
     base=1,
 )
-SNAP = Form(
+SNAP = FileFormat(
     header=re.compile(rb"#\s*Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\s*"),
     header_needed="",
     skipped=re.compile(rb"(?:#.*)?\s*", re.DOTALL),
@@ -253,7 +254,7 @@ SNAP = Form(
     expected="'TAIL HEAD', two whole numbers",
     base=0,
 )
-TEXT = Form(
+TEXT = FileFormat(
     header=re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})\s*"),
     header_needed="'VERTICES ARCS' in the first line",
     skipped=re.compile(rb"\s*"),
@@ -269,8 +270,8 @@ def read_dimacs(path, expected: Counts | None = None) -> Arcs:
     """Read a DIMACS shortest-path file (9th DIMACS Implementation Challenge, .gr).
 
     Returns the number of vertices n, and tails, heads, weights: int64, shape (m,), vertices from 0.
-    Raises InputError that names the line where one is wrong; and, before an arc is read, where the header has other
-    counts than are expected, or asks for more memory than there is.
+    Raises InputError, which names the line where one is wrong; also, before any arc is read, where the header's counts
+    are not the expected ones or need more memory than there is.
     """
     header, (tails, heads, weights) = _read(path, DIMACS, expected)
     tails -= 1
@@ -279,15 +280,15 @@ def read_dimacs(path, expected: Counts | None = None) -> Arcs:
 
 
 def read_snap(path, expected: Counts | None = None) -> Arcs:
-    """Read a SNAP edge list; its ids become 0 to n - 1 in their order.
+    """Read a SNAP edge list; its ids, in ascending order, become 0 to n - 1.
 
     Returns the number of vertices n, tails and heads (int64, shape (m,)) and None for the weights.
-    Raises InputError as read_dimacs does; without a header or expected counts, only memory ends the arcs.
+    Raises InputError as read_dimacs does; without a header or expected counts, only memory limits the arcs.
 
-    The first of the lines may be no arc but the counts, without a "#". The number of lines decides. Where the
-    counts are known, from "# Nodes: N Edges: M" or as expected, it is one where it is "N M" and M lines follow it.
-    Else it is one where it is "N M", M lines follow it and N vertices have arcs in them; where fewer have it may be
-    either, and is refused. A graph whose first arc says that of the others by chance needs the known counts.
+    The first line may be the counts, without a "#", instead of an arc. Where the counts are known, from
+    "# Nodes: N Edges: M" or from the caller, it is the counts where it is "N M" and M lines follow. Otherwise it is the
+    counts where it is "N M", M lines follow and N vertices occur in them; where fewer vertices occur it could be
+    either, and the file is refused. A graph whose first arc looks like that by chance needs known counts.
     """
     counts, (tails, heads) = _read(path, SNAP, expected)
     if not counts and len(heads) > 1 and heads[0] == len(heads) - 1:
@@ -318,8 +319,8 @@ def read_text(path, expected: Counts | None = None) -> Arcs:
     return header.vertices, *columns
 
 
-def _read(path, form: Form, expected: Counts | None):
-    """The counts of the header, else those expected or None; and the columns of the arcs, int64, numbered as there."""
+def _read(path, form: FileFormat, expected: Counts | None):
+    """The counts of the header, else the expected ones or None; and the columns of the arcs, int64, as in the file."""
     reader = _Reader(path, form, expected)
     for piece in _pieces(path):
         reader.take(piece)
@@ -327,7 +328,7 @@ def _read(path, form: Form, expected: Counts | None):
 
 
 def _pieces(path) -> Iterator[bytes]:
-    """The text in a file, cut at ends of lines; the start of a line that is longer than a line may be is the last."""
+    """The text in a file, cut at ends of lines. A line of more than LINE bytes ends it: its beginning is last."""
     rest = b""
     for part in contents(path):
         part = rest + part
@@ -340,9 +341,9 @@ def _pieces(path) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Takes a file piece by piece, and raises InputError as soon as one is wrong or holds more than it may."""
+    """Reads a file piece by piece, and raises InputError at the first piece that is wrong or passes a limit."""
 
-    def __init__(self, path, form: Form, expected: Counts | None):
+    def __init__(self, path, form: FileFormat, expected: Counts | None):
         self.path, self.form, self.expected = path, form, expected
         self.header: Counts | None = None
         self.lines = self.bytes = 0  # taken so far
@@ -455,7 +456,7 @@ class _Reader:
         return ""
 
 
-def _columns(piece: bytes, form: Form) -> list[np.ndarray] | None:
+def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     """The columns of lines that are all arcs, one blank or tab between numbers; None where they are not."""
     arcs = (piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece).removesuffix(b"\n")
     blank = b"\t" if b"\t" in arcs else b" "
@@ -489,7 +490,7 @@ def _in_range(columns, ranges) -> bool:
 
 
 def _quoted(line: bytes) -> str:
-    """A line for a message: every byte of it is visible, its middle left out where it is long."""
+    """A line as a message shows it: every byte visible, the middle of a long line left out."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if len(line) <= 60:
         return repr(line)[1:]

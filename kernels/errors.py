@@ -1,4 +1,4 @@
-"""What can go wrong by no fault of the program, and how a command says it and ends."""
+"""Errors that are no defect of the program, and how a command reports them and ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ADVICE = {
 
 
 class InputError(ValueError):
-    """Bad input: one message that says what, where, and what to do about it."""
+    """Bad input: one message that says what is wrong, where, and what to do."""
 
 
 class NotEnoughMemory(RuntimeError):
@@ -57,11 +57,11 @@ class TimeLimit(RuntimeError):
 
 
 class WrongResult(AssertionError):
-    """A distance or predecessor that is not what the oracle says."""
+    """A wrong distance or predecessor."""
 
 
 def whole(value, name: str) -> int:
-    """The int that a whole number of Python's or NumPy's is; name: what it is called in the message.
+    """A whole number of Python's or NumPy's as an int; name: what it is called in the message.
 
     Raises InputError for anything else, True and 3.0 included.
     """

@@ -26,7 +26,7 @@ INF = 2**31 - 1  # "no path": one more than the largest distance
 MAX_WEIGHT = INF - 1
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
-NOT_PACKED = (  # what reading a file that is no .npz, or a damaged one, raises
+NOT_PACKED = (  # the errors of reading a file that is no .npz, or a damaged one
     *(KeyError, TypeError, ValueError, OSError, EOFError, OverflowError, RuntimeError),  # RecursionError is one
     *(zipfile.BadZipFile, zlib.error),
 )
@@ -37,9 +37,9 @@ class Graph:
     """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
 
     meta: what is known of the data: name, sha256 (of the text form), origin, substitute and so on.
-    The arrays are not to be changed afterwards: variants keep what they laid out from them.
-    Raises InputError where the arrays have another dtype or shape or do not fit together; what stands
-    in them is not looked at: from_arcs does that.
+    The arrays must not be changed afterwards: variants keep layouts that they made from them.
+    Raises InputError where the arrays have another dtype or shape or do not fit together. Their values are not checked
+    here: from_arcs does that.
     """
 
     indptr: np.ndarray
@@ -160,7 +160,7 @@ class Graph:
     def load(cls, path) -> Graph:
         """Read the packed form. Raises InputError where the file is none, or takes more memory than there is."""
         try:
-            with zipfile.ZipFile(path) as file:  # which reads no more of a member than its directory says
+            with zipfile.ZipFile(path) as file:  # no member is read beyond the size in its directory
                 needed = sum(member.file_size for member in file.infolist())
             if needed <= memory.host_memory():
                 with np.load(path, allow_pickle=False) as file:
@@ -168,17 +168,20 @@ class Graph:
                     return cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
-        except MemoryError:  # the arrays' own headers ask for more than their members have
+        except MemoryError:  # an array's own header says more than its member has
             raise InputError(f"{path}: arrays larger than their file says: delete it and run again") from None
         except NOT_PACKED as error:
-            if getattr(error, "errno", None) not in (None, errno.EINVAL):  # a damaged one may lead before its start
+            if getattr(error, "errno", None) not in (
+                None,
+                errno.EINVAL,
+            ):  # EINVAL: a damaged file asks for a place before its start
                 raise InputError(f"{path}: cannot be read: {error.strerror}") from None
             raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
         raise memory.too_much(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)
 
 
 def _integers(name: str, values) -> np.ndarray:
-    """What the arcs' tails, heads or weights are, as an integer array of shape (m,). Raises InputError."""
+    """The arcs' tails, heads or weights as an integer array of shape (m,). Raises InputError where they are none."""
     try:
         values = np.asarray(values)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""One way to measure any variant: compile, warm up, then repeats that are poisoned before and checked after."""
+"""How any variant is measured: compile, warm up, then repeats, each with a poisoned result that is checked after it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kernels.run import Result, Run
 from kernels.variants import Variant
 
 log = logging.getLogger(__name__)
-WHOLE = {  # the least and the largest value of the whole numbers of a protocol
+WHOLE = {  # the whole numbers of a protocol: the least and the largest value of each
     "warmup_launches": (0, INF),
     "repeats": (1, INF),
     "block": (1, 1024),  # threads a block of a card may have
@@ -35,7 +35,7 @@ WHOLE = {  # the least and the largest value of the whole numbers of a protocol
 class Protocol:
     """How a cell is measured; the keys of `protocol` in config.yaml, times in seconds.
 
-    Raises InputError for a value that is not allowed there. Whether source is a vertex, the graph says.
+    Raises InputError for a value that is not allowed. Whether source is a vertex is checked with the graph.
     """
 
     warmup_launches: int = 10
@@ -140,10 +140,10 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
 
 
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
-    """Compile whatever the variant may launch by running it on two vertices and an edge; then warm up.
+    """Compile all kernels that the variant may launch by running it on two vertices and an edge; then warm up.
 
-    Twice, since what fits in shared memory and what does not are kernels of their own; so may be
-    what a weight of 0 needs.
+    It runs twice, since there may be one kernel for shared memory and another for global memory. The edge weighs 0
+    where the graph has a weight of 0, which may need other kernels too.
     """
     weight = min(1, graph.weights.min(initial=1))
     tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.full(2, weight), directed=graph.directed)

@@ -1,11 +1,11 @@
-"""Shortest paths of any graph by the variant that suits it; timed runs go by harness.py instead.
+"""Shortest paths of any graph by the variant that suits it. Timed runs use harness.py instead.
 
     paths = kernels.shortest_paths("nyc.txt", source=0)
     paths.distances[17], paths.variant, paths.reason
     scipy.sparse.csgraph.reconstruct_path(graph, paths.predecessors)
 
-What comes back follows scipy.sparse.csgraph.dijkstra: distances are float64, infinite where there is no
-path, predecessors int32, -9999 where there is none.
+Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infinite where there is no path; predecessors
+int32, -9999 where there is none.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numba import cuda
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from kernels import datasets, harness, libraries, memory
 from kernels.errors import InputError
-from kernels.fast.blocked_floyd_warshall import PACKED_INF, Form
+from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
 from kernels.fast.multi_source import bytes_of_block
 from kernels.gpu import card
 from kernels.graph import INF, MAX_WEIGHT, Graph
@@ -31,9 +30,9 @@ from kernels.variants import find
 
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
-SMALL = 2**15  # vertices and arcs that SciPy is through with before a card has started
-SPARSE = 128  # a frontier suits graphs with fewer than one of so many possible arcs
-HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is made
+SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
+SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
+HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
 
 
 @dataclass(frozen=True)
@@ -52,17 +51,17 @@ class Paths:
 
 @dataclass(frozen=True)
 class Card:
-    """What decides a choice: bytes of shared memory a block may have, and bytes that are free."""
+    """What the choice of a variant depends on: bytes of shared memory a block may have, bytes free on the card."""
 
     shared: int
     free: int
 
     @classmethod
     def visible(cls) -> Card | None:
-        """The card that there is; None without one, and in numba's simulator."""
+        """The card of this machine; None where there is none, and in numba's simulator."""
         if not card.gpu_visible():
             return None
-        return cls(Run().shared_limit, cuda.current_context().get_memory_info().free)
+        return cls(Run().shared_limit, card.free_memory())
 
 
 def shortest_paths(graph, source: int) -> Paths:
@@ -154,8 +153,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
-    form = Form.of(Run(), packed=False)
-    matrices = 4 * form.rounds(n) * form.tile * form.words(n) + 8 * n * n
+    shape = TileShape.of(Run(), packed=False)
+    matrices = 4 * shape.rounds(n) * shape.tile * shape.words(n) + 8 * n * n
     if matrices > card.free:
         return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
     why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"

@@ -1,13 +1,13 @@
-"""What a user would pick instead: SciPy and NetworKit, on the CPU.
+"""Libraries for the CPU, as a user would call them: SciPy and NetworKit.
 
-    prepare the graph in the library's own form      not timed, as the CSR arrays of a GPU variant
+    prepare the graph in the library's own form      not timed, as the CSR arrays of a GPU variant are not
     for each block of sources:
         solve
         write distances and predecessors as int32
         stop where the time limit has passed
 
-A block of rows at a time, since the libraries answer in 64 bits: for gnutella30 a matrix of 11 GB.
-SciPy runs on one core. NetworKit takes sources in parallel, on all cores that the process may use.
+All pairs are solved a block of rows at a time, since the libraries answer in 64 bits: 11 GB for gnutella30. SciPy runs
+on one core. NetworKit solves several sources in parallel, on all cores that the process may use.
 """
 
 import os
@@ -33,7 +33,7 @@ def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
-    """scipy.sparse.csgraph.floyd_warshall: one call, so that the time limit is only looked at after it."""
+    """scipy.sparse.csgraph.floyd_warshall: one call, so that the time limit is only tested after it."""
     prepared = graph.to_scipy()
     with run.timed(), run.phase("kernels"):
         found = csgraph.floyd_warshall(prepared, return_predecessors=True)
@@ -42,7 +42,7 @@ def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
 
 
 def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """networkit.distance.SPSP, from one source or all; it gives distances, and predecessors follow from them."""
+    """networkit.distance.SPSP, from one source or all; it gives distances, from which predecessors are found."""
     import networkit  # takes most of a second, and nothing else needs it
 
     networkit.setNumberOfThreads(cores())
@@ -64,7 +64,7 @@ def cores() -> int:
 
 
 def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Up to ROWS sources and their rows of distances and predecessors; looks at the time limit after each block."""
+    """Up to ROWS sources and their rows of distances and predecessors; tests the time limit after each block."""
     sources = np.array([run.source]) if result.distances.ndim == 1 else np.arange(graph.vertices)
     distances, predecessors = np.atleast_2d(result.distances, result.predecessors)
     for start in range(0, len(sources), ROWS):
@@ -96,10 +96,9 @@ def _find_predecessors(indptr, indices, weights, sources, distances, predecessor
 
 @njit(cache=True)
 def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor):
-    """The tail of an arc that makes up the difference of two distances.
+    """Each vertex takes the tail of an arc whose weight is the difference of the two distances.
 
-    Arcs of weight 0 could close a circle: they count last, and from vertices that have a predecessor by then, each of
-    which is looked at once more.
+    Arcs of weight 0 could form a circle: they are used last, and only from vertices that have a predecessor by then.
     """
     n, some_free = len(dist), False
     predecessor[:] = -1

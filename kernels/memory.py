@@ -1,4 +1,4 @@
-"""The host's memory, and the refusal of what takes more, before anything is allocated."""
+"""The host's memory, and the refusal of what needs more, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kernels.errors import InputError
 
 MEMBERSHIP = Path("/proc/self/cgroup")  # the control groups of this process, on Linux
 GROUPS = Path("/sys/fs/cgroup")  # where they are mounted
-BYTES_OF_VERTEX = 12  # a graph's, at the peak of reading and building it; what is held is 4
-BYTES_OF_ARC = 80  # the same; at its peak SNAP's form takes 76, the text form 45; what is held is 8
+BYTES_OF_VERTEX = 12  # at the peak of reading and building a graph; 4 afterwards
+BYTES_OF_ARC = 80  # the same; SNAP's form takes 76 and the text form 45 at the peak; 8 afterwards
 ADVICE = "take a smaller graph, or a machine with more"
 
 
@@ -37,7 +37,7 @@ def host_memory() -> int:
 
 
 def require(needed: int, what: str, advice: str) -> None:
-    """Raise InputError where so many bytes are more than this process may have. what: who takes them, with the verb."""
+    """Raise InputError where `needed` bytes are more than this process may have. what: the message's beginning."""
     if needed > host_memory():
         raise too_much(needed, what, advice)
 

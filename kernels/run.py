@@ -1,8 +1,8 @@
-"""The machine a variant runs on: launching, timing, the memory guard, the warm-up.
+"""One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A driver is handed a Run and a Result. It uploads what the paper has on the card before the clock
-starts (`resident`), opens `timed`, and inside it opens one `phase` after the other; the harness
-reads `seconds` and `phases` afterwards. The same drivers run in numba's CUDA simulator.
+A driver is called with a Graph, a Result to fill and a Run. It uploads what the paper has on the card before the clock
+starts (`upload_untimed`), opens `timed`, and inside it one `phase` after the other; the harness reads `seconds` and
+`phases` afterwards. The same drivers run in numba's CUDA simulator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from numba import cuda, types
 from kernels.errors import NotEnoughMemory, TimeLimit
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.launching import STEP, Prepared, blocks_for
+from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
+from kernels.gpu.timing import CardTimer
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
 POISON = -7  # in every result before a run: neither a distance nor a predecessor
@@ -51,11 +52,13 @@ class Run:
 
     source: where single-source paths start. block: threads a block. tile: side of a tile.
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
-    graph: replay the launches from CUDA graphs instead of waiting for each. delta: the width of
-    delta-stepping's buckets. grid, shared: blocks of a kernel whose blocks share out the work, and
-    bytes of shared memory a block may have; None for the variant's own rule and what the card has.
-    Afterwards seconds and phases (by name, in seconds) are what was timed, launches how many
-    kernels were launched, started when (ISO 8601, UTC).
+    graph: launch from CUDA graphs instead of waiting for each launch.
+    delta: the width of delta-stepping's buckets; None for the variant's own rule.
+    grid: blocks of a kernel whose blocks share out the work; None for the variant's own rule.
+    shared: bytes of shared memory a block may have; None for what the card has.
+
+    Afterwards: seconds, and phases (seconds by name), are what was timed; launches is the number of launched kernels;
+    started is when (ISO 8601, UTC).
     """
 
     source: int = 0
@@ -75,12 +78,12 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """How many blocks a kernel gets whose blocks share out the work."""
+        """Blocks of a kernel whose blocks share out the work."""
         return self.grid or 2 * self.multiprocessors
 
     @property
     def multiprocessors(self) -> int:
-        """What the card has; a kernel whose blocks wait for each other gets a block for each of them."""
+        """Multiprocessors of the card; a kernel whose blocks wait for each other has one block for each."""
         return 1 if SIMULATED else card.current().MULTIPROCESSOR_COUNT
 
     @property
@@ -91,22 +94,19 @@ class Run:
         return 0 if SIMULATED else card.current().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - 64
 
     def require(self, needed: int) -> None:
-        """Raise NotEnoughMemory where so many bytes are not free on the card."""
-        if not SIMULATED:
-            cuda.current_context().deallocations.clear()
-            free = cuda.current_context().get_memory_info().free
-            if needed > free:
-                raise NotEnoughMemory(needed, free)
+        """Raise NotEnoughMemory where fewer bytes than needed are free on the card."""
+        if not SIMULATED and needed > (free := card.free_memory()):
+            raise NotEnoughMemory(needed, free)
 
     def allocate(self, *arrays: tuple) -> list:
-        """Arrays on the card, each given as (length, dtype), with whatever lies there."""
+        """Arrays on the card, each given as (length, dtype); what is in them is undefined."""
         return [cuda.device_array(length, dtype) for length, dtype in arrays]
 
     def upload(self, *arrays: np.ndarray) -> list:
         """Copies of the host's arrays on the card."""
         return [cuda.to_device(array) for array in arrays]
 
-    resident = upload  # the same, before the clock starts
+    upload_untimed = upload  # for what is on the card before the clock starts, as the paper's graph is
 
     def download(self, *pairs) -> None:
         """Copy arrays of the card to the host: (device array, host array) each."""
@@ -114,39 +114,41 @@ class Run:
             array.copy_to_host(host)
 
     def launch(self, *launches: tuple, times: int = 1) -> None:
-        """Launch kernels in turn, `times` over, and let the host wait after every single one.
+        """Launch kernels in turn, `times` over; the host waits after every launch, as in the paper.
 
-        A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it wants
-        some; STEP among the arguments is the number of the iteration. With `graph` the same launches
-        are replayed, and the host waits at the end.
+        A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it needs some; STEP among the
+        arguments is the number of the iteration. With `graph` the same launches come from CUDA graphs, and the host
+        waits once, at the end.
         """
         if SIMULATED:
             for step in range(times):
                 for kernel, blocks, threads, arguments, *shared in launches:
                     kernel[blocks, threads, 0, *shared](*(np.uint32(step) if a is STEP else a for a in arguments))
         else:
-            prepared = Prepared(launches)
-            (prepared.replay if self.graph else prepared.launch)(times)
+            ready = prepared(launches)
+            (ready.replay if self.graph else ready.launch)(times)
         self.launches += times * len(launches)
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
         """A function that launches the kernels in turn and waits after each, whatever `graph` says.
 
-        Arguments are laid out now, in another phase than the launches': for kernels that take less time than that does.
+        Arguments are laid out now, in another phase than that of the launches: that takes longer than a short kernel.
         """
         if not card.gpu_visible():
             return lambda: self.launch(*launches)
-        prepared = Prepared(launches)
+        ready = prepared(launches)
 
         def launch():
-            prepared.launch(1)
+            ready.launch(1)
             self.launches += len(launches)
 
         return launch
 
     @contextmanager
     def timed(self):
-        """The region that `seconds` covers; ends when the card is idle."""
+        """The region that `seconds` covers; it ends when the card is idle."""
+        if self.on_gpu and not SIMULATED:
+            check_arguments()  # so that this one launch of a process is never timed
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self._clock = time.perf_counter()
         yield
@@ -156,14 +158,11 @@ class Run:
 
     @contextmanager
     def phase(self, name: str):
-        """A part of the timed region: between two events on the card, or by the CPU's clock."""
+        """A part of the timed region: its time on the card, or by the CPU's clock where there is no card."""
         if self.on_gpu and not SIMULATED:
-            start, end = cuda.event(timing=True), cuda.event(timing=True)
-            start.record()
-            yield
-            end.record()
-            end.synchronize()
-            self.phases[name] += cuda.event_elapsed_time(start, end) / 1000
+            with CardTimer() as timer:
+                yield
+            self.phases[name] += timer.seconds
         else:
             started = time.perf_counter()
             yield

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from kernels import libraries
 from kernels.errors import InputError
 from kernels.fast import blocked_floyd_warshall as blocked
-from kernels.fast import ell, multi_source, near_far
+from kernels.fast import ell, multi_source, near_far, staged_floyd_warshall
 from kernels.graph import Graph
 from kernels.paper import bellman_ford, dijkstra, floyd_warshall, serial
 from kernels.run import Result, Run
@@ -295,8 +295,8 @@ _ENTRIES = (
     Variant(
         name="staged",
         title="Blocked, Staged",
-        function=blocked.staged,
-        launches=blocked.launches_staged,
+        function=staged_floyd_warshall.staged,
+        launches=staged_floyd_warshall.launches,
         **_BLOCKED,
         atomics=_BLOCKED_ATOMICS,
         bits=32,

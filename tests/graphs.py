@@ -188,8 +188,8 @@ def assert_tree(on: Graph, problem: str, result: Result, source: int) -> None:
 
 
 def near_far_with(**constants: int) -> ModuleType:
-    """kernels.near_far once more, with other constants: a kernel keeps those that it was compiled with."""
-    spec = importlib.util.find_spec("kernels.near_far")
+    """A second kernels.fast.near_far with other constants: a kernel keeps those that it was compiled with."""
+    spec = importlib.util.find_spec("kernels.fast.near_far")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for name, value in constants.items():

@@ -24,9 +24,14 @@ from tests.graphs import near_far_with, solve
 ROOT = Path(__file__).parents[1]
 TOOLS = {"memcheck": ("--leak-check", "no"), "racecheck": ("--racecheck-report", "all")}
 BLOCKED = ("floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged")
-FRONTIER, NEAR_FAR = "bellman_ford/multi_source_apsp", "delta_stepping/near_far"
+MULTI_SOURCE, NEAR_FAR = "bellman_ford/multi_source_apsp", "delta_stepping/near_far"
 BLOCK_PER_SOURCE = ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")
-TURNS = {"LEAST_NEAR": 2, "WIDE": 8, "LONG": 4, "FEW": 1}  # so that one block and all take turns
+TURNS = {
+    "MIN_BLOCK_QUEUE": 2,
+    "MAX_GRID_QUEUE": 8,
+    "LONG_FAR": 4,
+    "FEW_NEAR": 1,
+}  # so that one block and all take turns
 
 
 def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -44,16 +49,16 @@ def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "path", on(graphs.path, 70)
     yield "grid", on(graphs.grid, 81)
     yield "funnel", on(graphs.funnel, 150)
-    if variant.key in (*BLOCKED, FRONTIER, NEAR_FAR):
+    if variant.key in (*BLOCKED, MULTI_SOURCE, NEAR_FAR):
         yield "hubs, half free", on(free(graphs.hubs), 150)
         yield "grid, half free", on(free(graphs.grid), 81)
         yield "cycles of weight 0", on(graphs.free_cycles, 100)
         yield "chain of free hubs", on(graphs.free_hubs, 148)
-    if variant.key in (*BLOCK_PER_SOURCE, FRONTIER):
+    if variant.key in (*BLOCK_PER_SOURCE, MULTI_SOURCE):
         yield "in global memory", on(graphs.sparse, 150, shared=0)
         yield "undirected, in global memory", on(graphs.grid, 81, shared=0)
         yield "few blocks", on(graphs.hubs, 100, grid=3)
-    if variant.key == FRONTIER:
+    if variant.key == MULTI_SOURCE:
         yield "16 and 32 bits", on(graphs.narrow_path, 70)
         yield "64 bits in global memory", on(graphs.free_hubs, 148, shared=0)
     if variant.key == NEAR_FAR:

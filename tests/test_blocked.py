@@ -14,7 +14,8 @@ from kernels.check import check, oracle
 from kernels.errors import InputError, WrongResult
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import peak
-from kernels.fast.blocked_floyd_warshall import Form
+from kernels.fast import staged_floyd_warshall as staged
+from kernels.fast.blocked_floyd_warshall import TileShape
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
@@ -23,11 +24,11 @@ from workflow.scripts import peak as peak_script
 
 NAMES = ["blocked", "blocked16", "staged"]
 CARD = Run(tile=32)
-ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one form
+ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one shape
 
 
 def run(name: str, graph: Graph):
-    """The Run, after every row was held against the oracle, and every predecessor against the arcs."""
+    """The Run, after every row was compared with the oracle, and every predecessor with the arcs."""
     done, result = harness.run_once(
         VARIANTS[f"floyd_warshall/{name}"], graph, harness.Protocol(warmup_launches=0, block=8, tile=4)
     )
@@ -54,7 +55,7 @@ def test_more_strips_than_there_are_buffers():
     rng, n = np.random.default_rng(3), 26
     tails, heads = np.r_[np.arange(n), rng.integers(0, n, 30)], np.r_[(np.arange(n) + 11) % n, rng.integers(0, n, 30)]
     done = run("staged", Graph.from_arcs(n, tails, heads, rng.integers(1, 30, n + 30)))
-    assert blocked._strips(Form.of(done, packed=False), n) == (1, blocked.STRIPS + 2)
+    assert staged.strips_of(TileShape.of(done, packed=False), n) == (1, staged.STRIPS + 2)
 
 
 @pytest.mark.simulator
@@ -92,30 +93,30 @@ def test_pairs_are_added_and_compared_apart():
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("vertices", [1, 128, 129, 36682])
 def test_a_matrix_is_padded_to_whole_tiles(vertices, packed):
-    form = Form.of(CARD, packed)
-    assert (form.tile, form.height, form.threads, form.close_side**2) == (128, 64, 128, 1024)
-    columns = form.columns(vertices) * form.tile * form.per_word
-    for padded, unit in ((form.rounds(vertices) * form.tile, 128), (columns, 128 * form.per_word)):
+    shape = TileShape.of(CARD, packed)
+    assert (shape.tile, shape.height, shape.threads, shape.diagonal_side**2) == (128, 64, 128, 1024)
+    columns = shape.columns(vertices) * shape.tile * shape.per_word
+    for padded, unit in ((shape.rounds(vertices) * shape.tile, 128), (columns, 128 * shape.per_word)):
         assert padded % unit == 0 and vertices <= padded < vertices + unit
 
 
 @pytest.mark.parametrize("vertices", [2561, 10876, 36682, 65536])
 def test_strips_take_a_quarter_of_the_matrix(vertices):
-    form = Form.of(CARD, packed=False)
-    height, strips = blocked._strips(form, vertices)
-    assert blocked.STRIPS * height * form.tile * form.words(vertices) * 4 <= 4 * form.words(vertices) ** 2 / 4
-    assert (strips - 1) * height < form.rounds(vertices) <= strips * height
+    shape = TileShape.of(CARD, packed=False)
+    height, strips = staged.strips_of(shape, vertices)
+    assert staged.STRIPS * height * shape.tile * shape.words(vertices) * 4 <= 4 * shape.words(vertices) ** 2 / 4
+    assert (strips - 1) * height < shape.rounds(vertices) <= strips * height
 
 
 @pytest.mark.simulator
 def test_shared_memory_holds_a_part_of_a_tile_at_a_time(monkeypatch):
     monkeypatch.setattr(blocked, "DEPTH", 4)
     monkeypatch.setattr(blocked, "kernels", cache(blocked.kernels.__wrapped__))  # not those made before
-    form, n = Form(4, 2, packed=False), 13
+    shape, n = TileShape(4, 2, packed=False), 13
     weights = np.random.default_rng(2).integers(1, 99, (n, n))
-    matrix = np.full((form.rounds(n) * form.tile, form.words(n)), blocked.INF, np.uint32)
+    matrix = np.full((shape.rounds(n) * shape.tile, shape.words(n)), blocked.INF, np.uint32)
     matrix[:n, :n] = np.where(np.eye(n), 0, weights)
-    blocked.close_rounds(form, n, matrix.reshape(-1), Run())
+    blocked.run_rounds(shape, n, matrix.reshape(-1), Run())
     graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
     assert matrix[:n, :n].tolist() == oracle(graph, tuple(range(n))).tolist()
 
@@ -134,7 +135,7 @@ class Sparse(dict):
         return super().__getitem__(int(index))
 
 
-class FarApart(Form):
+class FarApart(TileShape):
     """Rows so long that those of a few vertices pass 2^32 words."""
 
     def words(self, vertices):
@@ -144,20 +145,20 @@ class FarApart(Form):
 @pytest.mark.simulator
 @pytest.mark.parametrize("packed", [False, True])
 def test_rows_beyond_32_bits_do_not_fold_onto_each_other(packed):
-    form, n, run = FarApart(2, 2, packed), 11, Run(block=8, tile=4)
-    words, weights = form.words(n), np.random.default_rng(1).integers(1, 9, (n, n))
+    shape, n, run = FarApart(2, 2, packed), 11, Run(block=8, tile=4)
+    words, weights = shape.words(n), np.random.default_rng(1).integers(1, 9, (n, n))
     np.fill_diagonal(weights, 0)
     matrix, dist = Sparse(), np.zeros(n * n, np.uint32)
-    matrix.length = form.rounds(n) * form.tile * words
-    for u in range(form.rounds(n) * form.tile):
-        for at in range(form.columns(n) * form.tile):
+    matrix.length = shape.rounds(n) * shape.tile * words
+    for u in range(shape.rounds(n) * shape.tile):
+        for at in range(shape.columns(n) * shape.tile):
             ends = [
                 weights[u, v] if max(u, v) < n else blocked.PACKED_INF if packed else blocked.INF
-                for v in range(at * form.per_word, (at + 1) * form.per_word)
+                for v in range(at * shape.per_word, (at + 1) * shape.per_word)
             ]
             matrix[u * words + at] = sum(int(d) << 16 * half for half, d in enumerate(ends))
-    blocked.close_rounds(form, n, matrix, run)
-    kernel = blocked.kernels(form)
+    blocked.run_rounds(shape, n, matrix, run)
+    kernel = blocked.kernels(shape)
     kernel.unpack[n, 8](np.uint32(n), np.uint32(words), matrix, dist)
     graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
     assert dist.reshape(n, n).tolist() == oracle(graph, tuple(range(n))).tolist()
@@ -173,17 +174,17 @@ def test_predecessors_are_found_in_rows_beyond_32_bits():
         for v in range(n):
             dist[u * words + v] = 3 * (v - u) if v >= u else blocked.INF
     numbers = np.uint32(n), np.uint32(words), np.uint32(0)
-    missed = np.zeros(1, np.int32)
-    blocked.find_predecessors[n, 4](*numbers, *blocked.in_arcs(graph), dist, predecessor, missed)
+    overflow = np.zeros(1, np.int32)
+    blocked.find_predecessors[n, 4](*numbers, *blocked.arcs_by_head(graph), dist, predecessor, overflow)
     assert predecessor.reshape(n, n).tolist() == [[v - 1 if v > u else -1 for v in range(n)] for u in range(n)]
-    assert not missed[0]
+    assert not overflow[0]
 
 
 @pytest.mark.parametrize("key", [key for key, v in VARIANTS.items() if v.on_gpu])
 def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enough_for(key):
     variant, more = VARIANTS[key], Graph.from_arcs(2**16, *np.empty((3, 0), int), meta={"name": "large"})
-    wide = ("frontier", "blocked_floyd_warshall")
-    refused = variant.problem == "apsp" and variant.function.__module__.removeprefix("kernels.") not in wide
+    wide = ("multi_source", "blocked_floyd_warshall", "staged_floyd_warshall")
+    refused = variant.problem == "apsp" and variant.function.__module__.removeprefix("kernels.fast.") not in wide
     if not refused:
         variant.check_size(more)
         return
@@ -194,16 +195,16 @@ def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enoug
 
 
 def test_strips_of_65536_vertices_are_all_rows_once():
-    form, n = Form.of(CARD, packed=False), 65536
-    height, strips = blocked._strips(form, n)
-    assert (strips - 1) * height * form.tile < n <= strips * height * form.tile
-    assert strips * height * form.tile < 2**32
-    assert blocked.launches_staged(n, 32) == form.rounds(n) * (3 + strips - 1) + 2 * strips
+    shape, n = TileShape.of(CARD, packed=False), 65536
+    height, strips = staged.strips_of(shape, n)
+    assert (strips - 1) * height * shape.tile < n <= strips * height * shape.tile
+    assert strips * height * shape.tile < 2**32
+    assert staged.launches(n, 32) == shape.rounds(n) * (3 + strips - 1) + 2 * strips
 
 
 def test_arcs_by_head_have_the_cheapest_first():
     graph = Graph.from_arcs(4, [0, 2, 0, 3, 1], [1, 1, 1, 0, 3], [9, 4, 2, 1, 5])
-    indptr, tails, weights = blocked.in_arcs(graph)
+    indptr, tails, weights = blocked.arcs_by_head(graph)
     assert indptr.tolist() == [0, 1, 4, 4, 5]
     assert tails.tolist() == [3, 0, 2, 0, 1]
     assert weights.tolist() == [1, 2, 4, 9, 5]
@@ -220,7 +221,7 @@ def test_the_peak_counts_what_was_made(packed):
 
 @pytest.mark.simulator
 def test_the_peak_refuses_a_wrong_result(monkeypatch):
-    monkeypatch.setattr(peak, "close_rounds", lambda *_: None)
+    monkeypatch.setattr(peak, "run_rounds", lambda *_: None)
     with pytest.raises(WrongResult, match="dense matrix of 9 vertices, packed False: row"):
         peak.dense(Run(tile=4), False, 9)
 

@@ -13,6 +13,7 @@ from numba.cuda import dispatcher
 from kernels import harness
 from kernels import run as runs
 from kernels.fast import multi_source
+from kernels.gpu import internals
 from kernels.gpu.launching import STEP
 from kernels.graph import Graph
 from kernels.run import Result, Run
@@ -36,7 +37,7 @@ class Recorder(Run):
     def upload(self, *arrays):
         return list(arrays)
 
-    resident = upload
+    upload_untimed = upload
 
     def allocate(self, *arrays):
         return [np.empty(length, dtype) for length, dtype in arrays]
@@ -54,6 +55,14 @@ class Recorder(Run):
 
     def phase(self, name):
         return nullcontext()
+
+
+class OnHost:
+    """What a device array shows of itself."""
+
+    def __init__(self, array):
+        self.size, self.dtype, self.shape, self.strides = array.size, array.dtype, array.shape, array.strides
+        self.__cuda_array_interface__ = array.__array_interface__
 
 
 @pytest.fixture
@@ -104,6 +113,15 @@ def test_compiles(key, capability, launched, monkeypatch):
         assert_atomics(ptx, variant.atomics.get(function.__name__, {}), function.__name__)
 
 
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)], ids=lambda c: f"cc{c[0]}{c[1]}")
+def test_the_kernel_that_checks_the_arguments_compiles(capability):
+    arguments = (*internals.ECHOED, internals.EXPECTED)
+    ptx, _ = cuda.compile_ptx(internals.echo.py_func, tuple(map(typeof, arguments)), cc=capability)
+    assert ".entry" in ptx
+    values = sum(len(internals.as_passed(OnHost(a) if a.ndim else a)) for a in arguments)
+    assert ptx.count(".param .") == values  # as many as as_passed lays out
+
+
 @pytest.mark.parametrize("vertices", [20, 60], ids=["fits in shared memory", "does not fit"])
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize("key", GPU_VARIANTS)
@@ -135,7 +153,7 @@ def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeyp
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_pairs", lambda: True)
     VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
-    products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("across", "rest")]
+    products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("panel", "trailing")]
     assert len(products) == (4 if name == "blocked16" else 2)
     for function, types in products:
         ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))

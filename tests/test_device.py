@@ -1,7 +1,7 @@
-"""How launches are made and timed, with a driver and a card that only write down what they are asked for."""
+"""How launches are made, checked and timed, with a driver and a card that only write down what they are asked for."""
 
 import ctypes
-from functools import partial
+from functools import cache, partial
 from itertools import cycle
 from types import SimpleNamespace
 
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from kernels import run as runs
-from kernels.gpu.internals import as_passed
+from kernels.gpu import internals, launching, timing
+from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
 from kernels.gpu.launching import compile_loop
 from kernels.run import Run
 
 LAUNCHES = {
     said: ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * pointers)
-    for said, pointers in (("alone", 3), ("together", 2))
+    for said, pointers in (("plain", 3), ("cooperative", 2))
 }
 SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
 
@@ -24,7 +25,7 @@ SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
 def driver():
     """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, argument, how).
 
-    The second of two kernels wants all of its blocks on the card together.
+    The second of two kernels is cooperative.
     """
     done, refusals = [], []
 
@@ -68,7 +69,7 @@ def test_every_launch_is_made_in_turn_and_waited_for(driver):
     first, second = (5, 4, 1, 32, 16, 1, 0), (9, 1, 1, 64, 1, 1, 100)
     expected = []
     for step in range(3):
-        expected += [(7, first, None, step, "alone"), "wait", (8, second, None, 42, "together"), "wait"]
+        expected += [(7, first, None, step, "plain"), "wait", (8, second, None, 42, "cooperative"), "wait"]
     assert driver(3, True) == (0, expected)
 
 
@@ -100,6 +101,69 @@ def test_arguments_as_numba_passes_them():
     assert as_passed(np.int32(-1)) == [2**64 - 1]
 
 
+@pytest.mark.simulator
+def test_echo_writes_down_what_it_is_sent():
+    arrived = np.zeros_like(EXPECTED)
+    internals.echo[1, 1](*ECHOED, arrived)
+    assert arrived.tolist() == EXPECTED.tolist()
+    internals.check_echo(arrived)
+
+
+@pytest.mark.parametrize("place", range(len(EXPECTED)))
+def test_other_arguments_than_were_sent_name_both_versions(place, monkeypatch):
+    monkeypatch.setattr(internals, "version", lambda package: {"numba-cuda": "9.8.7"}[package])
+    arrived = EXPECTED.copy()
+    internals.check_echo(arrived)
+    arrived[place] += np.uint64(1)
+    with pytest.raises(
+        RuntimeError, match=rf"numba-cuda 9\.8\.7 passes .* than numba-cuda {WRITTEN_FOR}, .*install"
+    ) as said:
+        internals.check_echo(arrived)
+    assert str(arrived.tolist()) in str(said.value)
+
+
+class OnHost(np.ndarray):
+    """In place of a device array."""
+
+    copy_to_host = np.ndarray.copy
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """built.kernels: what was launched or made ready, in order; built.arrives: what a launched `echo` writes."""
+    built = SimpleNamespace(kernels=[], arrives=EXPECTED)
+
+    class Prepared:
+        def __init__(self, launches):
+            ((kernel, _, _, self.arguments),) = launches
+            built.kernels.append(kernel)
+
+        def launch(self, times):
+            assert times == 1
+            for sent, argument in zip(ECHOED, self.arguments, strict=False):
+                assert np.array_equal(sent, argument)
+            self.arguments[-1][:] = built.arrives
+
+    monkeypatch.setattr(launching, "Prepared", Prepared)
+    monkeypatch.setattr(launching, "cuda", SimpleNamespace(to_device=lambda array: array.copy().view(OnHost)))
+    monkeypatch.setattr(launching, "check_arguments", cache(launching.check_arguments.__wrapped__))
+    return built
+
+
+def test_arguments_are_checked_once_before_anything_is_launched(built):
+    for _ in range(2):
+        launching.prepared((("kernel", 1, 1, ()),))
+    assert built.kernels == [internals.echo, "kernel", "kernel"]
+
+
+def test_nothing_is_launched_where_other_arguments_arrive(built):
+    built.arrives = EXPECTED + np.uint64(1)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
+            launching.prepared((("kernel", 1, 1, ()),))
+    assert "kernel" not in built.kernels
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """What is asked of the card and of the host's clock, in order; a phase takes 1500 ms, and the clock's steps 2 s."""
@@ -123,6 +187,8 @@ def asked(monkeypatch):
 
     card = SimpleNamespace(event=event, event_elapsed_time=elapsed, synchronize=lambda: done.append("wait for all"))
     monkeypatch.setattr(runs, "cuda", card)
+    monkeypatch.setattr(timing, "cuda", card)
+    monkeypatch.setattr(runs, "check_arguments", lambda: done.append("check"))
     monkeypatch.setattr(runs, "time", SimpleNamespace(perf_counter=clock))
     monkeypatch.setattr(runs, "SIMULATED", False)
     return done
@@ -132,7 +198,7 @@ def test_a_run_is_timed_until_the_card_is_idle(asked):
     run = Run()
     with run.timed():
         asked.append("launch")
-    assert asked == ["clock", "launch", "wait for all", "clock"]
+    assert asked == ["check", "clock", "launch", "wait for all", "clock"]
     assert run.seconds == 2
 
 

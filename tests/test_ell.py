@@ -36,7 +36,7 @@ def arcs_of(graph: Graph) -> list:
     parts, column = ell.layout(graph), ell.pitch(graph.vertices)
     (slots,) = np.nonzero(parts.heads >= 0)
     inside = zip(slots % column, parts.heads[slots], parts.weights[slots], strict=True)
-    return sorted([*inside, *zip(parts.rest_tails, parts.rest_heads, parts.rest_weights, strict=True)])
+    return sorted([*inside, *zip(parts.overflow_tails, parts.overflow_heads, parts.overflow_weights, strict=True)])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -70,14 +70,14 @@ def test_slots_are_numbered_in_31_bits(monkeypatch):
     regular = Graph.from_arcs(8, np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8), np.ones(40, int))
     monkeypatch.setattr(ell, "MAX_SLOTS", 3 * ell.pitch(8) + 1)
     assert ell.columns(regular) == 3
-    assert len(ell.layout(regular).rest_tails) == 16
+    assert len(ell.layout(regular).overflow_tails) == 16
 
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("grid", [1, 2, None])
-def test_rows_and_rest_are_relaxed_whatever_the_grid(grid):
+def test_rows_and_overflow_are_relaxed_whatever_the_grid(grid):
     graph = star(11)  # 11 arcs from vertex 0
-    assert (ell.columns(graph), len(ell.layout(graph).rest_tails)) == (5, 6)
+    assert (ell.columns(graph), len(ell.layout(graph).overflow_tails)) == (5, 6)
     for source in (0, 5):
         protocol = harness.Protocol(warmup_launches=0, source=source, block=4, grid=grid)
         run, result = harness.run_once(VARIANT, graph, protocol)

@@ -208,7 +208,7 @@ def test_what_the_times_contain():
             numbers[self.in_time] += sum(array.size for array in arrays)
             return super().upload(*arrays)
 
-        resident = upload
+        upload_untimed = upload
 
     graph = datasets.read_graph(SAMPLE1)
     n, m = graph.vertices, graph.arcs

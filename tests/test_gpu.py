@@ -22,7 +22,8 @@ from kernels import run as runs
 from kernels.errors import NotEnoughMemory
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import multi_source
-from kernels.gpu import card
+from kernels.fast import staged_floyd_warshall as staged
+from kernels.gpu import card, internals, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.run import PHASES, Run
@@ -35,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
 FREE = [v for v in GPU if v.ours and v.name != "stride_ell"]  # weights may be 0
 BLOCK_PER_SOURCE = [VARIANTS[k] for k in ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")]
-NEAR_FAR, FRONTIER = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/multi_source_apsp"]
+NEAR_FAR, MULTI_SOURCE = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/multi_source_apsp"]
 FREE_WEIGHT, HALF_FREE = np.zeros(1, int), np.arange(2)
 
 # Graphs by name: how they are made, and the vertices of the one for one source and of the one for all pairs.
@@ -162,9 +163,9 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
 
 # All blocks always; by turns, with queues that overflow; by turns where all are wide.
 TURNS = [
-    {"LEAST_NEAR": 64, "WIDE": 2**20, "LONG": 0, "FEW": 0},
-    {"LEAST_NEAR": 3, "WIDE": 8, "LONG": 4, "FEW": 1},
-    {"LEAST_NEAR": 64, "WIDE": 256, "LONG": 100, "FEW": 16},
+    {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 2**20, "LONG_FAR": 0, "FEW_NEAR": 0},
+    {"MIN_BLOCK_QUEUE": 3, "MAX_GRID_QUEUE": 8, "LONG_FAR": 4, "FEW_NEAR": 1},
+    {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 256, "LONG_FAR": 100, "FEW_NEAR": 16},
 ]
 
 
@@ -196,8 +197,8 @@ def test_one_block_and_all_take_turns(by_turns, make, delta):
     ],
     ids=["16 bits", "16 and 32 bits", "32 bits", "64 bits"],
 )
-def test_the_frontier_in_every_width_wherever_its_work_is_kept(make, shared):
-    solve(FRONTIER, wide(make), shared=shared)
+def test_distances_of_every_width_wherever_the_work_is_kept(make, shared):
+    solve(MULTI_SOURCE, wide(make), shared=shared)
 
 
 @lru_cache(maxsize=1)
@@ -209,9 +210,9 @@ def wide(make):
 @pytest.mark.parametrize("make", [graphs.hubs, graphs.narrow_path], ids=lambda make: make.__name__)
 def test_halves_of_a_word_compared_at_once_and_one_by_one(make, monkeypatch):
     assert card.has_pairs() == (cuda.get_current_device().compute_capability >= (9, 0))
-    solve(FRONTIER, small(make))
+    solve(MULTI_SOURCE, small(make))
     monkeypatch.setattr(multi_source, "has_pairs", lambda: False)
-    solve(FRONTIER, small(make))
+    solve(MULTI_SOURCE, small(make))
 
 
 @pytest.mark.gpu
@@ -237,7 +238,7 @@ def test_arcs_next_to_each_other_whose_distances_share_a_word():
 @pytest.mark.parametrize("vertices", [129, 641, 900])  # two strips; five and a last row; eight
 def test_strips_come_and_go(vertices):
     on = graphs.sparse(vertices)
-    assert blocked._strips(blocked.Form.of(Run(), packed=False), vertices)[1] == -(-vertices // 128)
+    assert staged.strips_of(blocked.TileShape.of(Run(), packed=False), vertices)[1] == -(-vertices // 128)
     solve(VARIANTS["floyd_warshall/staged"], on, runs=4)
 
 
@@ -281,6 +282,32 @@ def test_launches_are_made_in_turn_with_their_arguments(step, times, replayed):
         more = i if step is STEP else int(step)
         expected = [((number * 5 + more) * 3 + 1) % 2**32 for number in expected]
     assert numbers.copy_to_host().tolist() == expected
+
+
+@pytest.mark.gpu
+def test_arguments_arrive_as_they_were_sent():
+    launching.check_arguments.__wrapped__()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("place", [0, 3, 4], ids=["a whole number", "bytes an item", "the address"])
+def test_arguments_that_arrive_otherwise_are_refused(place, monkeypatch):
+    passed = internals.as_passed
+
+    def shifted(argument):
+        """Another length (what kernels read as the address is right) or another number."""
+        values = passed(argument)
+        if len(values) == 1:
+            return [values[0] ^ 1] if place == 0 else values
+        if place == 3:  # the shape where the bytes an item are, and the other way around
+            values[3], values[5] = values[5], values[3]
+        if place == 4 and argument.size == 3:
+            values[4] += 4
+        return values
+
+    monkeypatch.setattr(internals, "as_passed", shifted)
+    with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
+        launching.check_arguments.__wrapped__()
 
 
 @cuda.jit

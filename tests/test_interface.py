@@ -106,7 +106,7 @@ def test_one_source_on_a_card():
 
 
 @pytest.mark.parametrize("least", [0, 1])
-def test_the_choice_knows_what_the_frontier_keeps_in_shared_memory(monkeypatch, least):
+def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(monkeypatch, least):
     """One byte less than its kernel asks for, and it is another variant's turn."""
     graph = random_graph(300, 600)
     graph.weights[0] = least
@@ -114,7 +114,7 @@ def test_the_choice_knows_what_the_frontier_keeps_in_shared_memory(monkeypatch, 
     monkeypatch.setattr(Run, "launch", lambda run, *launches: asked.append(launches[0][4]))
     for method in ("require", "download"):
         monkeypatch.setattr(Run, method, lambda *anything: None)
-    for method in ("resident", "allocate"):
+    for method in ("upload_untimed", "allocate"):
         monkeypatch.setattr(Run, method, lambda run, *arrays: list(arrays))
     run = Run(on_gpu=False, shared=10**6)
     multi_source.apsp(graph, interface.harness.Result.poisoned("apsp", 300), run)

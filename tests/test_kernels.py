@@ -157,8 +157,8 @@ def test_what_is_one_too_far_has_no_predecessor(name):
 def test_launches_on_a_hundred_vertices_are_the_papers(algorithm, names, launches):
     for name in names:
         assert VARIANTS[f"{algorithm}/{name}"].launches(100, 32) == launches
-        if twin := VARIANTS.get(f"{algorithm}/{name}_graph"):
-            assert twin.launches(100, 32) == launches
+        if graph_variant := VARIANTS.get(f"{algorithm}/{name}_graph"):
+            assert graph_variant.launches(100, 32) == launches
 
 
 @pytest.mark.parametrize("good_runs", [0, 1, 2])

@@ -1,4 +1,4 @@
-"""All pairs by a frontier: 16, 32 and 64 bits, work in shared and global memory, sinks, loops and parallel arcs."""
+"""All pairs, eight sources a block: 16, 32 and 64 bits, shared and global memory, sinks, loops, parallel arcs."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def solve(on: Graph, **settings) -> Result:
 @pytest.mark.parametrize(
     "weights",
     [range(1, 30), [40_000, 9], [0, 1, 2], [0]],
-    ids=["16 bits", "32 bits", "64 bits", "no weight at all"],
+    ids=["16 bits", "32 bits", "64 bits", "64 bits, all 0"],
 )
 def test_right_in_every_width_wherever_the_work_is_kept(weights, limit):
     solve(graph(list(weights)), shared=limit)
@@ -46,7 +46,7 @@ def test_small_distances_need_16_bits_only(monkeypatch):
     def not_needed(*_):
         raise AssertionError("a word a distance")
 
-    monkeypatch.setattr(multi_source, "finish_wide", lambda hops: not_needed)
+    monkeypatch.setattr(multi_source, "wide_results", lambda hops: not_needed)
     monkeypatch.setattr(
         multi_source, "search_from_all", multi_source.search_from_all.__wrapped__
     )  # not one made before
@@ -57,7 +57,7 @@ def test_sources_whose_distances_pass_16_bits_start_anew():
     length, weight = 10, 0x7000
     u = np.arange(length - 1)
     path = Graph.from_arcs(length + 1, u, u + 1, np.full(length - 1, weight))
-    assert multi_source.narrow_cap(path) == 0xFFFF - weight
+    assert multi_source.no_path_in_16_bits(path) == 0xFFFF - weight
     assert solve(path, shared=1 << 10).distances[0, length - 1] == (length - 1) * weight
 
 
@@ -79,7 +79,7 @@ def test_a_sum_that_is_the_number_of_no_path(first):
 
 
 @pytest.mark.parametrize(
-    ("arcs", "cap"),
+    ("arcs", "no_path"),
     [
         ([], 0),
         ([(0, 1, 0x7FFF)], 0x8000),
@@ -87,8 +87,8 @@ def test_a_sum_that_is_the_number_of_no_path(first):
         ([(0, 1, 0), (1, 0, 5)], 0),
     ],
 )
-def test_when_16_bits_are_tried(arcs, cap):
-    assert multi_source.narrow_cap(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == cap
+def test_when_16_bits_are_tried(arcs, no_path):
+    assert multi_source.no_path_in_16_bits(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == no_path
 
 
 def test_without_any_arc_each_vertex_reaches_itself():
@@ -118,7 +118,7 @@ def test_the_layout_has_every_cheapest_arc_once():
     parts, cheapest = multi_source.layout(on), on.cheapest()
     core = parts.core.tolist()
     assert len(core) > 2 * multi_source.SLICE
-    assert sorted(core + parts.rest.tolist()) == list(range(on.vertices))
+    assert sorted(core + parts.sinks.tolist()) == list(range(on.vertices))
     assert set(core) == set(cheapest.tails.tolist())
     heads = np.repeat(np.arange(on.vertices), np.diff(parts.in_indptr.astype(int)))
     arcs = sorted(zip(parts.core[parts.tails].tolist(), heads.tolist(), parts.weights.tolist(), strict=True))

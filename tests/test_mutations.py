@@ -19,5 +19,5 @@ def test_the_tests_that_mutations_name_are_there():
 
 
 def test_every_module_of_kernels_with_kernels_has_mutations():
-    with_kernels = {p.name for p in Path(ROOT, "kernels").glob("*.py") if "@cuda.jit" in p.read_text()}
+    with_kernels = {p.name for p in Path(ROOT, "kernels").rglob("*.py") if "@cuda.jit" in p.read_text()}
     assert with_kernels <= {Path(mutation.file).name for mutation in MUTATIONS}

@@ -50,17 +50,22 @@ def test_any_delta_gives_the_same(delta):
 
 
 @pytest.mark.parametrize("delta", [3, 1000])
-@pytest.mark.parametrize("room", [1, 3])
-def test_queues_with_little_room(room, delta, monkeypatch):
-    monkeypatch.setattr(near_far, "LEAST_NEAR", room)
+@pytest.mark.parametrize("capacity", [1, 3])
+def test_queues_with_few_places(capacity, delta, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_BLOCK_QUEUE", capacity)
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
 @pytest.mark.parametrize("few", [0, 1, 3])
 @pytest.mark.parametrize("long", [0, 4])
-@pytest.mark.parametrize("room, wide", [(1, 4), (3, 8), (64, 64)])
-def test_all_blocks_and_one_take_turns(room, wide, long, few, monkeypatch):
-    for name, value in {"LEAST_NEAR": room, "WIDE": wide, "LONG": long, "FEW": few}.items():
+@pytest.mark.parametrize("capacity, grid_capacity", [(1, 4), (3, 8), (64, 64)])
+def test_all_blocks_and_one_take_turns(capacity, grid_capacity, long, few, monkeypatch):
+    for name, value in {
+        "MIN_BLOCK_QUEUE": capacity,
+        "MAX_GRID_QUEUE": grid_capacity,
+        "LONG_FAR": long,
+        "FEW_NEAR": few,
+    }.items():
         monkeypatch.setattr(near_far, name, value)
     solve(graph(range(1, 30)), shared=0, delta=3)
     solve(graph([0, 1, 2]), shared=0)
@@ -68,7 +73,7 @@ def test_all_blocks_and_one_take_turns(room, wide, long, few, monkeypatch):
 
 def test_far_is_gone_through_before_it_runs_over(monkeypatch):
     # Each vertex of a path lowers three far ones: 90 entries while the path is near, and far has 2 (33 + 8) places.
-    for name, value in {"LEAST_NEAR": 1, "WIDE": 1}.items():
+    for name, value in {"MIN_BLOCK_QUEUE": 1, "MAX_GRID_QUEUE": 1}.items():
         monkeypatch.setattr(near_far, name, value)
     arcs = [(u, u + 1, 1) for u in range(29)] + [(u, v, 1000 - 10 * u) for u in range(30) for v in (30, 31, 32)]
     on = Graph.from_arcs(33, *np.array(arcs).T)
@@ -78,7 +83,7 @@ def test_far_is_gone_through_before_it_runs_over(monkeypatch):
 
 def test_far_is_gone_through_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
     """A hub is lowered again by every other vertex of a path, and each time lowers 16 far ones."""
-    for name, value in {"LEAST_NEAR": 8, "WIDE": 8, "LONG": 0, "FEW": 8}.items():
+    for name, value in {"MIN_BLOCK_QUEUE": 8, "MAX_GRID_QUEUE": 8, "LONG_FAR": 0, "FEW_NEAR": 8}.items():
         monkeypatch.setattr(near_far, name, value)
     hub = 40
     arcs = [(t, t + 1, 1) for t in range(hub - 1)] + [(t, hub, 3 * (hub - t)) for t in range(0, hub, 2)]

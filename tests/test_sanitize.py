@@ -26,7 +26,7 @@ def sanitizer(tmp_path, monkeypatch):
 def test_every_gpu_variant_is_run_and_all_that_only_some_take():
     assert [v.key for v in sanitize.chosen([])] == [key for key, v in VARIANTS.items() if v.on_gpu]
     assert [v.key for v in sanitize.chosen(["edge/", "near"])] == ["edge/sssp", "edge/apsp", "delta_stepping/near_far"]
-    special = (*sanitize.BLOCKED, sanitize.FRONTIER, sanitize.NEAR_FAR, *sanitize.BLOCK_PER_SOURCE)
+    special = (*sanitize.BLOCKED, sanitize.MULTI_SOURCE, sanitize.NEAR_FAR, *sanitize.BLOCK_PER_SOURCE)
     plain = len(list(sanitize.runs(VARIANTS["bellman_ford/naive"])))
     assert plain > 4 and all(len(list(sanitize.runs(VARIANTS[key]))) > plain for key in special)
 

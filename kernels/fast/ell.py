@@ -1,16 +1,15 @@
 """Bellman-Ford from one source as `bellman_ford/stride` does it, on an ELL layout instead of CSR arrays.
 
-    heads, weights    a row a vertex with its first out-arcs, stored by columns: arc j of vertex u lies in
+    heads, weights    a row for each vertex with its first out-arcs, stored by columns: arc j of vertex u is in
                       slot j * pitch + u, so that the threads of a warp read words next to each other
-    lengths           how many of a row's slots hold an arc
-    rest              the arcs of longer rows, as (tail, head, weight): a thread an arc
+    lengths           how many slots of a row hold an arc
+    overflow          the further arcs of longer rows, as (tail, head, weight): a thread an arc
 
-With the lengths (F. Vázquez, J. J. Fernández and E. M. Garzón's ELLPACK-R, 2011) a thread reads no
-padding, and has its next arc on the way before it knows what the present one does. The hybrid of ELL and
-coordinates is N. Bell and M. Garland's (Supercomputing 2009). They keep a column while a third of the
-rows fill it; here the columns are as many as leave at least a quarter of all slots filled. So a road
-network has no rest, and a few vertices with thousands of arcs cost no slots in every other row. The
-rest is relaxed in the same launch.
+With the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and loads
+its next arc before it knows what the present one does. The hybrid of ELL and coordinates is N. Bell and M. Garland's
+(Supercomputing 2009), who keep a column while a third of the rows fill it. Here there are as many columns as leave at
+least a quarter of all slots filled: so a road network has no overflow, and a few vertices with thousands of arcs cost
+no slots in every other row. The overflow is relaxed in the same launch.
 """
 
 from functools import lru_cache
@@ -20,10 +19,10 @@ import numpy as np
 from numba import cuda
 from scipy.sparse import csgraph
 
-from kernels.gpu.intrinsics import thread_x
+from kernels.gpu.intrinsics import i32, thread_x, u32
 from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph
-from kernels.paper.bellman_ford import drive, update_stride
+from kernels.graph import Graph
+from kernels.paper.bellman_ford import claim_head, drive, relax_arc, update_stride
 from kernels.run import Result, Run
 
 WARP = 32
@@ -32,7 +31,7 @@ MAX_SLOTS = 2**31  # so that a slot's number, and the next in its row, fits in 3
 
 
 class Layout(NamedTuple):
-    """int32 arrays: lengths (n), heads and weights (columns * pitch), the three of the rest (arcs in no column).
+    """int32 arrays: lengths (n), heads and weights (columns * pitch), and three for the overflow arcs.
 
     A head of -1 is padding.
     """
@@ -40,9 +39,9 @@ class Layout(NamedTuple):
     lengths: np.ndarray
     heads: np.ndarray
     weights: np.ndarray
-    rest_tails: np.ndarray
-    rest_heads: np.ndarray
-    rest_weights: np.ndarray
+    overflow_tails: np.ndarray
+    overflow_heads: np.ndarray
+    overflow_weights: np.ndarray
 
 
 def pitch(vertices: int) -> int:
@@ -51,7 +50,7 @@ def pitch(vertices: int) -> int:
 
 
 def columns(graph: Graph) -> int:
-    """As many as the module's rule allows."""
+    """Columns of the layout, as many as the module's rule allows."""
     rows_of_degree = np.bincount(np.diff(graph.indptr))
     filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # slots, by number of columns
     count = np.arange(1, len(filled) + 1)
@@ -61,7 +60,7 @@ def columns(graph: Graph) -> int:
 
 @lru_cache(maxsize=1)
 def layout(graph: Graph) -> Layout:
-    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     width, column = columns(graph), pitch(graph.vertices)
     place = np.arange(graph.arcs) - graph.indptr[graph.tails]  # of an arc in its row
     inside = place < width
@@ -81,60 +80,49 @@ def facts(graph: Graph, source: int) -> dict[str, int]:
         "longest_row": int(np.diff(graph.indptr).max()),
         "ell_columns": columns(graph),
         "ell_slots": len(parts.heads),
-        "ell_overflow": len(parts.rest_tails),
+        "ell_overflow": len(parts.overflow_tails),
     }
 
 
-@cuda.jit(device=True)
-def relax_arc(u, v, w, previous, dist):
-    if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
-        cuda.atomic.min(dist, v, np.int32(previous[u] + w))
-
-
-@cuda.jit(device=True)
-def claim_head(u, v, w, dist, predecessor):
-    # Of several predecessors that are equally good the last to write stays: any of them is right.
-    if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
-        predecessor[v] = u
-
-
 @cuda.jit
-def relax(column, lengths, heads, weights, rest_tails, rest_heads, rest_weights, previous, dist):
-    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+def relax(column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, previous, dist):
+    u, step = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
         # The length is read each time: held in a register, the compiler unrolls the loop, as in bellman_ford.
-        slot, arc, ahead = u, np.uint32(0), (np.int32(0), np.int32(0))
-        if arc < np.uint32(lengths[u]):
+        slot, arc, ahead = u, u32(0), (i32(0), i32(0))
+        if arc < u32(lengths[u]):
             ahead = heads[slot], weights[slot]
-        while arc < np.uint32(lengths[u]):
-            (v, w), arc, slot = ahead, np.uint32(arc + 1), np.uint32(slot + column)
-            if arc < np.uint32(lengths[u]):
+        while arc < u32(lengths[u]):
+            (v, w), arc, slot = ahead, u32(arc + 1), u32(slot + column)
+            if arc < u32(lengths[u]):
                 ahead = heads[slot], weights[slot]
-            relax_arc(u, np.uint32(v), w, previous, dist)
-        u = np.uint32(u + step)
+            relax_arc(u, u32(v), w, previous, dist)
+        u = u32(u + step)
     arc = thread_x()
-    while arc < len(rest_tails):
-        relax_arc(np.uint32(rest_tails[arc]), np.uint32(rest_heads[arc]), rest_weights[arc], previous, dist)
-        arc = np.uint32(arc + step)
+    while arc < len(overflow_tails):
+        relax_arc(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], previous, dist)
+        arc = u32(arc + step)
 
 
 @cuda.jit
-def find_predecessors(column, lengths, heads, weights, rest_tails, rest_heads, rest_weights, dist, predecessor):
-    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+def find_predecessors(
+    column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, dist, predecessor
+):
+    u, step = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
         slot, left = u, lengths[u]
         while left > 0:
-            claim_head(u, np.uint32(heads[slot]), weights[slot], dist, predecessor)
-            slot = np.uint32(slot + column)
-            left = np.int32(left - 1)
-        u = np.uint32(u + step)
+            claim_head(u, u32(heads[slot]), weights[slot], dist, predecessor)
+            slot = u32(slot + column)
+            left = i32(left - 1)
+        u = u32(u + step)
     arc = thread_x()
-    while arc < len(rest_tails):
-        claim_head(np.uint32(rest_tails[arc]), np.uint32(rest_heads[arc]), rest_weights[arc], dist, predecessor)
-        arc = np.uint32(arc + step)
+    while arc < len(overflow_tails):
+        claim_head(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], dist, predecessor)
+        arc = u32(arc + step)
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
-    arcs = np.uint32(pitch(graph.vertices)), *run.resident(*layout(graph))
+    arcs = np.uint32(pitch(graph.vertices)), *run.upload_untimed(*layout(graph))
     drive(graph, result, run, arcs, relax, update_stride, find_predecessors, halves=2)

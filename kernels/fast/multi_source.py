@@ -1,20 +1,20 @@
-"""Bellman-Ford from every source of a sparse graph: eight sources a block.
+"""Bellman-Ford from every source of a sparse graph, eight sources a block.
 
-Only vertices with out-arcs lead anywhere: they are the core. A block takes the next eight of them as
-sources and keeps a row of distances, one a source, for each core vertex in shared memory.
+Only vertices with out-arcs lead anywhere: they are the core. A block takes the next eight of them as sources and
+keeps a row of distances, one for each source, for each core vertex, in shared memory where they fit.
 
     until no distance changes
         each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
-A queue of the vertices whose tails were lowered reads half as many arcs, and took longer when measured
-(docs/performance.md): the frontier of eight sources is the core.
+Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many, and
+took longer when measured (docs/performance.md).
 
-A vertex outside the core is looked at only in the last step, and as a source it reaches only itself:
-other blocks fill such rows. A row is four words. At first a word holds two 16-bit distances; where
-one of a block's distances could pass 16 bits, the block starts anew with a 32-bit distance a word,
-four sources at a time. Where an arc weighs 0 a word is 64 bits wide, the distance above the number of
-arcs: each arc then makes a path longer, so that predecessors cannot run in a circle.
+A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks
+fill the rows of such sources. A row is four words. At first a word holds two 16-bit distances. Where one of a
+block's distances could pass 16 bits, the block starts again with a 32-bit distance a word, four sources at a time.
+Where the graph has a weight of 0 a word has 64 bits, the distance above the number of arcs: each arc then makes a
+path longer, so that predecessors cannot form a circle.
 """
 
 from functools import cache, lru_cache
@@ -24,32 +24,31 @@ import numpy as np
 from numba import cuda, uint32, uint64
 
 from kernels.gpu.card import SIMULATED, has_pairs
-from kernels.gpu.intrinsics import least_halves, least_halves_at_once
+from kernels.gpu.intrinsics import HIGH, LOW, i32, least_halves, least_halves_at_once, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
 SOURCES = 8  # a block
 SLICE = 32  # vertices whose arcs are interleaved: a warp reads an arc of each of its vertices at once
-LOW, HIGH = np.uint32(0xFFFF), np.uint32(0xFFFF0000)
 MAX_NARROW_WEIGHT = 0x7FFF
 ALIGNMENT = None if SIMULATED else 16  # a row is then loaded at once; the simulator knows no alignment
 
 
 class Layout(NamedTuple):
-    """A graph as the kernel reads it: uint32 arrays; core vertices go by their place in `core`.
+    """A graph as the kernel reads it: uint32 arrays; a core vertex goes by its place in `core`.
 
-    core, rest: the vertices with out-arcs, those with most arcs from the core first; the others.
-    slices, slice_tails, slice_weights: the arcs between core vertices by their heads. Arc j of the
-    vertex in lane i of slice s lies at slices[s] + SLICE * j + i; shorter lists are filled with arcs
-    of weight 0 from the vertex len(core), which is never reached. in_indptr, tails, weights: all arcs by
-    their heads, any vertex, compressed.
-    slice_arcs, arcs: the same with the tail in the upper and the weight in the lower half of a word,
-    of use only where 16 bits can do.
+    core: the vertices with out-arcs, those with most arcs from the core first. sinks: the other vertices.
+    slices, slice_tails, slice_weights: the arcs between core vertices, by head. Arc j of vertex i of slice s lies
+    at slices[s] + SLICE * j + i; shorter lists are filled up with arcs of weight 0 from the vertex len(core), which is
+    never reached.
+    in_indptr, tails, weights: all arcs by head, in compressed rows; a head is any vertex.
+    slice_arcs, arcs: the same arcs with the tail in the upper and the weight in the lower half of a word; used only
+    with 16-bit distances.
     """
 
     core: np.ndarray
-    rest: np.ndarray
+    sinks: np.ndarray
     slices: np.ndarray
     slice_arcs: np.ndarray
     slice_tails: np.ndarray
@@ -62,7 +61,7 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=1)
 def layout(graph: Graph) -> Layout:
-    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     graph = graph.cheapest()
     n, has_out = graph.vertices, np.diff(graph.indptr) > 0
     by_head = np.argsort(graph.indices, kind="stable")
@@ -96,33 +95,33 @@ def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def narrow_cap(graph: Graph) -> int:
-    """What stands for "no path" in 16 bits: a sum with any weight still fits. 0 where 16 bits cannot do."""
+def no_path_in_16_bits(graph: Graph) -> int:
+    """The 16-bit number that stands for "no path": its sum with any weight still fits. 0 where 16 bits are too few."""
     weights, core = graph.weights, np.count_nonzero(np.diff(graph.indptr))
     fits = len(weights) and weights.min() > 0 and weights.max() <= MAX_NARROW_WEIGHT and core < 1 << 16
     return 0xFFFF - int(weights.max()) if fits else 0
 
 
 @cuda.jit(device=True)
-def least(a, b):
+def lesser_word(a, b):
     return min(a, b)
 
 
 @cache
 def arc_reader(narrow: bool, hops: bool):
-    """An arc's tail, and its weight as it is added to a word of a row, as a device function.
+    """A device function: an arc's tail, and its weight as it is added to a word of a row.
 
-    narrow: a word holds two distances, and tail and weight lie in one. hops: it holds a number of
-    arcs below the distance.
+    narrow: a word of a row holds two distances; an arc's tail and weight share a word. hops: a word has 64 bits and
+    holds the number of arcs below the distance.
     """
 
     @cuda.jit(device=True)
     def read(tails, weights, at):
         if narrow:
             arc = tails[at]
-            return np.uint32(arc >> np.uint32(16)), np.uint32(np.uint32(arc & LOW) * np.uint32(0x10001))
+            return u32(arc >> u32(16)), u32(u32(arc & LOW) * u32(0x10001))
         elif hops:
-            return tails[at], np.uint64((np.uint64(weights[at]) << np.uint64(32)) | np.uint64(1))
+            return tails[at], u64((u64(weights[at]) << u64(32)) | u64(1))
         else:
             return tails[at], weights[at]
 
@@ -131,228 +130,244 @@ def arc_reader(narrow: bool, hops: bool):
 
 @cache
 def relaxation(narrow: bool, hops: bool, at_once: bool):
-    """The loop until nothing changes, as a device function."""
-    word = np.uint64 if hops else np.uint32
-    lesser = least if not narrow else least_halves_at_once if at_once else least_halves
+    """A device function: the distances of the block's sources to the core, four words of them a vertex.
+
+    at_once: the card takes the minimum of both halves of a word in one instruction.
+    """
+    word = u64 if hops else u32
+    lesser = lesser_word if not narrow else least_halves_at_once if at_once else least_halves
     read = arc_reader(narrow, hops)
-    sources = np.uint32(8 if narrow else 4)
+    sources = u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
-    def relax(core, first, cap, slices, tails, weights, rows):
-        me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
-        far = np.uint32(cap * np.uint32(0x10001)) if narrow else cap
-        cuda.syncthreads()  # whoever still reads the rows of the sources before
-        v = me
+    def relax(core, first, no_path, slices, tails, weights, rows):
+        thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+        unreached = u32(no_path * u32(0x10001)) if narrow else no_path
+        cuda.syncthreads()  # others may still read the rows of the sources before
+        v = thread
         while v <= core:
-            at = np.uint32(np.uint32(4) * v)
-            rows[at] = far
-            rows[np.uint32(at | np.uint32(1))] = far
-            rows[np.uint32(at | np.uint32(2))] = far
-            rows[np.uint32(at | np.uint32(3))] = far
-            if first <= v and v < np.uint32(first + sources) and v < core:
-                lane = np.uint32(v - first)
+            at = u32(u32(4) * v)
+            rows[at] = unreached
+            rows[u32(at | u32(1))] = unreached
+            rows[u32(at | u32(2))] = unreached
+            rows[u32(at | u32(3))] = unreached
+            if first <= v and v < u32(first + sources) and v < core:
+                k = u32(v - first)  # v is the block's k-th source
                 if narrow:
-                    own = HIGH if lane & np.uint32(1) == 0 else LOW
-                    rows[np.uint32(at | (lane >> np.uint32(1)))] = np.uint32(far & own)
+                    half = HIGH if k & u32(1) == 0 else LOW
+                    rows[u32(at | (k >> u32(1)))] = u32(unreached & half)
                 else:
-                    rows[np.uint32(at | lane)] = word(0)
-            v = np.uint32(v + threads)
+                    rows[u32(at | k)] = word(0)
+            v = u32(v + threads)
         cuda.syncthreads()
         changed = True
         while changed:
-            lowered = np.int32(0)
-            start = np.uint32(0)
-            while start < core:  # a vertex a thread; all read before any writes
-                v = np.uint32(start + me)
-                at = np.uint32(np.uint32(4) * v)
-                lower = False
+            any_less = i32(0)
+            start = u32(0)
+            while start < core:  # a vertex a thread; all threads read before any writes
+                v = u32(start + thread)
+                at = u32(u32(4) * v)
+                less = False
                 if v < core:
                     a0 = a = rows[at]
-                    b0 = b = rows[np.uint32(at | np.uint32(1))]
-                    c0 = c = rows[np.uint32(at | np.uint32(2))]
-                    d0 = d = rows[np.uint32(at | np.uint32(3))]
-                    s = np.uint32(v // np.uint32(SLICE))
-                    arc = np.uint32(slices[s] + v % np.uint32(SLICE))
-                    end = slices[np.uint32(s + np.uint32(1))]
+                    b0 = b = rows[u32(at | u32(1))]
+                    c0 = c = rows[u32(at | u32(2))]
+                    d0 = d = rows[u32(at | u32(3))]
+                    s = u32(v // u32(SLICE))
+                    arc = u32(slices[s] + v % u32(SLICE))
+                    end = slices[u32(s + u32(1))]
                     while arc < end:
                         tail, w = read(tails, weights, arc)
-                        u = np.uint32(np.uint32(4) * tail)
+                        u = u32(u32(4) * tail)
                         a = lesser(a, word(rows[u] + w))
-                        b = lesser(b, word(rows[np.uint32(u | np.uint32(1))] + w))
-                        c = lesser(c, word(rows[np.uint32(u | np.uint32(2))] + w))
-                        d = lesser(d, word(rows[np.uint32(u | np.uint32(3))] + w))
-                        arc = np.uint32(arc + np.uint32(SLICE))
-                    lower = a != a0 or b != b0 or c != c0 or d != d0
+                        b = lesser(b, word(rows[u32(u | u32(1))] + w))
+                        c = lesser(c, word(rows[u32(u | u32(2))] + w))
+                        d = lesser(d, word(rows[u32(u | u32(3))] + w))
+                        arc = u32(arc + u32(SLICE))
+                    less = a != a0 or b != b0 or c != c0 or d != d0
                 cuda.syncthreads()
-                if lower:
+                if less:
                     rows[at] = a
-                    rows[np.uint32(at | np.uint32(1))] = b
-                    rows[np.uint32(at | np.uint32(2))] = c
-                    rows[np.uint32(at | np.uint32(3))] = d
-                    lowered = np.int32(1)
+                    rows[u32(at | u32(1))] = b
+                    rows[u32(at | u32(2))] = c
+                    rows[u32(at | u32(3))] = d
+                    any_less = i32(1)
                 cuda.syncthreads()
-                start = np.uint32(start + threads)
-            changed = cuda.syncthreads_or(lowered) != 0
+                start = u32(start + threads)
+            changed = cuda.syncthreads_or(any_less) != 0
 
     return relax
 
 
 @cuda.jit(device=True)
-def all_fit(core, cap, rows):
-    """Whether no 16-bit distance is so large that a sum with a weight could reach cap."""
-    limit = np.uint32(np.uint32(2) * cap - LOW)
-    too_large = np.int32(0)
-    i, end = np.uint32(cuda.threadIdx.x), np.uint32(np.uint32(4) * core)
+def all_fit(core, no_path, rows):
+    """Whether no 16-bit distance is so large that a sum with a weight could reach no_path."""
+    limit = u32(u32(2) * no_path - LOW)
+    too_large = i32(0)
+    i, end = u32(cuda.threadIdx.x), u32(u32(4) * core)
     while i < end:
-        low, high = np.uint32(rows[i] & LOW), np.uint32(rows[i] >> np.uint32(16))
-        if (limit <= low and low < cap) or (limit <= high and high < cap):
-            too_large = np.int32(1)
-        i = np.uint32(i + cuda.blockDim.x)
+        low, high = u32(rows[i] & LOW), u32(rows[i] >> u32(16))
+        if (limit <= low and low < no_path) or (limit <= high and high < no_path):
+            too_large = i32(1)
+        i = u32(i + cuda.blockDim.x)
     return cuda.syncthreads_or(too_large) == 0
 
 
 @cuda.jit(device=True)
-def put(n, v, lane, first, core, there, d, u, dist, predecessor):
-    """Write the distance d and predecessor u (its place in core) of v for a source, where there is a path."""
-    i = np.uint32(first + np.uint32(lane))
+def write_path(n, v, k, first, core, there, d, u, dist, predecessor):
+    """Write the distance d and predecessor u (its place in core) of v for the block's k-th source.
+
+    there: whether there is a path.
+    """
+    i = u32(first + u32(k))
     if i < len(core):
         source = core[i]
-        at = np.uint64(np.uint64(source) * np.uint64(n) + np.uint64(v))
+        at = u64(u64(source) * u64(n) + u64(v))
         if v == source:
             dist[at], predecessor[at] = 0, -1
         elif there:
-            dist[at], predecessor[at] = np.int32(d), np.int32(core[u])
+            dist[at], predecessor[at] = i32(d), i32(core[u])
         else:
             dist[at], predecessor[at] = INF, -1
 
 
-read_narrow = arc_reader(True, False)
+@cuda.jit(device=True)
+def write_narrow_path(n, v, k, first, no_path, core, best, dist, predecessor):
+    d = u32(best >> u32(16))
+    write_path(n, v, k, first, core, d < no_path, d, u32(best & LOW), dist, predecessor)
+
+
+read_narrow = arc_reader(narrow=True, hops=False)
 
 
 @cuda.jit(device=True)
-def finish_narrow(n, first, cap, core, in_indptr, arcs, weights, rows, dist, predecessor):
-    """Distances and predecessors of eight sources. A best: the distance above the place of the tail."""
-    v = np.uint32(cuda.threadIdx.x)
+def better_pair(low, high, word, u):
+    """The lesser of each best and the way through tail u, where word holds the lengths of two such ways."""
+    return min(low, u32(word << u32(16) | u)), min(high, u32(word & HIGH | u))
+
+
+@cuda.jit(device=True)
+def write_narrow_results(n, first, no_path, core, in_indptr, arcs, weights, rows, dist, predecessor):
+    """Distances and predecessors of eight sources.
+
+    A best is a distance above the place of its tail in core, so that one minimum finds both. The eight are named one
+    by one to stay in registers while each arc is read once: an array of eight in a loop would be local memory.
+    """
+    v = u32(cuda.threadIdx.x)
     while v < n:
-        b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = np.uint32(cap << np.uint32(16))
-        arc, end = in_indptr[v], in_indptr[np.uint32(v + np.uint32(1))]
+        b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = u32(no_path << u32(16))
+        arc, end = in_indptr[v], in_indptr[u32(v + u32(1))]
         while arc < end:
             u, w = read_narrow(arcs, weights, arc)
-            at = np.uint32(np.uint32(4) * u)
-            x = np.uint32(rows[at] + w)
-            b0, b1 = min(b0, np.uint32(x << np.uint32(16) | u)), min(b1, np.uint32(x & HIGH | u))
-            x = np.uint32(rows[np.uint32(at | np.uint32(1))] + w)
-            b2, b3 = min(b2, np.uint32(x << np.uint32(16) | u)), min(b3, np.uint32(x & HIGH | u))
-            x = np.uint32(rows[np.uint32(at | np.uint32(2))] + w)
-            b4, b5 = min(b4, np.uint32(x << np.uint32(16) | u)), min(b5, np.uint32(x & HIGH | u))
-            x = np.uint32(rows[np.uint32(at | np.uint32(3))] + w)
-            b6, b7 = min(b6, np.uint32(x << np.uint32(16) | u)), min(b7, np.uint32(x & HIGH | u))
-            arc = np.uint32(arc + np.uint32(1))
-        put_narrow(n, v, 0, first, cap, core, b0, dist, predecessor)
-        put_narrow(n, v, 1, first, cap, core, b1, dist, predecessor)
-        put_narrow(n, v, 2, first, cap, core, b2, dist, predecessor)
-        put_narrow(n, v, 3, first, cap, core, b3, dist, predecessor)
-        put_narrow(n, v, 4, first, cap, core, b4, dist, predecessor)
-        put_narrow(n, v, 5, first, cap, core, b5, dist, predecessor)
-        put_narrow(n, v, 6, first, cap, core, b6, dist, predecessor)
-        put_narrow(n, v, 7, first, cap, core, b7, dist, predecessor)
-        v = np.uint32(v + cuda.blockDim.x)
-
-
-@cuda.jit(device=True)
-def put_narrow(n, v, lane, first, cap, core, best, dist, predecessor):
-    d = np.uint32(best >> np.uint32(16))
-    put(n, v, lane, first, core, d < cap, d, np.uint32(best & LOW), dist, predecessor)
+            at = u32(u32(4) * u)
+            b0, b1 = better_pair(b0, b1, u32(rows[at] + w), u)
+            b2, b3 = better_pair(b2, b3, u32(rows[u32(at | u32(1))] + w), u)
+            b4, b5 = better_pair(b4, b5, u32(rows[u32(at | u32(2))] + w), u)
+            b6, b7 = better_pair(b6, b7, u32(rows[u32(at | u32(3))] + w), u)
+            arc = u32(arc + u32(1))
+        write_narrow_path(n, v, 0, first, no_path, core, b0, dist, predecessor)
+        write_narrow_path(n, v, 1, first, no_path, core, b1, dist, predecessor)
+        write_narrow_path(n, v, 2, first, no_path, core, b2, dist, predecessor)
+        write_narrow_path(n, v, 3, first, no_path, core, b3, dist, predecessor)
+        write_narrow_path(n, v, 4, first, no_path, core, b4, dist, predecessor)
+        write_narrow_path(n, v, 5, first, no_path, core, b5, dist, predecessor)
+        write_narrow_path(n, v, 6, first, no_path, core, b6, dist, predecessor)
+        write_narrow_path(n, v, 7, first, no_path, core, b7, dist, predecessor)
+        v = u32(v + cuda.blockDim.x)
 
 
 @cache
-def finish_wide(hops: bool):
-    """The same for four sources, a word a distance; as a device function."""
-    word = np.uint64 if hops else np.uint32
+def wide_results(hops: bool):
+    """A device function: distances and predecessors of four sources, a word a distance."""
+    word = u64 if hops else u32
     read = arc_reader(False, hops)
     shift = word(32 if hops else 0)
 
     @cuda.jit(device=True)
-    def finish(n, first, cap, core, in_indptr, tails, weights, rows, dist, predecessor):
-        v = np.uint32(cuda.threadIdx.x)
+    def write_wide_results(n, first, no_path, core, in_indptr, tails, weights, rows, dist, predecessor):
+        v = u32(cuda.threadIdx.x)
         while v < n:
-            lane = np.uint32(0)
-            while lane < np.uint32(4):
-                best, tail = cap, np.uint32(0)
-                arc, end = in_indptr[v], in_indptr[np.uint32(v + np.uint32(1))]
+            k = u32(0)
+            while k < u32(4):
+                best, tail = no_path, u32(0)
+                arc, end = in_indptr[v], in_indptr[u32(v + u32(1))]
                 while arc < end:
                     u, w = read(tails, weights, arc)
-                    x = word(rows[np.uint32(np.uint32(4) * u + lane)] + w)
+                    x = word(rows[u32(u32(4) * u + k)] + w)
                     if x < best:
                         best, tail = x, u
-                    arc = np.uint32(arc + np.uint32(1))
-                put(n, v, lane, first, core, best < cap, best >> shift, tail, dist, predecessor)
-                lane = np.uint32(lane + np.uint32(1))
-            v = np.uint32(v + cuda.blockDim.x)
+                    arc = u32(arc + u32(1))
+                write_path(n, v, k, first, core, best < no_path, best >> shift, tail, dist, predecessor)
+                k = u32(k + u32(1))
+            v = u32(v + cuda.blockDim.x)
 
-    return finish
+    return write_wide_results
 
 
 @cuda.jit(device=True)
-def fill(n, i, rest, dist, predecessor):
-    """The rows of the i-th eight sources without out-arcs."""
-    i = np.uint32(np.uint32(SOURCES) * i)
-    end = min(np.uint32(i + np.uint32(SOURCES)), np.uint32(len(rest)))
+def fill_sinks(n, i, sinks, dist, predecessor):
+    """The rows of the i-th eight sources without out-arcs: each reaches only itself."""
+    i = u32(u32(SOURCES) * i)
+    end = min(u32(i + u32(SOURCES)), u32(len(sinks)))
     while i < end:
-        source = rest[i]
-        row = np.uint64(np.uint64(source) * np.uint64(n))
-        v = np.uint32(cuda.threadIdx.x)
+        source = sinks[i]
+        row = u64(u64(source) * u64(n))
+        v = u32(cuda.threadIdx.x)
         while v < n:
-            dist[np.uint64(row + np.uint64(v))] = 0 if v == source else INF
-            predecessor[np.uint64(row + np.uint64(v))] = -1
-            v = np.uint32(v + cuda.blockDim.x)
-        i = np.uint32(i + np.uint32(1))
+            dist[u64(row + u64(v))] = 0 if v == source else INF
+            predecessor[u64(row + u64(v))] = -1
+            v = u32(v + cuda.blockDim.x)
+        i = u32(i + u32(1))
 
 
 @cache
 def search_from_all(in_shared: bool, hops: bool, at_once: bool):
-    """Blocks that search and blocks that fill follow each other evenly, so that the card does both at once."""
-    word, word_type = (np.uint64, uint64) if hops else (np.uint32, uint32)
-    cap = word(INF << 32 if hops else INF)
+    """The kernel. Blocks that search and blocks that fill are spread evenly, so that the card does both at once.
+
+    in_shared: a block's rows are in shared memory, else in `work`. hops, at_once: as above.
+    no_path_16: 0 where 16-bit distances are not tried.
+    """
+    word, word_type = (u64, uint64) if hops else (u32, uint32)
+    no_path = word(INF << 32 if hops else INF)
     may_be_narrow = not hops
     relax_narrow, relax_wide = relaxation(True, False, at_once), relaxation(False, hops, at_once)
-    finish = finish_wide(hops)
+    write_wide_results = wide_results(hops)
 
     @cuda.jit
     def kernel(
-        n, most, core, rest, slices, slice_arcs, slice_tails, slice_weights, in_indptr, arcs, tails, weights,
+        n, no_path_16, core, sinks, slices, slice_arcs, slice_tails, slice_weights, in_indptr, arcs, tails, weights,
         work, dist, predecessor,
     ):  # fmt: skip
-        size, block, blocks = np.uint32(len(core)), np.uint64(cuda.blockIdx.x), np.uint64(cuda.gridDim.x)
-        batches = np.uint64((size + np.uint32(SOURCES - 1)) // np.uint32(SOURCES))
-        batch = np.uint32(block * batches // blocks)
-        if batch == np.uint32((block + np.uint64(1)) * batches // blocks):
-            fill(n, np.uint32(block - batch), rest, dist, predecessor)
+        size, block, blocks = u32(len(core)), u64(cuda.blockIdx.x), u64(cuda.gridDim.x)
+        batches = u64((size + u32(SOURCES - 1)) // u32(SOURCES))
+        batch = u32(block * batches // blocks)
+        if batch == u32((block + u64(1)) * batches // blocks):
+            fill_sinks(n, u32(block - batch), sinks, dist, predecessor)
             return
         if in_shared:
             rows = cuda.shared.array(0, word_type, ALIGNMENT)
         else:
-            start = np.uint64(np.uint64(batch) * np.uint64(size + np.uint32(1)))
-            rows = work[np.uint64(4) * start :]
-        first = np.uint32(np.uint32(SOURCES) * batch)
+            start = u64(u64(batch) * u64(size + u32(1)))
+            rows = work[u64(4) * start :]
+        first = u32(u32(SOURCES) * batch)
         done = False
-        if may_be_narrow and most != 0:
-            relax_narrow(size, first, most, slices, slice_arcs, slice_weights, rows)
-            done = all_fit(size, most, rows)
+        if may_be_narrow and no_path_16 != 0:
+            relax_narrow(size, first, no_path_16, slices, slice_arcs, slice_weights, rows)
+            done = all_fit(size, no_path_16, rows)
             if done:
-                finish_narrow(n, first, most, core, in_indptr, arcs, weights, rows, dist, predecessor)
+                write_narrow_results(n, first, no_path_16, core, in_indptr, arcs, weights, rows, dist, predecessor)
         if not done:
-            end = min(np.uint32(first + np.uint32(SOURCES)), size)
+            end = min(u32(first + u32(SOURCES)), size)
             while first < end:
-                relax_wide(size, first, cap, slices, slice_tails, slice_weights, rows)
-                finish(n, first, cap, core, in_indptr, tails, weights, rows, dist, predecessor)
-                first = np.uint32(first + np.uint32(4))
+                relax_wide(size, first, no_path, slices, slice_tails, slice_weights, rows)
+                write_wide_results(n, first, no_path, core, in_indptr, tails, weights, rows, dist, predecessor)
+                first = u32(first + u32(4))
 
     return kernel
 
 
 def bytes_of_block(core: int, hops: bool) -> int:
-    """The shared memory that a block's rows take; one row more than the core has, for the vertex never reached."""
+    """The shared memory of a block's rows: one for each core vertex, and one for the vertex that is never reached."""
     return (core + 1) * (32 if hops else 16)
 
 
@@ -363,15 +378,15 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     needed = bytes_of_block(len(parts.core), hops)
     in_shared = needed <= run.shared_limit
     batches = blocks_for(len(parts.core), SOURCES)
-    blocks = batches + blocks_for(len(parts.rest), SOURCES)
+    blocks = batches + blocks_for(len(parts.sinks), SOURCES)
     run.require(2 * 4 * n * n + (0 if in_shared else batches * needed))
-    arrays = run.resident(*parts)
+    arrays = run.upload_untimed(*parts)
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
-            word = np.uint64 if hops else np.uint32
+            word = u64 if hops else u32
             (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
-            arguments = (np.uint32(n), np.uint32(narrow_cap(graph)), *arrays, work, dist, predecessor)
+            arguments = (u32(n), u32(no_path_in_16_bits(graph)), *arrays, work, dist, predecessor)
             shared = needed if in_shared else 0
             search = run.prepare((search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
         with run.phase("kernels"):
@@ -381,5 +396,5 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """One for everything."""
+    """One does everything."""
     return 1

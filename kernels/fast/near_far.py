@@ -1,23 +1,44 @@
-"""Delta-stepping with two piles, near and far, from one source: one block while few vertices are near, else all.
+"""Near-Far: delta-stepping with two piles, near and far, from one source.
 
-    while a vertex is near or far
-        until none is near
-            each vertex v put near, by the distance d that it had then:
-                each of its arcs (v, u, w): where d + w < dist[u], dist[u] = d + w, and u is put near or far
-        the threshold moves on by delta; what is far and below it is near now
+    near = the source, far = nothing, threshold = delta
+    while near or far has entries
+        while near has entries
+            each entry (v, d) of near, each arc (v, u, w):
+                where d + w < dist[u], dist[u] = d + w and (u, d + w) goes to near (below the threshold) or to far
+        threshold = threshold + delta; what is below it moves from far to near
 
-Near is what is below the threshold. The method is Near-Far, by A. Davidson, S. Baxter, M. Garland and
-J. D. Owens (Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths, IPDPS 2014).
+The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
+Single-Source Shortest Paths, IPDPS 2014).
 
-A road graph takes a thousand rounds and more with some hundred near vertices each, so that a round's
-latency is what counts, and a barrier of one block takes far less time than one of the whole card: one
-block searches, with its queue in shared memory. Where what is near does not fit there, or far is long
-once it is to be gone through, all blocks go on, with a queue in global memory; where few are near again
-one block does, and the others wait. The host has no part in that.
+On a road graph a search takes a thousand rounds and more, each with some hundred near vertices, so the latency of
+a round decides. A barrier of one block takes far less time than one of the whole card: so one block searches, with
+the near queue in shared memory (`search`). All blocks go on, with a queue in global memory (`search_on`), where the
+near entries do not fit in the block's queue, or where far is long when it has to be gone through. Where few entries
+are near again, one block goes on and the others wait. The host takes no part in that.
 
-For a vertex's arcs to be found without a look at where they start, each has a row of DEGREE arcs; one
-with more has a tree of rows, each a vertex of its own behind an arc of weight 0. Where weights of the
-graph itself are 0, predecessors along such arcs are found last, so that they cannot run in a circle.
+A vertex has a row of DEGREE arcs, so that its arcs are found without reading where they start. A vertex with more
+arcs has a tree of rows: each further row is a vertex of its own behind an arc of weight 0. Where the graph itself
+has weights of 0, predecessors along such arcs are found last, so that they cannot form a circle.
+
+The state of a search is an array of uint32 words; all blocks have one in global memory, one block has one in shared
+memory. A near queue is double: a round reads one and fills the other. With places for c entries in each of the two:
+
+    word              name       meaning
+    0, 1                         entries ever put into queue 0 and queue 1; never reset during a search, so that one
+                                 barrier a round is enough
+    2                 FAR        entries of far
+    3                 LEAST      the least distance found when far was last gone through
+    4, 5              FULL       1 where far had more entries than there are rows when queue 0 (1) was filled
+    6, 7, 8           COUNT, THRESHOLD, HALF    handed over: near entries, threshold, which half of far is in use
+    9 to 9 + 2c - 1   HEADER     the rows of queue 0's entries, then of queue 1's
+    then 2c words                their distances, in the same order
+
+Far is an array of uint64, the distance above the row, in two halves: going through it reads one half and moves the
+entries that stay far to the other. Far cannot overflow. Whoever lowers a distance enqueues it, so a row has at most
+one entry with the distance that it has now; dropping the others leaves at most as many entries as there are rows. A
+round adds at most DEGREE for each near entry. So each half has places for all rows and for a round of one block and
+of all blocks, and far is gone through after any round that leaves more than `rows` entries in it, or, where one block
+leaves that to all, after their first round.
 """
 
 from functools import cache, lru_cache
@@ -27,27 +48,27 @@ import numpy as np
 from numba import cuda, uint32
 
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import thread_x
+from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
 DEGREE = 4  # arcs of a row
-DELTA = 8  # in mean weights
-NEAR, LEAST_NEAR = 4096, 64  # places of one block's near queue: at most, and at least, whatever shared memory there is
-WIDE = 2**20  # places of all blocks' near queue, at most
-LONG = 2**14  # entries of far that all blocks go through
-FEW = 512  # near vertices that one block goes on with
-# In the words of queues:
-FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, HEADER = (np.uint32(i) for i in (2, 3, 4, 6, 7, 8, 9))
+DELTA = 8  # the default delta, in mean weights
+MAX_BLOCK_QUEUE = 4096  # places of one block's near queue, at most
+MIN_BLOCK_QUEUE = 64  # the same, at least, whatever shared memory there is
+MAX_GRID_QUEUE = 2**20  # places of all blocks' near queue, at most
+LONG_FAR = 2**14  # far is gone through by all blocks where it has more entries
+FEW_NEAR = 512  # one block goes on where no more entries are near
+FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, HEADER = (u32(i) for i in (2, 3, 4, 6, 7, 8, 9))
 MAX_THREADS = {} if SIMULATED else {"launch_bounds": 1024}  # else cards before 9.0 have too few registers for them
-NONE = np.uint64(INF << 32)  # an arc that is none: longer than any path
+NO_ARC = np.uint64(INF << 32)  # longer than any path
 
 
 class Layout(NamedTuple):
     """A graph as rows of arcs. Row v < n is vertex v's own, any other lies in the tree of the vertex that owns it.
 
-    arcs: uint64, (DEGREE rows,), the weight above the row it leads to; NONE where there are fewer.
+    arcs: uint64, (DEGREE rows,), the weight above the row it leads to; NO_ARC where there are fewer.
     owners: uint32, (rows,).
     """
 
@@ -57,7 +78,7 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=1)
 def layout(graph: Graph) -> Layout:
-    """A property of the graph, as its CSR arrays are: made once, before the clock starts."""
+    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     rows = graph.vertices
     places, values, owners = [], [], [np.arange(rows)]
     lists, lengths = owners[0], np.diff(graph.indptr)
@@ -74,7 +95,7 @@ def layout(graph: Graph) -> Layout:
         words = np.arange(rows, rows + cut.sum(), dtype=np.uint64)  # arcs of weight 0 to those rows
         rows += len(words)
         lists, lengths = lists[~fits], cut[~fits]
-    arcs = np.full(DEGREE * rows, NONE)
+    arcs = np.full(DEGREE * rows, NO_ARC)
     arcs[np.concatenate(places)] = np.concatenate(values)
     return Layout(arcs, np.concatenate(owners).astype(np.uint32))
 
@@ -90,264 +111,304 @@ def initialise(source, arcs, dist, predecessor):
     if row < len(dist):
         # 0, as weights have 31 bits: read so that the arcs lie in the L2 cache, as far as they fit, before one
         # multiprocessor alone has to wait for them.
-        nothing = np.int32(arcs[np.uint64(np.uint64(DEGREE) * np.uint64(row))] >> np.uint64(63))
-        dist[row] = nothing if row == source else np.int32(INF - nothing)
+        nothing = i32(arcs[u64(u64(DEGREE) * u64(row))] >> u64(63))
+        dist[row] = nothing if row == source else i32(INF - nothing)
     if row < len(predecessor):
         predecessor[row] = -1
 
 
-@cache
-def rounds(by_all: bool):
-    """Rounds of one block until all should go on, or of all until one block should, as a device function.
+class State(NamedTuple):
+    """What a search works on. words: see the module; capacity: places of each near queue in it."""
 
-    words: how many entries were put into the one and the other near queue (never set back meanwhile,
-    so that one barrier a round is enough), how many far holds, the least distance in it, for either
-    queue whether far was full when it was filled, and what is handed over; then, from HEADER on, of
-    all `room` places of both queues the rows, and the distances. An entry of far is the distance
-    above the row.
+    words: np.ndarray
+    capacity: int
+    arcs: np.ndarray
+    dist: np.ndarray
+    far: np.ndarray
 
-    Whoever lowers a distance puts an entry, so that a row has at most one entry with the distance that
-    it has now: throwing out the others leaves no more than there are rows. A round adds at most DEGREE
-    for each entry of the queue. So far cannot run over: each half of it has places for rows and for a round
-    of either kind, and it is gone through after the round that puts more than `rows` into it, or, where
-    that is left to all blocks, after their first.
+
+class Target(NamedTuple):
+    """Where `enqueue` puts an entry.
+
+    threshold: a distance below it is near. queue: 0 or 1, the near queue. start: the word where its entries start.
+    base: what its counter was when it was empty. half: the entry where the half of far starts.
     """
 
+    threshold: int
+    queue: int
+    start: int
+    base: int
+    half: int
+
+
+@cache
+def search_rounds(all_blocks: bool):
+    """Rounds of all blocks until one block should go on, or of one until all should, as a device function."""
+
     @cuda.jit(device=True)
-    def meet():
-        if by_all:
+    def barrier():
+        if all_blocks:
             cuda.cg.this_grid().sync()
         else:
             cuda.syncthreads()
 
     @cuda.jit(device=True)
     def next_place(words, counter):
-        if by_all and not SIMULATED:  # one addition for all of a warp that count alike
+        """Add 1 to a counter atomically; return what it was."""
+        if all_blocks and not SIMULATED:  # one addition for all threads of a warp that add to the same counter
             alike = cuda.match_any_sync(cuda.activemask(), counter)
-            leader = np.int32(cuda.ffs(alike) - 1)
-            before = np.uint32(cuda.popc(np.uint32(alike & cuda.lanemask_lt())))
-            place = np.int32(0)
+            leader = i32(cuda.ffs(alike) - 1)
+            before = u32(cuda.popc(u32(alike & cuda.lanemask_lt())))
+            place = i32(0)
             if before == 0:
-                place = np.int32(cuda.atomic.add(words, counter, np.uint32(cuda.popc(alike))))
-            return np.uint32(np.uint32(cuda.shfl_sync(alike, place, leader)) + before)
-        return np.uint32(cuda.atomic.add(words, counter, np.uint32(1)))
+                place = i32(cuda.atomic.add(words, counter, u32(cuda.popc(alike))))
+            return u32(u32(cuda.shfl_sync(alike, place, leader)) + before)
+        return u32(cuda.atomic.add(words, counter, u32(1)))
 
     @cuda.jit(device=True)
-    def put(v, d, threshold, room, words, side, near, base, far, half):
-        """Put v near where d is below the threshold and there is room, else far, and return its place there, else 0."""
-        is_near = d < threshold
+    def enqueue(v, d, state, target):
+        """Put (v, d) near where d is below the threshold and a place is free, else far.
+
+        Return its place in far, 0 where it is near.
+        """
+        words, capacity = state.words, state.capacity
+        is_near = d < target.threshold
         # One addition for either pile, so that a warp that has both does not make them one after the other.
-        place = next_place(words, side if is_near else FAR)
-        if is_near and np.uint32(place - base) < room:
-            at = np.uint32(near + np.uint32(place - base))
+        place = next_place(words, target.queue if is_near else FAR)
+        if is_near and u32(place - target.base) < capacity:
+            at = u32(target.start + u32(place - target.base))
             words[at] = v
-            words[np.uint32(at + np.uint32(2) * room)] = d
-            return np.uint32(0)
+            words[u32(at + u32(2) * capacity)] = d
+            return u32(0)
         if is_near:
             place = next_place(words, FAR)
-        far[np.uint64(half + np.uint64(place))] = np.uint64((np.uint64(d) << np.uint64(32)) | np.uint64(v))
+        state.far[u64(target.half + u64(place))] = u64((u64(d) << u64(32)) | u64(v))
         return place
 
     @cuda.jit(device=True)
-    def relaxation(i, count, room, here, words, arcs, dist):
-        """The i-th arc of a round: its head, and how long the path to it is; INF where there is none.
+    def candidate(i, count, start, state):
+        """The head of the i-th arc of a round, and the length of the path to it; INF where there is no such arc.
 
         No branches, so that the loads of several are under way at once.
         """
-        there = i < np.uint32(np.uint32(DEGREE) * count)
-        at = np.uint32(here + (i // np.uint32(DEGREE) if there else np.uint32(0)))
-        v, d = words[at], words[np.uint32(at + np.uint32(2) * room)]
-        if by_all:  # one block does not look: a load more takes longer than the arcs of the few that are out of date
-            there = there and np.uint32(dist[v]) >= d
-        arc = arcs[np.uint64(np.uint64(DEGREE) * np.uint64(v) + np.uint64(i % np.uint32(DEGREE)))]
-        return np.uint32(arc), np.uint32(d + np.uint32(arc >> np.uint64(32))) if there else np.uint32(INF)
+        there = i < u32(u32(DEGREE) * count)
+        at = u32(start + (i // u32(DEGREE) if there else u32(0)))
+        v, d = state.words[at], state.words[u32(at + u32(2) * state.capacity)]
+        if all_blocks:  # skips outdated entries; for one block the load takes longer than their few arcs do
+            there = there and u32(state.dist[v]) >= d
+        arc = state.arcs[u64(u64(DEGREE) * u64(v) + u64(i % u32(DEGREE)))]
+        return u32(arc), u32(d + u32(arc >> u64(32))) if there else u32(INF)
 
     @cuda.jit(device=True)
-    def go_on(words, room, few, delta, threshold, half, count, arcs, dist, far):
-        """Start from `count` entries at HEADER; return threshold, half, how many entries are near, and where."""
-        me = thread_x() if by_all else np.uint32(cuda.threadIdx.x)
-        threads = np.uint32(cuda.gridsize(1)) if by_all else np.uint32(cuda.blockDim.x)
-        rows, halves = np.uint32(len(dist)), np.uint64(len(far) // 2)
-        side, near = np.uint32(0), HEADER
-        base = total = earlier = np.uint32(0)  # what was ever put into a queue: before, into that now read, the other
+    def relax_near(thread, threads, count, start, state, target):
+        """Relax the arcs of the `count` near entries from word `start` on; return the last place in far that was used.
+
+        A thread takes three arcs at a time: all three atomics are under way before any result is looked at.
+        """
+        dist = state.dist
+        place = u32(0)
+        i = thread
+        while i < u32(u32(DEGREE) * count):
+            u, to_u = candidate(i, count, start, state)
+            v, to_v = candidate(u32(i + threads), count, start, state)
+            x, to_x = candidate(u32(i + u32(2) * threads), count, start, state)
+            old_u = old_v = old_x = i32(0)
+            if to_u < INF:
+                old_u = cuda.atomic.min(dist, u, i32(to_u))
+            if to_v < INF:
+                old_v = cuda.atomic.min(dist, v, i32(to_v))
+            if to_x < INF:
+                old_x = cuda.atomic.min(dist, x, i32(to_x))
+            if to_u < u32(old_u):
+                place = max(place, enqueue(u, to_u, state, target))
+            if to_v < u32(old_v):
+                place = max(place, enqueue(v, to_v, state, target))
+            if to_x < u32(old_x):
+                place = max(place, enqueue(x, to_x, state, target))
+            i = u32(i + u32(3) * threads)
+        return place
+
+    @cuda.jit(device=True)
+    def divide_far(thread, threads, state, target):
+        """Go through far: drop outdated entries, move the others to the near queue or to far's half of `target`."""
+        words, far = state.words, state.far
+        length = words[FAR]
+        barrier()
+        if thread == 0:
+            words[FAR] = words[FULL] = words[u32(FULL + u32(1))] = 0
+            words[LEAST] = INF
+        barrier()
+        least = u32(INF)
+        i = thread
+        while i < length:
+            entry = far[u64(u64(len(far) // 2) - target.half + u64(i))]
+            v, d = u32(entry), u32(entry >> u64(32))
+            if u32(state.dist[v]) == d:
+                enqueue(v, d, state, target)
+                least = min(least, d)
+            i = u32(i + threads)
+        if least != INF:
+            cuda.atomic.min(words, LEAST, least)
+        barrier()
+
+    @cuda.jit(device=True)
+    def advance(state, few, delta, threshold, half, count):
+        """Start from `count` entries at HEADER; return threshold, half, near entries, and their start.
+
+        few: all blocks stop where no more entries are near.
+        """
+        words, capacity = state.words, state.capacity
+        thread = thread_x() if all_blocks else u32(cuda.threadIdx.x)
+        threads = u32(cuda.gridsize(1)) if all_blocks else u32(cuda.blockDim.x)
+        rows, halves = u32(len(state.dist)), u64(len(state.far) // 2)
+        queue, start = u32(0), HEADER
+        base = total = earlier = u32(0)  # counters: of the queue being filled, when empty and now; of the other one
         while True:
             full = False
-            if count != 0:
-                here, near = near, np.uint32(np.uint32(2) * HEADER + room - near)
-                side = np.uint32(np.uint32(1) - side)
+            if count != 0:  # a round: read one queue, fill the other
+                filled, start = start, u32(u32(2) * HEADER + capacity - start)
+                queue = u32(u32(1) - queue)
                 base, earlier = earlier, total
-                place = np.uint32(0)
-                i = me
-                while i < np.uint32(np.uint32(DEGREE) * count):
-                    u, to_u = relaxation(i, count, room, here, words, arcs, dist)
-                    v, to_v = relaxation(np.uint32(i + threads), count, room, here, words, arcs, dist)
-                    x, to_x = relaxation(np.uint32(i + np.uint32(2) * threads), count, room, here, words, arcs, dist)
-                    old_u = old_v = old_x = np.int32(0)  # all are asked for before any is looked at
-                    if to_u < INF:
-                        old_u = cuda.atomic.min(dist, u, np.int32(to_u))
-                    if to_v < INF:
-                        old_v = cuda.atomic.min(dist, v, np.int32(to_v))
-                    if to_x < INF:
-                        old_x = cuda.atomic.min(dist, x, np.int32(to_x))
-                    if to_u < np.uint32(old_u):
-                        place = max(place, put(u, to_u, threshold, room, words, side, near, base, far, half))
-                    if to_v < np.uint32(old_v):
-                        place = max(place, put(v, to_v, threshold, room, words, side, near, base, far, half))
-                    if to_x < np.uint32(old_x):
-                        place = max(place, put(x, to_x, threshold, room, words, side, near, base, far, half))
-                    i = np.uint32(i + np.uint32(3) * threads)
-                if by_all:
+                place = relax_near(thread, threads, count, filled, state, Target(threshold, queue, start, base, half))
+                if all_blocks:
                     if place >= rows:
-                        words[np.uint32(FULL + side)] = 1
-                    meet()
-                    full = words[np.uint32(FULL + side)] != 0
+                        words[u32(FULL + queue)] = 1
+                    barrier()
+                    full = words[u32(FULL + queue)] != 0
                 else:
-                    full = cuda.syncthreads_or(np.int32(place >= rows)) != 0
-                total = words[side]
-                count = min(np.uint32(total - base), room)
-            idle = full or count == 0
-            if not by_all and (np.uint32(total - base) > room or (idle and words[FAR] > LONG)):
-                return threshold, half, count, near
+                    full = cuda.syncthreads_or(i32(place >= rows)) != 0
+                total = words[queue]
+                count = min(u32(total - base), capacity)
+            to_divide = full or count == 0
+            if not all_blocks and (u32(total - base) > capacity or (to_divide and words[FAR] > LONG_FAR)):
+                return threshold, half, count, start
             if count == 0:
-                threshold = min(np.uint32(threshold + delta), np.uint32(INF))
+                threshold = min(u32(threshold + delta), u32(INF))
             while full or (count == 0 and words[FAR] != 0):
-                length = words[FAR]
-                meet()
-                if me == 0:
-                    words[FAR] = words[FULL] = words[np.uint32(FULL + np.uint32(1))] = 0
-                    words[LEAST] = INF
-                meet()
-                half, nearest = np.uint64(halves - half), np.uint32(INF)
-                i = me
-                while i < length:
-                    entry = far[np.uint64(halves - half + np.uint64(i))]
-                    v, d = np.uint32(entry), np.uint32(entry >> np.uint64(32))
-                    if np.uint32(dist[v]) == d:
-                        put(v, d, threshold, room, words, side, near, base, far, half)
-                        nearest = min(nearest, d)
-                    i = np.uint32(i + threads)
-                if nearest != INF:
-                    cuda.atomic.min(words, LEAST, nearest)
-                meet()
+                half = u64(halves - half)
+                divide_far(thread, threads, state, Target(threshold, queue, start, base, half))
                 full = False
-                total = words[side]
-                count = min(np.uint32(total - base), room)
+                total = words[queue]
+                count = min(u32(total - base), capacity)
                 if count == 0:  # the bucket of the least
-                    threshold = min(np.uint32(words[LEAST] // delta * delta + delta), np.uint32(INF))
-            if count == 0 or (by_all and count <= few):
-                return threshold, half, count, near
+                    threshold = min(u32(words[LEAST] // delta * delta + delta), u32(INF))
+            if count == 0 or (all_blocks and count <= few):
+                return threshold, half, count, start
 
-    return go_on
+    return advance
+
+
+advance_one_block, advance_all_blocks = search_rounds(all_blocks=False), search_rounds(all_blocks=True)
 
 
 @cuda.jit(device=True)
-def hand_over(words, near, room, count, to, to_room):
-    """What is near, to the first queue of other words: by one block."""
-    i = np.uint32(cuda.threadIdx.x)
+def hand_over(words, start, capacity, count, to, to_capacity):
+    """Copy the near entries to queue 0 of other words, by one block."""
+    i = u32(cuda.threadIdx.x)
     while i < count:
-        to[np.uint32(HEADER + i)] = words[np.uint32(near + i)]
-        to[np.uint32(HEADER + np.uint32(2) * to_room + i)] = words[np.uint32(near + np.uint32(2) * room + i)]
-        i = np.uint32(i + cuda.blockDim.x)
+        to[u32(HEADER + i)] = words[u32(start + i)]
+        to[u32(HEADER + u32(2) * to_capacity + i)] = words[u32(start + u32(2) * capacity + i)]
+        i = u32(i + cuda.blockDim.x)
     if cuda.threadIdx.x == 0:
-        to[0] = to[1] = to[FULL] = to[np.uint32(FULL + np.uint32(1))] = 0
+        to[0] = to[1] = to[FULL] = to[u32(FULL + u32(1))] = 0
         to[FAR] = words[FAR]
     cuda.syncthreads()
 
 
-alone, together = rounds(by_all=False), rounds(by_all=True)
-
-
 @cuda.jit(device=True)
-def by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far):
-    """Go on with `count` entries at HEADER of own; hand what comes of it over to words.
+def run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far):
+    """Go on with `count` entries at HEADER of block_words, and hand over to words what is near then.
 
-    With more far than there are rows, all blocks look at far after a round: their first is of side 1.
+    Where far then has more entries than there are rows, FULL makes all blocks go through it after their first round,
+    which fills queue 1.
     """
-    threshold, half, count, near = alone(own, room, np.uint32(0), delta, threshold, half, count, arcs, dist, far)
-    hand_over(own, near, room, count, words, wide)
+    state = State(block_words, block_capacity, arcs, dist, far)
+    threshold, half, count, start = advance_one_block(state, u32(0), delta, threshold, half, count)
+    hand_over(block_words, start, block_capacity, count, words, capacity)
     if cuda.threadIdx.x == 0:
-        words[THRESHOLD], words[HALF], words[COUNT] = threshold, np.uint32(half != 0), count
-        words[np.uint32(FULL + np.uint32(1))] = np.uint32(words[FAR] > len(dist))
+        words[THRESHOLD], words[HALF], words[COUNT] = threshold, u32(half != 0), count
+        words[u32(FULL + u32(1))] = u32(words[FAR] > len(dist))
 
 
 @cuda.jit
-def search(source, delta, room, wide, arcs, dist, far, words):
-    """Distances, until all blocks should go on: one block, with HEADER + 4 room words of shared memory.
+def search(source, delta, block_capacity, capacity, arcs, dist, far, words):
+    """Distances, until all blocks should go on: one block, with HEADER + 4 block_capacity words of shared memory.
 
-    words: HEADER + 4 wide. Whatever lies in it and in far.
+    words: HEADER + 4 capacity of them. What lies in words and far before does not matter.
     """
-    own = cuda.shared.array(0, uint32)
+    block_words = cuda.shared.array(0, uint32)
     if cuda.threadIdx.x == 0:
-        own[HEADER] = source
-        own[np.uint32(HEADER + np.uint32(2) * room)] = own[0] = own[1] = own[FAR] = 0
+        block_words[HEADER] = source
+        block_words[u32(HEADER + u32(2) * block_capacity)] = block_words[0] = block_words[1] = block_words[FAR] = 0
     cuda.syncthreads()
-    threshold = min(delta, np.uint32(INF))
-    by_one_block(words, wide, own, room, delta, threshold, np.uint64(0), np.uint32(1), arcs, dist, far)
+    threshold = min(delta, u32(INF))
+    run_one_block(words, capacity, block_words, block_capacity, delta, threshold, u64(0), u32(1), arcs, dist, far)
 
 
 @cuda.jit(**MAX_THREADS)
-def search_on(delta, room, wide, arcs, dist, far, words):
-    """The rest of the distances, after `search`: blocks that are all on the card at once; arguments as there."""
-    own = cuda.shared.array(0, uint32)
+def search_on(delta, block_capacity, capacity, arcs, dist, far, words):
+    """The remaining distances, after `search`: blocks that are all on the card at once; arguments as there."""
+    block_words = cuda.shared.array(0, uint32)
     grid = cuda.cg.this_grid()
-    few = min(room, np.uint32(FEW))
+    few = min(block_capacity, u32(FEW_NEAR))
     while True:
-        threshold, half, count = words[THRESHOLD], np.uint64(words[HALF]) * np.uint64(len(far) // 2), words[COUNT]
+        threshold, half, count = words[THRESHOLD], u64(words[HALF]) * u64(len(far) // 2), words[COUNT]
         if count == 0 and words[FAR] == 0:
             return
-        threshold, half, count, near = together(words, wide, few, delta, threshold, half, count, arcs, dist, far)
+        state = State(words, capacity, arcs, dist, far)
+        threshold, half, count, start = advance_all_blocks(state, few, delta, threshold, half, count)
         grid.sync()  # before the first block changes words
         if count == 0:
             return
         if cuda.blockIdx.x == 0:
-            hand_over(words, near, wide, count, own, room)
-            by_one_block(words, wide, own, room, delta, threshold, half, count, arcs, dist, far)
+            hand_over(words, start, capacity, count, block_words, block_capacity)
+            run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far)
         grid.sync()
 
 
 @cuda.jit
 def claim_heads(arcs, owners, dist, predecessor):
-    """Predecessors by arcs that cost something; of several that are equally good the last to write stays."""
+    """Predecessors along arcs of positive weight; of several that are equally good the last to write stays."""
     row = thread_x()
     if row < len(dist):
-        d, arc = np.uint32(dist[row]), np.uint64(np.uint64(DEGREE) * np.uint64(row))
-        end = np.uint64(arc + np.uint64(DEGREE))
+        d, arc = u32(dist[row]), u64(u64(DEGREE) * u64(row))
+        end = u64(arc + u64(DEGREE))
         while arc < end:
-            v, w = np.uint32(arcs[arc]), np.uint32(arcs[arc] >> np.uint64(32))
-            to_v = np.uint32(d + w)
-            if w != 0 and to_v < INF and np.int32(to_v) == dist[v]:
+            v, w = u32(arcs[arc]), u32(arcs[arc] >> u64(32))
+            to_v = u32(d + w)
+            if w != 0 and to_v < INF and i32(to_v) == dist[v]:
                 predecessor[v] = owners[row]
-            arc = np.uint64(arc + np.uint64(1))
+            arc = u64(arc + u64(1))
 
 
 @cuda.jit(device=True)
 def claim_free(row, links, source, arcs, owners, dist, predecessor, far, words):
-    """Make a row's owner the predecessor along the row's arcs of weight 0, and queue whom that claims first.
+    """Make a row's owner the predecessor along the row's arcs of weight 0, and queue each vertex claimed first here.
 
     links: also queue the rows that this one leads to in the tree of its owner.
     """
-    n, u = np.uint32(len(predecessor)), owners[row]
-    arc = np.uint64(np.uint64(DEGREE) * np.uint64(row))
-    end = np.uint64(arc + np.uint64(DEGREE))
+    n, u = u32(len(predecessor)), owners[row]
+    arc = u64(u64(DEGREE) * u64(row))
+    end = u64(arc + u64(DEGREE))
     while arc < end:
-        v, w = np.uint32(arcs[arc]), np.uint32(arcs[arc] >> np.uint64(32))
+        v, w = u32(arcs[arc]), u32(arcs[arc] >> u64(32))
         claims = False
         if w == 0:
             if v >= n:
                 claims = links
             elif v != source and dist[v] == dist[row] and predecessor[v] < 0:
-                claims = cuda.atomic.cas(predecessor, v, -1, np.int32(u)) == -1
+                claims = cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1
         if claims:
-            far[cuda.atomic.add(words, FAR, np.uint32(1))] = np.uint64(v)
-        arc = np.uint64(arc + np.uint64(1))
+            far[cuda.atomic.add(words, FAR, u32(1))] = u64(v)
+        arc = u64(arc + u64(1))
 
 
 @cuda.jit
 def claim_free_heads(source, arcs, owners, dist, predecessor, far, words):
-    """Predecessors by arcs of weight 0, from vertices that have one by now, and from the source.
+    """Predecessors along arcs of weight 0, from vertices that have one by now, and from the source.
 
     far, which is empty by now (words[FAR] is 0), becomes the queue: each vertex is claimed, and so queued, once, and
-    each row of its tree once behind it. So all rows are enough places, and the work is linear.
+    each row of its tree once behind it. So a place for each row is enough, and the work is linear.
     """
     row = thread_x()
     if row < len(dist):
@@ -358,14 +419,14 @@ def claim_free_heads(source, arcs, owners, dist, predecessor, far, words):
 
 @cuda.jit
 def claim_further_heads(source, arcs, owners, dist, predecessor, far, words):
-    """The same from those who are queued, until nobody is: one block."""
-    start, end = np.uint32(0), words[FAR]
+    """The same from the queued rows, level by level until the queue is empty: one block."""
+    start, end = u32(0), words[FAR]
     while start < end:
         cuda.syncthreads()  # all have read the end before anyone moves it
-        i = np.uint32(start + cuda.threadIdx.x)
+        i = u32(start + cuda.threadIdx.x)
         while i < end:
-            claim_free(np.uint32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
-            i = np.uint32(i + cuda.blockDim.x)
+            claim_free(u32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
+            i = u32(i + cuda.blockDim.x)
         cuda.syncthreads()
         start, end = end, words[FAR]
 
@@ -374,29 +435,29 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
     n, parts = graph.vertices, layout(graph)
     rows, source = len(parts.owners), np.uint32(run.source)
-    free = bool(graph.arcs and graph.weights.min() == 0)
+    has_free_arcs = bool(graph.arcs and graph.weights.min() == 0)
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
-    room = min(NEAR, max(LEAST_NEAR, (run.shared_limit // 4 - int(HEADER)) // 4))
-    wide = max(room, min(WIDE, rows))
-    places, words = 2 * (rows + DEGREE * (room + wide)), int(HEADER) + 4 * wide
-    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * places + 4 * words)
-    arcs, owners = run.resident(*parts)
+    block_capacity = min(MAX_BLOCK_QUEUE, max(MIN_BLOCK_QUEUE, (run.shared_limit // 4 - int(HEADER)) // 4))
+    capacity = max(block_capacity, min(MAX_GRID_QUEUE, rows))
+    far_places, words = 2 * (rows + DEGREE * (block_capacity + capacity)), int(HEADER) + 4 * capacity
+    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * far_places + 4 * words)
+    arcs, owners = run.upload_untimed(*parts)
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor, far, queues = run.allocate(
-                *((rows, np.int32), (n, np.int32), (places, np.uint64), (words, np.uint32))
+                *((rows, np.int32), (n, np.int32), (far_places, np.uint64), (words, np.uint32))
             )
-            on = delta, np.uint32(room), np.uint32(wide), arcs, dist, far, queues
-            shared = 4 * (int(HEADER) + 4 * room)
+            on = delta, np.uint32(block_capacity), np.uint32(capacity), arcs, dist, far, queues
+            shared = 4 * (int(HEADER) + 4 * block_capacity)
             find = run.prepare(
                 (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
                 (search, 1, run.block, (source, *on), shared),
                 (search_on, run.multiprocessors, run.block, on, shared),
             )
-            everything = arcs, owners, dist, predecessor
-            claims = [(claim_heads, blocks_for(rows, run.block), run.block, everything)]
-            if free:
-                queued = source, *everything, far, queues
+            tree = arcs, owners, dist, predecessor
+            claims = [(claim_heads, blocks_for(rows, run.block), run.block, tree)]
+            if has_free_arcs:
+                queued = source, *tree, far, queues
                 claims.append((claim_free_heads, blocks_for(rows, run.block), run.block, queued))
                 claims.append((claim_further_heads, 1, run.block, queued))
             claim = run.prepare(*claims)

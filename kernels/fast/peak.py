@@ -1,8 +1,8 @@
 """The card's peak of relaxations, min(a + b, c) of integers, and what blocked Floyd-Warshall reaches of it.
 
-    chains    every thread has CHAINS relaxations in registers, each waiting only for itself, and
-              touches memory only before and after: the peak
-    dense     the rounds of blocked Floyd-Warshall on a random matrix without a gap
+    chains    every thread makes CHAINS independent chains of relaxations in registers, and uses memory only before
+              and after them: the peak
+    dense     the rounds of blocked Floyd-Warshall on a random matrix in which every pair has an arc
 
 Packed, one instruction makes two relaxations.
 """
@@ -13,10 +13,10 @@ import numpy as np
 from numba import cuda, uint32
 
 from kernels.errors import WrongResult
-from kernels.fast.blocked_floyd_warshall import Form, add_min, add_min_pairs, close_rounds
+from kernels.fast.blocked_floyd_warshall import TileShape, run_rounds
+from kernels.gpu.intrinsics import add_min, add_min_pairs, u32
 from kernels.run import Run
 
-U = np.uint32
 CHAINS = 48
 THREADS = 512  # a block, at most; each holds 2 * CHAINS registers
 PAIR = 0x10001  # times a number: that number in both halves of a word
@@ -32,37 +32,37 @@ def chains_kernel(packed: bool):
     def chains(times, step, limits, reached):
         value = cuda.local.array(CHAINS, uint32)
         limit = cuda.local.array(CHAINS, uint32)
-        first = U((cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) * CHAINS)
-        c = U(0)
+        first = u32((cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) * CHAINS)
+        c = u32(0)
         while c < CHAINS:
-            value[c], limit[c] = U(0), limits[U(first + c)]
-            c = U(c + 1)
-        i = U(0)
+            value[c], limit[c] = u32(0), limits[u32(first + c)]
+            c = u32(c + 1)
+        i = u32(0)
         while i < times:
-            c = U(0)
+            c = u32(0)
             while c < CHAINS:
                 value[c] = relax(value[c], step, limit[c])
-                c = U(c + 1)
-            i = U(i + 1)
-        c = U(0)
+                c = u32(c + 1)
+            i = u32(i + 1)
+        c = u32(0)
         while c < CHAINS:
-            reached[U(first + c)] = value[c]
-            c = U(c + 1)
+            reached[u32(first + c)] = value[c]
+            c = u32(c + 1)
 
     return chains
 
 
 def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
-    """Relaxations, and the seconds they took: `times` in each of CHAINS chains of every thread.
+    """How many relaxations, and how long they took in seconds: `times` in each of CHAINS chains of every thread.
 
     Raises WrongResult where a chain does not end where it must.
     """
     threads = min(run.block, THREADS)
     limits = np.random.default_rng(0).integers(1, 2**15, run.blocks * threads * CHAINS).astype(np.uint32)
-    both = U(PAIR if packed else 1)
+    both = u32(PAIR if packed else 1)
     on_card, reached = run.upload(limits * both, np.zeros_like(limits))
     with run.timed(), run.phase("kernels"):
-        run.launch((chains_kernel(packed), run.blocks, threads, (U(times), both, on_card, reached)))
+        run.launch((chains_kernel(packed), run.blocks, threads, (u32(times), both, on_card, reached)))
     ends = np.zeros_like(limits)
     run.download((reached, ends))
     if (ends != np.minimum(limits, times) * both).any():
@@ -71,26 +71,26 @@ def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
 
 
 def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
-    """n^3 relaxations, and the seconds the rounds took, on random weights from 1 to MAX_WEIGHT; n^2 words of memory.
+    """n^3 relaxations, and how long the rounds took in seconds, on random weights from 1 to MAX_WEIGHT.
 
-    Raises WrongResult where one of CHECKED rows is no solution of Bellman's equation, which has only
-    one where all weights are positive; and NotEnoughMemory.
+    Raises NotEnoughMemory where the card has less than n^2 words free, and WrongResult where one of CHECKED rows does
+    not solve Bellman's equation, which has one solution only where all weights are positive.
     """
-    form, n, random = Form.of(run, packed), vertices, np.random.default_rng(0)
+    shape, n, random = TileShape.of(run, packed), vertices, np.random.default_rng(0)
     weights = random.integers(1, MAX_WEIGHT + 1, (n, n), np.uint8)
-    shape = form.rounds(n) * form.tile, form.words(n) * form.per_word
-    matrix = np.full(shape, form.inf & (0xFFFF if packed else 0xFFFFFFFF), np.uint16 if packed else np.uint32)
+    size = shape.rounds(n) * shape.tile, shape.words(n) * shape.per_word
+    matrix = np.full(size, shape.inf & (0xFFFF if packed else 0xFFFFFFFF), np.uint16 if packed else np.uint32)
     matrix[:n, :n] = weights
     np.fill_diagonal(matrix, 0)
     run.require(matrix.nbytes)
     (on_card,) = run.upload(matrix.ravel().view(np.uint32))
     run.graph = True  # as the variants do
     with run.timed(), run.phase("kernels"):
-        close_rounds(form, n, on_card, run)
+        run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))
     for source in random.choice(n, min(n, CHECKED), replace=False):
         dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
-        for u in range(n):  # through itself a vertex is only farther
+        for u in range(n):  # a vertex's own term is never the least, as weights are positive
             np.minimum(through, dist[u] + weights[u], out=through)
         through[source] = 0
         if (dist != through).any():

@@ -1,4 +1,4 @@
-"""The card: is there one, what it is, what it has and how it does."""
+"""The card: whether there is one, what it is, its free memory, its state."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from numba import config, cuda
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 SIMULATOR = "numba CUDA simulator"  # the name of its device
+# NVML's bits for clocks below what was asked for; idling and set application clocks do not count.
+_THROTTLING = {
+    "power cap": 0x4,
+    "hardware slowdown": 0x8,
+    "sync boost": 0x10,
+    "software thermal": 0x20,
+    "hardware thermal": 0x40,
+    "power brake": 0x80,
+}
 
 
 def current():
@@ -24,6 +33,13 @@ def gpu_visible() -> bool:
 def has_pairs() -> bool:
     """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
     return gpu_visible() and current().compute_capability >= (9, 0)
+
+
+def free_memory() -> int:
+    """Bytes free on the card, once numba has given back what is no longer used."""
+    context = cuda.current_context()
+    context.deallocations.clear()
+    return context.get_memory_info().free
 
 
 @cache
@@ -51,7 +67,7 @@ def describe(on_gpu: bool) -> dict[str, str]:
 
 
 def card_state() -> dict:
-    """The card's clocks (MHz), temperature (C), power (W) and reasons for throttling, now."""
+    """The card now, by NVML: driver, uuid, clocks (MHz), temperature (C), power (W), reasons for throttling."""
     import pynvml
 
     pynvml.nvmlInit()
@@ -70,14 +86,3 @@ def card_state() -> dict:
         }
     finally:
         pynvml.nvmlShutdown()
-
-
-# NVML's bits for a clock below what was asked for; idling and set application clocks are none.
-_THROTTLING = {
-    "power cap": 0x4,
-    "hardware slowdown": 0x8,
-    "sync boost": 0x10,
-    "software thermal": 0x20,
-    "hardware thermal": 0x40,
-    "power brake": 0x80,
-}

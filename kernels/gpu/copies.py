@@ -1,4 +1,4 @@
-"""Copies beside what the card computes, both ways at once."""
+"""Copies that run while the card computes, both ways at once."""
 
 import numpy as np
 from cuda.bindings import driver, runtime
@@ -8,9 +8,10 @@ from kernels.gpu.internals import checked
 
 
 class Copies:
-    """Copies between page-locked rows on the host, (rows, n), and buffers on the card of longer rows.
+    """Copies between rows of 32-bit words on the host, (rows, n), page-locked, and longer rows of buffers on the card.
 
-    Both ways at once, and beside what the card computes; `wait` ends when all are done.
+    `to_card` and `to_host` return at once, and each has a stream of its own; `wait` ends when all copies are done.
+    words: the length of a row in the buffer. Raises RuntimeError where CUDA refuses a copy.
     """
 
     def __enter__(self):
@@ -53,6 +54,6 @@ class Copies:
 
 
 def _rows_of(buffer, words, shape):
-    """The rows in a simulated buffer."""
+    """The rows in a buffer of the simulator."""
     rows, columns = shape
     return buffer[: rows * words].reshape(rows, words)[:, :columns]

@@ -1,6 +1,7 @@
-"""What numba's documentation does not promise: a kernel's handle, and how numba passes arguments to it.
+"""What numba's documentation does not promise: the handle of a kernel, and how numba passes arguments to it.
 
-Written for the numba-cuda of WRITTEN_FOR. kernels/gpu/launching.py checks it once a process, by launching `echo`.
+Written for numba-cuda WRITTEN_FOR. Before anything is launched on a card, kernels/gpu/launching.py launches `echo` once
+a process, and `check_echo` raises where another version passes arguments otherwise.
 """
 
 from importlib.metadata import version
@@ -13,25 +14,29 @@ WRITTEN_FOR = "0.30.4"
 
 
 def checked(answer: tuple):
-    """What a call of cuda.bindings.driver returns besides its error code; raises where that is not 0."""
+    """What a call of cuda.bindings.driver returned besides its error code; raises RuntimeError where that is not 0."""
     error, *values = answer
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"the CUDA driver refused a call: {error}")
     return values[0] if values else None
 
 
-def as_passed(argument) -> list[int]:
-    """The 8-byte values as which numba passes a device array, or an integer of NumPy, to a kernel."""
-    if isinstance(argument, np.integer):
-        return [int(argument) % 2**64]
-    address = argument.__cuda_array_interface__["data"][0]
-    return [0, 0, argument.size, argument.dtype.itemsize, address, *argument.shape, *argument.strides]
-
-
 def compiled_kernel(kernel, arguments) -> tuple[int, bool]:
     """The driver's handle of a kernel, compiled for these arguments, and whether its launch is cooperative."""
     (compiled,) = kernel.specialize(*arguments).overloads.values()
     return int(compiled._codelibrary.get_cufunc().handle), compiled.cooperative
+
+
+def as_passed(argument) -> list[int]:
+    """The 8-byte values as which numba passes an argument to a kernel.
+
+    A NumPy integer is one, whatever its width: the kernel reads the lower bytes. A device array is seven where it has
+    one dimension: two pointers that kernels do not use, items, bytes an item, address, then shape and strides.
+    """
+    if isinstance(argument, np.integer):
+        return [int(argument) % 2**64]
+    address = argument.__cuda_array_interface__["data"][0]
+    return [0, 0, argument.size, argument.dtype.itemsize, address, *argument.shape, *argument.strides]
 
 
 @cuda.jit
@@ -43,7 +48,7 @@ def echo(small, negative, large, words, pairs, arrived):
 
 
 ECHOED = np.uint32(7), np.int32(-3), np.uint64(2**40), np.array([5, 6, 8], np.int32), np.array([2**33, 9], np.uint64)
-EXPECTED = np.array([7, 2**32 - 3, 2**40, 3, 5, 8, 2, 2**33, 9], np.uint64)  # what echo then writes
+EXPECTED = np.array([7, 2**32 - 3, 2**40, 3, 5, 8, 2, 2**33, 9], np.uint64)  # what echo writes when it is sent ECHOED
 
 
 def check_echo(arrived: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Device functions that numba lacks, or that compile better than its own."""
+"""Device functions that numba lacks, or that compile better than its own, and short names of the integer types."""
 
 import numpy as np
 from llvmlite import ir
@@ -6,30 +6,32 @@ from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
 
-LOW, HIGH = np.uint32(0xFFFF), np.uint32(0xFFFF0000)
-U = np.uint32
+u32, u64, i32 = np.uint32, np.uint64, np.int32  # numba adds and multiplies in 64 bits: each result is narrowed at once
+LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
 
 
 @cuda.jit(device=True)
 def thread_x():
-    """This thread's number along x, as uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
+    """The thread's number in the grid along x, uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
     return np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
 
 
 @cuda.jit(device=True)
 def thread_y():
+    """The same along y."""
     return np.uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
 
 
 @cuda.jit(device=True)
 def least_halves(a, b):
-    """The lesser upper and the lesser lower halves of two words."""
+    """The minimum of two words, uint32, in the upper and in the lower half each."""
     return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
 
 
 @cuda.jit(device=True)
 def add_min(a, b, c):
-    return min(U(a + b), c)
+    """min(a + b, c): one VIADDMNMX from compute capability 9.0 on."""
+    return min(u32(a + b), c)
 
 
 if SIMULATED:
@@ -37,12 +39,12 @@ if SIMULATED:
     @cuda.jit(device=True)
     def add_min_pairs(a, b, c):
         low = min((a & 0xFFFF) + (b & 0xFFFF), c & 0xFFFF)
-        return U(min((a >> 16) + (b >> 16), c >> 16) << 16 | low)
+        return u32(min((a >> 16) + (b >> 16), c >> 16) << 16 | low)
 
     least_halves_at_once = least_halves
 
     def load_four(matrix, at):
-        """As on the card."""
+        """As on the card: four words of a flat uint32 matrix from `at` on."""
         return matrix[at], matrix[at + 1], matrix[at + 2], matrix[at + 3]
 
     def store_four(matrix, at, words):
@@ -91,7 +93,7 @@ else:
 
     @intrinsic
     def least_halves_at_once(typing_context, a, b):
-        """The same as one instruction, which cards have from compute capability 9.0 on."""
+        """least_halves in one instruction, which cards have from compute capability 9.0 on."""
 
         def codegen(context, builder, signature, arguments):
             word = ir.IntType(32)

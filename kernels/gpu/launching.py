@@ -25,27 +25,48 @@ class _Step:
 STEP = _Step()
 
 
-class Prepared:
-    """Launches whose arguments are laid out once, as the driver's cuLaunchKernel and its cooperative sister want them.
+def blocks_for(items: int, block: int) -> int:
+    """Blocks that give every item a thread: ceil(items / block)."""
+    return -(-items // block)
 
-    Numba's dispatcher takes far longer to start a kernel than the kernel of a small graph runs, so
-    that a loop over it measures Python. This loop is compiled, and calls the driver as C would.
+
+def prepared(launches: tuple) -> Prepared:
+    """The launches, each (kernel, blocks, threads, arguments[, bytes of shared memory]), ready to be launched.
+
+    Raises RuntimeError where numba passes arguments in a way that is not known here.
+    """
+    check_arguments()
+    return Prepared(launches)
+
+
+@cache
+def check_arguments() -> None:
+    """Launch a kernel that writes down its arguments; once a process. Raise RuntimeError where others arrive."""
+    arrived = cuda.to_device(np.zeros_like(internals.EXPECTED))
+    arguments = *(cuda.to_device(a) if a.ndim else a for a in internals.ECHOED), arrived
+    Prepared(((internals.echo, 1, 1, arguments),)).launch(1)
+    internals.check_echo(arrived.copy_to_host())
+
+
+class Prepared:
+    """Launches whose arguments are laid out once, as cuLaunchKernel and cuLaunchCooperativeKernel take them.
+
+    Numba's dispatcher takes far longer to start a kernel than the kernel of a small graph runs, so a loop over it
+    would measure Python. The loop here is compiled, and calls the driver as C would.
     """
 
     def __init__(self, launches: tuple):
-        if launches[0][0] is not internals.echo:
-            check_arguments()
         count = len(launches)
         self.handles = np.empty(count, np.uint64)
         self.shapes = np.ones((count, 6), np.uint32)  # blocks x, y, z, threads x, y, z
         self.shared = np.zeros(count, np.uint32)
-        self.together = np.zeros(count, np.bool_)  # whether all blocks have to be on the card at once
-        self.parameters = np.empty(count, np.uint64)  # where each launch's pointers to its arguments lie
+        self.cooperative = np.zeros(count, np.bool_)  # whether all blocks must be on the card at once
+        self.parameters = np.empty(count, np.uint64)  # the address of each launch's pointers to its arguments
         self.step = np.zeros(1, np.uint64)
         self.kept = [launches]  # alive as long as the addresses are used
         for i, (kernel, blocks, threads, arguments, *shared) in enumerate(launches):
             typed = (np.uint32(0) if a is STEP else a for a in arguments)
-            self.handles[i], self.together[i] = internals.compiled_kernel(kernel, typed)
+            self.handles[i], self.cooperative[i] = internals.compiled_kernel(kernel, typed)
             if shared:
                 self.shared[i] = shared[0]
                 attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -63,14 +84,14 @@ class Prepared:
             self.kept.append(pointers)
 
     def launch(self, times: int) -> None:
-        """Launch all in turn, `times` over, and wait after each one."""
+        """Launch all in turn, `times` over; the host waits after each launch."""
         self._loop(times, stream=0, wait=True)
 
     def replay(self, times: int) -> None:
-        """Launch all in turn, `times` over, from CUDA graphs, and wait once at the end.
+        """Launch all in turn, `times` over, from CUDA graphs; the host waits once, at the end.
 
-        Where no argument changes from one iteration to the next a graph of GRAPH_ITERATIONS is
-        replayed; else one graph holds all iterations.
+        Where no argument changes from one iteration to the next, a graph of GRAPH_ITERATIONS of them is replayed;
+        else one graph holds all iterations.
         """
         chunk = max(1, times) if any(a is STEP for launch in self.kept[0] for a in launch[3]) else GRAPH_ITERATIONS
         stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
@@ -94,7 +115,7 @@ class Prepared:
 
     def _loop(self, times: int, *, stream: int, wait: bool) -> None:
         loop = _launch_loop()
-        arrays = self.handles, self.shapes, self.shared, self.together, self.parameters, self.step
+        arrays = self.handles, self.shapes, self.shared, self.cooperative, self.parameters, self.step
         error = loop(*arrays, times, stream, wait)
         if error:
             raise RuntimeError(f"the CUDA driver refused a launch: error {error}")
@@ -104,24 +125,28 @@ class Prepared:
 def _launch_loop():
     library = ctypes.CDLL("libcuda.so.1")
     functions = library.cuLaunchKernel, library.cuLaunchCooperativeKernel, library.cuCtxSynchronize
-    pointers = 3, 2, 0  # stream, parameters, and what only the first takes besides
+    pointers = (
+        3,
+        2,
+        0,
+    )  # stream, parameters, and `extra`, which only the first takes; the third takes no argument at all
     for function, count in zip(functions, pointers, strict=True):
         function.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * count] if count else []
         function.restype = ctypes.c_int
     return compile_loop(*functions)
 
 
-def compile_loop(launch_kernel, launch_together, synchronize):
-    """The loop over launches and waits; cuLaunchKernel, cuLaunchCooperativeKernel, cuCtxSynchronize by ctypes."""
+def compile_loop(launch_kernel, launch_cooperative, synchronize):
+    """The loop over launches, compiled, with the driver's three functions by ctypes; it returns an error code, or 0."""
 
     @njit
-    def loop(handles, shapes, shared, together, parameters, step, times, stream, wait):
+    def loop(handles, shapes, shared, cooperative, parameters, step, times, stream, wait):
         for i in range(times):
             step[0] = i
             for j in range(len(handles)):
                 x, y, z, tx, ty, tz = shapes[j]
-                if together[j]:
-                    error = launch_together(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j])
+                if cooperative[j]:
+                    error = launch_cooperative(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j])
                 else:
                     error = launch_kernel(handles[j], x, y, z, tx, ty, tz, shared[j], stream, parameters[j], 0)
                 if wait and error == 0:
@@ -131,17 +156,3 @@ def compile_loop(launch_kernel, launch_together, synchronize):
         return 0
 
     return loop
-
-
-def blocks_for(items: int, block: int) -> int:
-    """Blocks that give every item a thread: ceil(items / block)."""
-    return -(-items // block)
-
-
-@cache
-def check_arguments() -> None:
-    """Launch a kernel that writes down its arguments; once a process. Raise RuntimeError where others arrive."""
-    arrived = cuda.to_device(np.zeros_like(internals.EXPECTED))
-    arguments = *(cuda.to_device(a) if a.ndim else a for a in internals.ECHOED), arrived
-    Prepared(((internals.echo, 1, 1, arguments),)).launch(1)
-    internals.check_echo(arrived.copy_to_host())

@@ -5,9 +5,8 @@
         update: previous = dist
     predecessors: every arc (u, v, w) with dist[u] + w = dist[v] makes u the predecessor of v
 
-relax reads only `previous`, so an iteration sees nothing of itself. previous[u] + w < dist[v] is
-asked as previous[u] < dist[v] - w, which no distance or weight can make wrap; from an unreached u,
-where previous[u] is INF, it is never true.
+relax reads only `previous`, so an iteration never sees its own results. previous[u] + w < dist[v] is written as
+previous[u] < dist[v] - w, which cannot overflow; from an unreached u, where previous[u] is INF, it is never true.
 
 Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
 """
@@ -22,25 +21,33 @@ from kernels.run import Result, Run
 
 
 @cuda.jit(device=True)
+def relax_arc(u, v, w, previous, dist):
+    if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
+        cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+
+
+@cuda.jit(device=True)
+def claim_head(u, v, w, dist, predecessor):
+    # Of several predecessors that are equally good the last to write stays: any of them is right.
+    if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
+        predecessor[v] = u
+
+
+@cuda.jit(device=True)
 def relax_arcs(u, indptr, indices, weights, previous, dist):
     # The end is read each time: held in a register, the compiler unrolls the loop, which costs
     # more than it gives where a vertex has two or three arcs.
     arc = np.uint32(indptr[u])
     while arc < np.uint32(indptr[np.uint32(u + 1)]):
-        v, w = np.uint32(indices[arc]), weights[arc]
-        if previous[u] != INF and previous[u] < np.int32(dist[v] - w):
-            cuda.atomic.min(dist, v, np.int32(previous[u] + w))
+        relax_arc(u, np.uint32(indices[arc]), weights[arc], previous, dist)
         arc = np.uint32(arc + 1)
 
 
 @cuda.jit(device=True)
 def claim_heads(u, indptr, indices, weights, dist, predecessor):
-    # Of several predecessors that are equally good the last to write stays: any of them is right.
     arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
     while arc < end:
-        v, w = np.uint32(indices[arc]), weights[arc]
-        if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
-            predecessor[v] = u
+        claim_head(u, np.uint32(indices[arc]), weights[arc], dist, predecessor)
         arc = np.uint32(arc + 1)
 
 
@@ -126,17 +133,21 @@ def stride_flag(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """What every variant above launches: two kernels an iteration, then the predecessors'."""
+    """Two launches an iteration, and one for the predecessors."""
     return 2 * (vertices - 1) + 1
 
 
 def csr(graph: Graph, run: Run) -> list:
-    """The graph's arrays on the card."""
-    return run.resident(graph.indptr, graph.indices, graph.weights)
+    """The graph's arrays, on the card before the clock starts."""
+    return run.upload_untimed(graph.indptr, graph.indices, graph.weights)
 
 
 def drive(graph, result, run, arcs, relax, update, find_predecessors, *, halves=1, flagged=False):
-    """Fill result, (n,), from run.source. arcs: the kernels' first arguments, on the card before the clock starts."""
+    """Fill result, (n,), from run.source.
+
+    arcs: the kernels' first arguments, on the card before the clock starts. halves: 2 for half as many blocks as there
+    are blocks of vertices, at least one. flagged: the kernels also take an array of flags.
+    """
     n = graph.vertices
     blocks = (run.grid if halves > 1 else None) or max(1, blocks_for(n, run.block) // halves)
     start = np.full(n, INF, np.int32)

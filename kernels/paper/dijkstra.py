@@ -1,7 +1,7 @@
 """Dijkstra from every source on the adjacency matrix, after Bodra, section 2.2 and Dijkstra.cu.
 
-thread `source`, |V| - 1 times
-    u = the unvisited vertex of least distance; stop where none is reached
+each thread, from its source, |V| - 1 times
+    u = the unvisited vertex with the least distance; stop where there is none
     visit u: relax its row of the matrix
 """
 

@@ -2,16 +2,16 @@
 
     for k, for i, for j: dist[i, j] = min(dist[i, j], dist[i, k] + dist[k, j])
 
-Matrices are flat, row by row. Where a path through k is shorter, its last arc is that of the path
-from k to j, so predecessor[i, j] = predecessor[k, j]. In iteration k nothing changes in row k and
-column k, since dist[k, k] = 0: what one thread reads there no other thread writes. The comparison is
-dist[i, k] < dist[i, j] - dist[k, j], which never wraps and is false where either leg is INF; asking
-for INF first only saves loads from global memory.
+Matrices are flat, row by row. Where a path through k is shorter, its last arc is the last arc of the path from k to j,
+so predecessor[i, j] = predecessor[k, j]. In iteration k nothing changes in row k and in column k, since dist[k, k] = 0:
+no thread writes what another one reads there. The comparison is written as dist[i, k] < dist[i, j] - dist[k, j], which
+cannot overflow and is false where dist[i, k] or dist[k, j] is INF; testing for INF first only saves loads from global
+memory.
 
 Loops count in uint32 by `while`: numba gives `range` a 64-bit counter that the compiler cannot unroll.
 
-The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): the
-primary tile on the diagonal; then the tiles of its row and of its column; then all the others.
+The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
+the diagonal; then the other tiles of its row and of its column; then the remaining tiles.
 """
 
 from functools import cache, lru_cache
@@ -75,7 +75,7 @@ def relax_naive(n, k, dist, predecessor):
 
 @cuda.jit(device=True)
 def relax_tile(n, i, j, primary, wait, dist, predecessor):
-    # Every thread of the block comes here, inside the matrix or not, so that all meet at the barrier.
+    # Called by every thread of the block, inside the matrix or not, so that all come to the barrier.
     k, end = primary, min(n, np.uint32(primary + cuda.blockDim.x))
     while k < end:
         if i < n and j < n:
@@ -93,7 +93,7 @@ def relax_tiled_primary(n, round_, dist, predecessor):
 
 
 @cuda.jit
-def relax_tiled_cross(n, round_, dist, predecessor):
+def relax_tiled_row_and_column(n, round_, dist, predecessor):
     # Blocks (x, 0) are the primary row, (x, 1) the primary column.
     if cuda.blockIdx.x != round_:
         primary = np.uint32(round_ * cuda.blockDim.x)
@@ -104,7 +104,7 @@ def relax_tiled_cross(n, round_, dist, predecessor):
 
 
 @cuda.jit
-def relax_tiled_rest(n, round_, dist, predecessor):
+def relax_tiled_remaining(n, round_, dist, predecessor):
     if cuda.blockIdx.x != round_ and cuda.blockIdx.y != round_:
         primary = np.uint32(round_ * cuda.blockDim.x)
         relax_tile(n, thread_y(), thread_x(), primary, False, dist, predecessor)
@@ -114,7 +114,7 @@ def relax_tiled_rest(n, round_, dist, predecessor):
 def tiled_shared_kernels(tile: int) -> tuple:
     """The kernels of the three phases, for tiles of tile x tile in shared memory.
 
-    Each shared array has a line of its own: the simulator tells them apart by their lines.
+    Each shared array has a source line of its own: the simulator tells them apart by it.
     """
     shape = (tile, tile)
 
@@ -144,7 +144,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
 
     @cuda.jit(device=True)
     def through(n, j, primary, to_k, from_k, shortest, last, predecessor):
-        # The least way to j through the primary tile's vertices, whose two legs are final.
+        # The shortest path to j through the primary tile's vertices; the distances to and from these are final.
         y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
         via = n
         k = np.uint32(0)
@@ -157,8 +157,8 @@ def tiled_shared_kernels(tile: int) -> tuple:
         return shortest, last
 
     @cuda.jit
-    def cross_tiles(n, round_, dist, predecessor):
-        # The primary tile is closed, so one look at the unchanged tile beside it is enough.
+    def row_and_column_tiles(n, round_, dist, predecessor):
+        # The primary tile is final, so one pass over the unchanged tile beside it is enough.
         if cuda.blockIdx.x == round_:
             return
         to_k = cuda.shared.array(shape, int32)
@@ -178,7 +178,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
             predecessor[np.uint32(i * n + j)] = last
 
     @cuda.jit
-    def rest(n, round_, dist, predecessor):
+    def remaining_tiles(n, round_, dist, predecessor):
         if cuda.blockIdx.x == round_ or cuda.blockIdx.y == round_:
             return
         to_k = cuda.shared.array(shape, int32)
@@ -195,7 +195,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
 
-    return primary_tile, cross_tiles, rest
+    return primary_tile, row_and_column_tiles, remaining_tiles
 
 
 def super_naive(graph: Graph, result: Result, run: Run) -> None:
@@ -218,7 +218,7 @@ def naive(graph: Graph, result: Result, run: Run) -> None:
 
 def tiled(graph: Graph, result: Result, run: Run) -> None:
     """Tiles in global memory, three launches a round (section 2.3.4)."""
-    _drive_tiled(graph, result, run, relax_tiled_primary, relax_tiled_cross, relax_tiled_rest)
+    _drive_tiled(graph, result, run, relax_tiled_primary, relax_tiled_row_and_column, relax_tiled_remaining)
 
 
 def tiled_shared(graph: Graph, result: Result, run: Run) -> None:
@@ -227,7 +227,7 @@ def tiled_shared(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """What the variants with a launch an intermediate vertex launch."""
+    """A launch for each intermediate vertex."""
     return vertices
 
 
@@ -237,8 +237,8 @@ def launches_tiled(vertices: int, tile: int) -> int:
 
 
 @lru_cache(maxsize=1)
-def _no_paths_yet(graph: Graph) -> np.ndarray:
-    """int32, (n * n,): i where there is an arc from i to j, else -1."""
+def _first_predecessors(graph: Graph) -> np.ndarray:
+    """The first predecessors, int32, (n * n,): i where there is an arc from i to j, else -1."""
     n = graph.vertices
     matrix = np.full((n, n), -1, np.int32)
     matrix[graph.tails, graph.indices] = graph.tails
@@ -246,9 +246,9 @@ def _no_paths_yet(graph: Graph) -> np.ndarray:
     return matrix.ravel()
 
 
-def _drive_tiled(graph, result, run, primary, cross, rest):
+def _drive_tiled(graph, result, run, primary, row_and_column, remaining):
     tiles, threads = blocks_for(graph.vertices, run.tile), (run.tile, run.tile)
-    phases = (primary, (1, 1), threads), (cross, (tiles, 2), threads), (rest, (tiles, tiles), threads)
+    phases = (primary, (1, 1), threads), (row_and_column, (tiles, 2), threads), (remaining, (tiles, tiles), threads)
     _drive(graph, result, run, tiles, *phases)
 
 
@@ -256,7 +256,7 @@ def _drive(graph, result, run, rounds, *phases):
     """Fill result, (n, n), with `rounds` times the phases: (kernel, blocks, threads). Copies are timed."""
     n = graph.vertices
     run.require(n * n * 2 * 4)
-    matrix, arcs = graph.matrix.ravel(), _no_paths_yet(graph)
+    matrix, arcs = graph.matrix.ravel(), _first_predecessors(graph)
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.upload(matrix, arcs)

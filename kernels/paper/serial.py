@@ -1,7 +1,6 @@
-"""The paper's CPU columns: one core, compiled by numba, with the work of its serial listings.
+"""The paper's CPU columns: its serial listings on one core, compiled by numba.
 
-Each is called in slices (an iteration, a source, an intermediate vertex), between which the time
-limit is looked at.
+Each runs in slices (an iteration, a source, an intermediate vertex); the time limit is tested between them.
 """
 
 from heapq import heappop, heappush
@@ -48,7 +47,7 @@ def _relax_all_pairs(k, dist, predecessor):
 
 
 def bellman_ford(graph: Graph, result: Result, run: Run) -> None:
-    """|V| - 1 iterations over all arcs, none left out when nothing changes (section 2.1)."""
+    """|V| - 1 iterations over all arcs, without an early end (section 2.1)."""
     with run.timed(), run.phase("kernels"):
         result.distances.fill(INF)
         result.predecessors.fill(-1)
@@ -61,8 +60,7 @@ def bellman_ford(graph: Graph, result: Result, run: Run) -> None:
 def dijkstra(graph: Graph, result: Result, run: Run) -> None:
     """From every source, with a heap over the adjacency matrix (section 2.2).
 
-    As in the paper's listing a vertex whose distance falls is pushed again, and an outdated entry
-    is looked through like any other.
+    As in the paper's listing a vertex whose distance falls is pushed again, and outdated entries are not skipped.
     """
     matrix = graph.matrix
     with run.timed(), run.phase("kernels"):

@@ -1,9 +1,8 @@
 """One block, one source: what SParry's kernels share.
 
-A block works on one source, its threads stride over vertices or arcs, and a block that is done
-takes the next source, s + number of blocks. A thread owns the vertices v with v mod threads equal
-to its number: what only owners touch needs no barrier. Where a block's work fits in shared memory
-it is kept there, else in a row of global memory.
+A block searches from source s; then from source s + number of blocks, and so on. Its threads stride over vertices or
+arcs. A thread owns the vertices v with v mod threads equal to its number: what only its owner reads and writes needs
+no barrier. A block's working arrays are in shared memory where they fit, else in a row of global memory.
 """
 
 import numpy as np
@@ -15,7 +14,7 @@ from kernels.run import Result, Run
 
 @cuda.jit
 def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecessor):
-    """Row r of dist belongs to source first + r; of equally good predecessors the last to write stays."""
+    """Row r of dist is of source first + r. Of several predecessors that are equally good the last to write stays."""
     r, threads = np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockDim.x)
     while r < rows:
         row, source = np.uint32(r * n), np.uint32(first + r)
@@ -42,9 +41,8 @@ def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecesso
 def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: tuple, *, first=0, rows=None, extra=()):
     """Fill `rows` rows of the result, the first of which belongs to source `first`.
 
-    kernel(in_shared) is the kernel to launch, with arguments n, first, rows, *extra, *arrays, a row
-    of each work dtype for every block, dist. Arrays and CSR arrays are on the card before the clock
-    starts.
+    kernel(in_shared) gives the kernel; its arguments are n, first, rows, *extra, *arrays, for each dtype of `work` a
+    working array of n items a block, and dist. `arrays` and the CSR arrays are uploaded before the clock starts.
     """
     n = graph.vertices
     rows = n if rows is None else rows
@@ -52,8 +50,8 @@ def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: t
     bytes_of_block = n * sum(np.dtype(dtype).itemsize for dtype in work)
     in_shared = bytes_of_block <= run.shared_limit
     run.require(2 * 4 * rows * n + (0 if in_shared else blocks * bytes_of_block))
-    csr = run.resident(graph.indptr, graph.indices, graph.weights)
-    arrays = run.resident(*arrays)
+    csr = run.upload_untimed(graph.indptr, graph.indices, graph.weights)
+    arrays = run.upload_untimed(*arrays)
     numbers = tuple(map(np.uint32, (n, first, rows)))
     with run.timed():
         with run.phase("copy_in"):

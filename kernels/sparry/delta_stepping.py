@@ -1,11 +1,12 @@
 """Delta-stepping from every source, one block a source, after SParry's delta-stepping APSP.
 
     while a vertex is queued
-        the bucket: queued vertices whose distance is in [start, start + delta), start the least multiple of delta
-        until none of the bucket is queued
-            each queued vertex u of the bucket leaves it; its light arcs (w <= delta): reached[v] = min(…, dist[u] + w)
-            take over: where reached[v] < dist[v], dist[v] = reached[v] and v is queued
-        every vertex that left the bucket, once: the same for its heavy arcs; take over
+        the bucket: queued vertices with a distance in [start, start + delta), start the least multiple of delta
+        until no vertex of the bucket is queued
+            each queued vertex u of the bucket leaves it
+                each light arc (u, v, w), w <= delta: reached[v] = min(reached[v], dist[u] + w), atomically
+            update: where reached[v] < dist[v], dist[v] = reached[v] and v is queued
+        each vertex that left the bucket, once: the same for its heavy arcs, w > delta; update
 
 Delta-stepping is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives
 the same distances.
@@ -44,7 +45,7 @@ def search_by_buckets(in_shared: bool):
     @cuda.jit
     def kernel(n, first, rows, delta, indptr, indices, weights, reached, marks, dist):
         least = cuda.shared.array(1, int32)
-        me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+        thread, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
         if in_shared:
@@ -55,8 +56,8 @@ def search_by_buckets(in_shared: bool):
         r = np.uint32(cuda.blockIdx.x)
         while r < rows:
             row = np.uint32(r * n)
-            nearest = np.int32(INF)  # the least distance of a queued vertex of mine
-            v = me
+            nearest = np.int32(INF)  # the least distance of a queued vertex that this thread owns
+            v = thread
             while v < n:
                 is_source = v == np.uint32(first + r)
                 d = np.int32(0) if is_source else np.int32(INF)
@@ -67,7 +68,7 @@ def search_by_buckets(in_shared: bool):
                     nearest = np.int32(0)
                 v = np.uint32(v + threads)
             while True:
-                if me == 0:
+                if thread == 0:
                     least[0] = INF
                 cuda.syncthreads()
                 if nearest != INF:
@@ -78,7 +79,7 @@ def search_by_buckets(in_shared: bool):
                 start = np.int32(least[0] - least[0] % delta)
                 again = True
                 while again:
-                    u = me
+                    u = thread
                     while u < n:
                         d = dist[np.uint32(row + u)]
                         if marks[np.uint32(offset + u)] & QUEUED and np.int32(d - start) < delta:
@@ -86,18 +87,18 @@ def search_by_buckets(in_shared: bool):
                             relax_arcs(u, d, delta, False, indptr, indices, weights, reached, base)
                         u = np.uint32(u + threads)
                     cuda.syncthreads()
-                    mine = np.int32(0)
-                    v = me
+                    more = np.int32(0)
+                    v = thread
                     while v < n:
                         d = reached[np.uint32(base + v)]
                         if d < dist[np.uint32(row + v)]:
                             dist[np.uint32(row + v)] = d
                             marks[np.uint32(offset + v)] |= QUEUED
                             if np.int32(d - start) < delta:
-                                mine = np.int32(1)
+                                more = np.int32(1)
                         v = np.uint32(v + threads)
-                    again = cuda.syncthreads_or(mine) != 0
-                u = me
+                    again = cuda.syncthreads_or(more) != 0
+                u = thread
                 while u < n:
                     if marks[np.uint32(offset + u)] & LEFT:
                         marks[np.uint32(offset + u)] &= QUEUED
@@ -106,7 +107,7 @@ def search_by_buckets(in_shared: bool):
                     u = np.uint32(u + threads)
                 cuda.syncthreads()
                 nearest = np.int32(INF)
-                v = me
+                v = thread
                 while v < n:
                     d = reached[np.uint32(base + v)]
                     if d < dist[np.uint32(row + v)]:

@@ -1,8 +1,8 @@
-"""Dijkstra from every source on CSR arrays, after SParry's Dijkstra APSP; it settles a whole front at a time.
+"""Dijkstra from every source on CSR arrays, after SParry's Dijkstra APSP, which has no priority queue.
 
-block `source`, until nothing changes
-    take over: where reached[v] < dist[v], dist[v] = reached[v] and v is changed
-    every changed vertex u, every arc (u, v, w): reached[v] = min(reached[v], dist[u] + w), atomically
+each block, from its source, until nothing changes
+    update: where reached[v] < dist[v], dist[v] = reached[v] and v is changed
+    each changed vertex u, each arc (u, v, w): reached[v] = min(reached[v], dist[u] + w), atomically
 """
 
 from functools import cache
@@ -19,7 +19,7 @@ from kernels.sparry import block_per_source
 def search_from_block(in_shared: bool):
     @cuda.jit
     def kernel(n, first, rows, indptr, indices, weights, reached, changed, dist):
-        me, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+        thread, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
         if in_shared:
@@ -30,25 +30,25 @@ def search_from_block(in_shared: bool):
         r = np.uint32(cuda.blockIdx.x)
         while r < rows:
             row = np.uint32(r * n)
-            v = me
+            v = thread
             while v < n:
                 reached[np.uint32(base + v)] = np.int32(0) if v == np.uint32(first + r) else np.int32(INF)
                 dist[np.uint32(row + v)] = INF
                 v = np.uint32(v + threads)
             while True:
-                taken = np.int32(0)
-                v = me
+                any_changed = np.int32(0)
+                v = thread
                 while v < n:
                     d = reached[np.uint32(base + v)]
                     less = d < dist[np.uint32(row + v)]
                     changed[np.uint32(offset + v)] = less
                     if less:
                         dist[np.uint32(row + v)] = d
-                        taken = np.int32(1)
+                        any_changed = np.int32(1)
                     v = np.uint32(v + threads)
-                if not cuda.syncthreads_or(taken):
+                if not cuda.syncthreads_or(any_changed):
                     break
-                u = me
+                u = thread
                 while u < n:
                     if changed[np.uint32(offset + u)]:
                         d = dist[np.uint32(row + u)]

@@ -1,11 +1,11 @@
 """Edge-parallel relaxation, one block a source, after SParry's edge SSSP and APSP.
 
     until nothing changes
-        every arc (u, v, w): dist[v] = min(dist[v], dist[u] + w), atomically
+        each arc (u, v, w): dist[v] = min(dist[v], dist[u] + w), atomically
 
-Of an undirected graph one arc of each pair is kept and relaxed both ways; a directed graph's arcs
-are relaxed forward only. dist[u] may be read before another thread lowers it: then that thread's
-change calls for another round, so a stale read costs time and never a wrong result.
+Of an undirected graph one arc of each pair is kept and relaxed both ways; a directed graph's arcs are relaxed forward
+only. A thread may read dist[u] just before another one lowers it. The other thread's change then causes one more
+round, so the old value costs time and never a wrong result.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ from kernels.sparry import block_per_source
 
 @cuda.jit(device=True)
 def relax(dist, base, u, v, w):
-    """Whether the arc from u to v made v's distance less."""
+    """Relax the arc from u to v; return whether it lowered v's distance."""
     d = dist[np.uint32(base + u)]
     there = np.uint32(base + v)
     return d < np.int32(dist[there] - w) and np.int32(d + w) < cuda.atomic.min(dist, there, np.int32(d + w))

@@ -1,0 +1,133 @@
+"""Blocked Floyd-Warshall of a matrix larger than the card's memory: it stays on the host, strips come and go.
+
+A strip is some rows of tiles. For each strip, the pivot strip P, in turn: the launches of blocked Floyd-Warshall run
+its rounds within it; then every other strip is copied to the card, lowered by way of P's vertices, and copied back,
+while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for n * n * (rows of P) relaxations.
+
+The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
+
+    computed    coming    going    on the card
+       2          3         0      0  2  3            the rounds of strip 2 within itself
+       3          4         2      2  3  4
+       4          5         -      2  3  4  5         3 stays: it is the next pivot strip
+       5          6         4      2  3  4  5  6
+       6          0         5      0  2  3  5  6
+       0          1         6      0  1  2  3  6
+       1          -         0      0  1  2  3         nothing comes: 3 is on the card
+
+and the next turn starts with strip 3, while 4 comes and 1 goes. In the first turn no strip comes from the host:
+`initial` writes each on the card.
+
+The result's distances are the matrix: n * n words on the host, page-locked meanwhile. Predecessors follow strip by
+strip, in two pairs of buffers: while one strip's are found, the next distances come and the last predecessors go.
+"""
+
+import numpy as np
+from numba import cuda
+
+from kernels.fast.blocked_floyd_warshall import ROW_THREADS, TileShape, blocked, find_predecessors, kernels, upload_arcs
+from kernels.fast.blocked_floyd_warshall import launches as launches_in_one_piece
+from kernels.gpu.copies import Copies
+from kernels.gpu.launching import STEP, blocks_for
+from kernels.graph import Graph
+from kernels.run import Result, Run
+
+SHARE = 4  # the strips on the card are at most this part of the matrix (whole tiles at least)
+STRIPS = 5  # on the card at a time: the pivot, the next pivot, and those coming, computed and going
+
+
+def staged(graph: Graph, result: Result, run: Run) -> None:
+    """As `blocked`, with a quarter of the matrix on the card; fills result, (n, n).
+
+    Where one strip is the whole matrix this is `blocked`.
+    """
+    shape, n = TileShape.of(run, packed=False), graph.vertices
+    height, strips = strips_of(shape, n)
+    if strips == 1:
+        return blocked(graph, result, run)
+    run.require(STRIPS * height * shape.tile * shape.words(n) * 4)
+    out_arcs, in_arcs = upload_arcs(graph, run)
+    run.graph = True  # the host waits for a strip's launches, and not for the copies beside them
+    distances = result.distances.view(np.uint32)
+    size = height * shape.tile
+    dist_of = [distances[top : top + size] for top in range(0, n, size)]
+    predecessors_of = [result.predecessors[top : top + size] for top in range(0, n, size)]
+    pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
+    with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until no copy is left
+        with run.phase("copy_in"):
+            buffers = run.allocate(*[(size * shape.words(n), np.uint32)] * STRIPS)
+            (overflow,) = run.upload(np.zeros(1, np.int32))
+        with run.phase("kernels"):
+            _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run)
+        with run.phase("predecessors"):
+            _find_predecessors(shape, n, in_arcs, dist_of, predecessors_of, buffers, overflow, copies, run)
+    return None
+
+
+def launches(vertices: int, tile: int) -> int:
+    """Three launches a tile for the rounds of a pivot, one a tile for each other strip; two more for each strip."""
+    shape = TileShape.of(Run(tile=tile), packed=False)
+    tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
+    return launches_in_one_piece(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
+
+
+def strips_of(shape: TileShape, vertices: int) -> tuple[int, int]:
+    """Rows of tiles in a strip, and strips."""
+    tiles = shape.rounds(vertices)
+    height = max(1, tiles // (SHARE * STRIPS))
+    return height, blocks_for(tiles, height)
+
+
+def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
+    """Fill dist_of, the strips of the matrix on the host."""
+    kernel, tiles, strips, words = kernels(shape), shape.rounds(n), len(dist_of), np.uint32(shape.words(n))
+    height, columns, threads = strips_of(shape, n)[0], shape.columns(n), shape.threads
+    steps = [(pivot, (pivot + i) % strips) for pivot in range(strips) for i in range(strips)]
+    free, on_card = buffers[1:], {0: buffers[0]}
+    going = None  # the strip that was computed in the step before
+    for step, (pivot, strip) in enumerate(steps):
+        next_pivot, coming = steps[step + 1] if step + 1 < len(steps) else (pivot, strip)
+        if coming not in on_card:
+            on_card[coming] = free.pop()
+            if pivot > 0:
+                copies.to_card(dist_of[coming], on_card[coming], shape.words(n))
+        if going not in (None, strip, pivot + 1):
+            copies.to_host(on_card[going], dist_of[going], shape.words(n))
+        rounds, rows = (min(height, tiles - s * height) for s in (pivot, strip))
+        arguments = (words, np.uint32(pivot * height), STEP, on_card[pivot])
+        trailing = kernel.trailing, (columns, shape.blocks(rows)), threads, (*arguments, on_card[strip])
+        if pivot == 0:
+            first = np.uint32(strip * height * shape.tile)
+            initial = np.uint32(n), words, first, *out_arcs, on_card[strip]
+            run.launch((kernel.initial, rows * shape.tile, min(run.block, ROW_THREADS), initial))
+        if strip == pivot:
+            diagonal = kernel.diagonal, 1, shape.diagonal_side**2, arguments
+            panel = kernel.panel, (columns, shape.blocks(1)), threads, arguments
+            run.launch(diagonal, panel, trailing, times=rounds)
+        else:
+            run.launch(trailing, times=rounds)
+        copies.wait()
+        for done in on_card.keys() - {next_pivot, next_pivot + 1, strip, coming}:
+            free.append(on_card.pop(done))
+        going = strip
+    copies.to_host(on_card[going], dist_of[going], shape.words(n))
+    copies.wait()
+
+
+def _find_predecessors(shape, n, in_arcs, dist_of, predecessors_of, buffers, overflow, copies, run):
+    """Fill predecessors_of, the strips of the predecessors on the host."""
+    dist, predecessor, words = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], shape.words(n)
+    copies.to_card(dist_of[0], dist[0], words)
+    copies.wait()
+    for strip, rows in enumerate(dist_of):
+        this, other = strip % 2, (strip + 1) % 2
+        if strip + 1 < len(dist_of):
+            copies.to_card(dist_of[strip + 1], dist[other], words)
+        if strip > 0:
+            copies.to_host(predecessor[other], predecessors_of[strip - 1], n)
+        numbers = np.uint32(n), np.uint32(words), np.uint32(strip * len(dist_of[0]))
+        arguments = (*numbers, *in_arcs, dist[this], predecessor[this], overflow)
+        run.launch((find_predecessors, len(rows), min(run.block, ROW_THREADS), arguments))
+        copies.wait()
+    copies.to_host(predecessor[this], predecessors_of[-1], n)
+    copies.wait()
