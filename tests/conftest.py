@@ -15,6 +15,10 @@ from kernels.gpu.card import SIMULATED, gpu_visible
 from tests import warm
 
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
+LONGEST = (
+    *("test_workflow.py", "test_slurm.py", "test_compile.py", "test_sweeps.py", "test_kernels.py", "test_blocked.py"),
+    *("test_report.py", "test_measure.py", "test_beyond.py", "test_growth.py", "test_scipy_suite.py"),
+)
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 
@@ -22,6 +26,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
     config.addinivalue_line("markers", "ci: takes long, or needs Slurm or a browser; skipped, but for CI_TESTS=1")
     config.addinivalue_line("markers", "gpu: runs on a card; skipped where there is none, but for REQUIRE_GPU=1")
+
+
+def pytest_collection_modifyitems(items):
+    """The files that take longest come first, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 def pytest_runtest_setup(item):
