@@ -88,4 +88,4 @@ for target, wanted in settings.targets(config).items():
         name:
             target
         input:
-            [cell_file(*cell) for cell in wanted],
+            target_files(target, wanted),

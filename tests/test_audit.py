@@ -284,7 +284,10 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
 def test_nothing_throttled_is_nothing_said(tmp_path):
     rows = measurements.load(put(tmp_path, two(1, 2.8, "nyc")))
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
-    assert "throttled" not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
+    assert (
+        "throttled"
+        not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
+    )
 
 
 def test_a_broken_record_is_refused(tmp_path):

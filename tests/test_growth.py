@@ -7,25 +7,25 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import style
 from test_figures import legible, words
 from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
-from kernels.variants import VARIANTS
-from tests.rows import measurement
-from workflow.lib import long_table, measurements
-from workflow.scripts import archive, figures, growth, launch_overhead, readme
+from kernels.variants import MATRIX, VARIANTS
+from tests.rows import CONFIG, measurement
+from tests.rows import DATASETS as SHOWN
+from workflow.lib import long_table, measurements, plots, series
+from workflow.scripts import archive, growth, launch_overhead, readme
 
-STAND_IN = "stand-in: drawn arc lengths"
+SUBSTITUTE = "drawn arc lengths"
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
 
 
-def rows_of(times, device="test card", note=""):
+def rows_of(times, device="test card", substitute=""):
     """Two rows for each {(algorithm/variant, dataset): kernels_s}, of which that is the median."""
     found = [
-        measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, note=note)
+        measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, substitute=substitute)
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
@@ -39,31 +39,40 @@ def power(key, datasets, factor, v, e=0):
 
 
 def everything():
-    """Every variant on every dataset of its problem, the roads stand-ins, each a factor 1.3 apart."""
+    """Every variant on every dataset of its problem, the roads substitutes, each a factor 1.3 apart."""
     times = {}
     for i, (key, variant) in enumerate(VARIANTS.items()):
         times |= power(key, DATASETS[variant.problem], 1e-9 * 1.3**i, 1.7)
     rows = rows_of(times)
-    return rows.assign(note=rows["problem"].map({"sssp": STAND_IN, "apsp": ""}))
+    return rows.assign(substitute=rows["problem"].map({"sssp": SUBSTITUTE, "apsp": ""}))
 
 
 def fitted(rows):
-    return growth.fits(long_table.cells(rows)).set_index("column")
+    return growth.fits(long_table.cells(rows, SHOWN)).set_index("column")
 
 
 def test_a_known_exponent_is_given_back():
-    times = power("floyd_warshall/tiled", GNUTELLAS, 1e-11, 3)
+    times = power("edge/sssp", ROADS, 1e-11, 3) | power("floyd_warshall/tiled", GNUTELLAS, 1e-11, 3)
     times |= power("bellman_ford/naive", ROADS, 1e-12, 1, 1)
-    times |= power("bellman_ford/cpu", ROADS[:3], 1e-9, 1.25)
+    times |= power("bellman_ford/cpu", ROADS[:5], 1e-9, 1.25)
     facts = fitted(rows_of(times))
-    tiled, naive, cpu = (facts.loc[key] for key in ("floyd_warshall/tiled", "bellman_ford/naive", "bellman_ford/cpu"))
-    assert tiled.vertices_exponent == pytest.approx(3)
-    assert (tiled.vertices_low, tiled.vertices_high, tiled.vertices_r2) == pytest.approx((3, 3, 1), abs=1e-5)
-    assert (tiled.term, tiled.slope, tiled.term_exponent) == ("V³", 3, pytest.approx(1))
+    edge, tiled, naive, cpu = (facts.loc[key] for key in dict.fromkeys(key for key, _ in times))
+    assert edge.vertices_exponent == pytest.approx(3)
+    assert (edge.vertices_low, edge.vertices_high, edge.vertices_r2) == pytest.approx((3, 3, 1), abs=1e-5)
+    assert (tiled.term, tiled.slope, tiled.sizes) == ("V³", 3, 3)
     assert (naive.term, naive.slope, naive.term_exponent) == ("V E", 2, pytest.approx(1))
     assert naive.vertices_exponent == pytest.approx(2, abs=0.05) and naive.vertices_stderr > 1e-4
     assert cpu.vertices_exponent == pytest.approx(1.25)
-    assert (cpu.sizes, cpu.datasets) == (3, "nyc bay col")
+    assert (cpu.sizes, cpu.datasets) == (5, "nyc bay col fla ne")
+
+
+def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
+    graphs = pd.DataFrame({"vertices": [10.0, 20, 40, 80, 160], "arcs": [30.0, 10, 70, 20, 90]})
+    found = growth.fit(growth.values(MATRIX, graphs), 7 * graphs["vertices"] ** 3)
+    assert (found["exponent"], np.exp(found["intercept"])) == pytest.approx((1, 7))
+    bound = VARIANTS["dijkstra/block_apsp"].bound
+    assert growth.term(bound) == "V² E"
+    np.testing.assert_allclose(growth.values(bound, graphs), graphs["vertices"] ** 2 * graphs["arcs"])
 
 
 def test_the_interval_is_students():
@@ -84,117 +93,125 @@ def test_the_interval_is_students():
 
 
 def test_too_few_datasets_are_not_fitted(tmp_path):
-    times = power("edge/apsp", GNUTELLAS[:2], 1e-9, 2) | power("dijkstra/naive", GNUTELLAS, 1e-9, 3)
-    growth.write(rows_of(times), "From the test.", tmp_path, tmp_path)
-    for suffix in (".md", ".tex", ".html"):
-        _, naive, edge = cells(suffix, (tmp_path / f"growth{suffix}").read_text())
-        assert edge[0] == "Edge (apsp)" and edge[2:4] == ["2", "no fit: fewer than 3 datasets"]
-        assert "-" == edge[-1] == edge[-2]
-        assert naive[0] == "Dijkstra Naive" and "no fit" not in " ".join(naive)
-    naive, edge = read_csv((tmp_path / "growth.csv").read_text())
-    assert float(naive["vertices_exponent"]) == pytest.approx(3) and edge["vertices_exponent"] == ""
+    times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
+    growth.write(rows_of(times), SHOWN, "From the test.", tmp_path, tmp_path)
+    _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
+    assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no fit: fewer than 5 datasets"]
+    assert "-" == cpu[-1] == cpu[-2]
+    assert naive[0] == "Bellman-Ford Naive" and "no fit" not in " ".join(naive)
+    cpu, naive = read_csv((tmp_path / "growth.csv").read_text())
+    assert float(naive["vertices_exponent"]) == pytest.approx(3) and cpu["vertices_exponent"] == ""
 
 
 def test_untimed_rows_and_other_graphs_are_left_out():
-    rows = rows_of(power("floyd_warshall/naive", GNUTELLAS, 1e-11, 3))
-    rows.loc[rows["dataset"] == "gnutella30", ["status", "kernels_s"]] = "no_memory", np.nan
-    sample = rows[rows["dataset"] == "gnutella04"].assign(dataset="sample1", vertices=6)
+    rows = rows_of(power("bellman_ford/naive", ROADS[:5], 1e-11, 2))
+    rows.loc[rows["dataset"] == "ne", ["status", "kernels_s"]] = "no_memory", np.nan
+    sample = rows[rows["dataset"] == "nyc"].assign(dataset="sample1", vertices=6)
     (fit,) = fitted(pd.concat([rows, sample])).itertuples()
-    assert (fit.datasets, fit.sizes) == ("gnutella04 gnutella25", 2) and np.isnan(fit.vertices_exponent)
+    assert (fit.datasets, fit.sizes) == ("nyc bay col fla", 4) and np.isnan(fit.vertices_exponent)
 
 
 def test_cards_are_not_mixed():
-    times = power("edge/apsp", GNUTELLAS[:2], 1e-9, 2), power("edge/apsp", GNUTELLAS[2:], 1e-9, 2)
+    times = power("edge/sssp", ROADS[:3], 1e-9, 2), power("edge/sssp", ROADS[3:], 1e-9, 2)
     both = pd.concat([rows_of(times[0], "card A"), rows_of(times[1], "card B")])
-    facts = growth.fits(long_table.cells(both))
-    assert list(facts["sizes"]) == [2, 1] and facts["vertices_exponent"].isna().all()
-    assert long_table.names(facts) == ["Edge (apsp) on card A", "Edge (apsp) on card B"]
+    facts = growth.fits(long_table.cells(both, SHOWN))
+    assert list(facts["sizes"]) == [3, 3] and facts["vertices_exponent"].isna().all()
+    assert long_table.names(facts) == ["Edge (sssp) on card A", "Edge (sssp) on card B"]
 
 
-def test_every_bound_is_a_variants_and_every_paper_variant_has_one():
-    assert set(growth.BOUNDS) <= set(VARIANTS)
-    papers = {key for key, _ in measurements.paper_times().index}
-    assert papers <= set(growth.BOUNDS)
+def test_every_paper_variant_has_a_bound():
+    assert all(VARIANTS[key].bound for key, _ in measurements.paper_times().index)
+
+
+def test_theory_names_each_plain_variant_once():
+    times = power("bellman_ford/naive", ROADS, 1e-9, 2) | power("bellman_ford/naive_graph", ROADS, 1e-9, 2)
+    times |= power("bellman_ford/stride_graph", ROADS, 1e-9, 2) | power("dijkstra/scipy", ROADS, 1e-9, 2)
+    (sentence,) = growth.theory(growth.fits(long_table.cells(rows_of(times), SHOWN)))
+    assert sentence.startswith("O(V E), V - 1 iterations")
+    assert sentence.endswith(": Bellman-Ford Naive, Bellman-Ford Stride.")
 
 
 def drawn(rows):
-    """The figure with its layout done; to be called under figures.STYLE."""
-    found, stand_ins = long_table.cells(rows), measurements.stand_ins(rows)
-    figure = growth.draw(growth.fits(found), found, stand_ins, long_table.origin(rows, found, "From the test."))
-    figure.draw_without_rendering()
+    """The figure with its layout done."""
+    found = long_table.cells(rows, SHOWN)
+    with plots.styled():
+        figure = growth.draw(
+            growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
+        )
+        figure.draw_without_rendering()
     return figure
 
 
 def test_the_figure_shows_points_and_fits():
-    times = power("floyd_warshall/tiled", GNUTELLAS, 1e-11, 3) | power("edge/apsp", GNUTELLAS[:2], 1e-9, 2)
-    with style.context(["default", figures.STYLE]):
-        one, every = drawn(rows_of(times)).axes
-    assert [text.get_text() for text in one.texts] == ["no measurement"]
-    assert (every.get_xscale(), every.get_yscale()) == ("log", "log")
-    lines = {line.get_label(): line for line in every.lines}
-    points = lines["Floyd-Warshall Tiled: 3.00"]
-    np.testing.assert_allclose(points.get_ydata(), [times["floyd_warshall/tiled", name] for name in GNUTELLAS])
-    assert points.get_xdata().tolist() == [10876, 22687, 36682]
-    (fit,) = (line for line in every.lines if line.get_color() == points.get_color() and line is not points)
-    np.testing.assert_allclose(fit.get_ydata(), points.get_ydata()[[0, 2]])
-    assert len(lines["Edge (apsp)"].get_xdata()) == 2
-    guide = lines["theory, O(V³), O(V² E): 3"]
+    times = power("bellman_ford/naive", ROADS, 1e-11, 1.5) | power("edge/sssp", ROADS[:4], 1e-8, 1)
+    one, every = drawn(rows_of(times)).axes
+    assert [text.get_text() for text in every.texts] == ["no measurement"]
+    assert (one.get_xscale(), one.get_yscale(), one.get_ylabel()) == ("log", "log", "Time of the kernels (ms)")
+    lines = {line.get_label(): line for line in one.lines}
+    points = lines["Bellman-Ford Naive: 1.50 [1.50, 1.50]"]
+    np.testing.assert_allclose(points.get_ydata(), [1000 * times["bellman_ford/naive", name] for name in ROADS])
+    assert points.get_xdata().tolist() == [264346, 321270, 435666, 1070376, 1524453, 3598623]
+    (fit,) = (line for line in one.lines if line.get_color() == points.get_color() and line is not points)
+    np.testing.assert_allclose(fit.get_ydata(), points.get_ydata()[[0, 5]])
+    edge = lines["Edge (sssp)"]
+    assert len(edge.get_xdata()) == 4
+    assert [line for line in one.lines if line.get_color() == edge.get_color()] == [edge]  # too few for a fit
+    guide = lines["theory, O(V E): 2"]
     x, y = np.log(guide.get_xdata()), np.log(guide.get_ydata())
-    assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(3)
+    assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
+
+
+def test_the_legend_says_where_there_is_no_fit():
+    one, every = drawn(everything()).axes
+    titles = [axes.get_legend().get_title().get_text() for axes in (one, every)]
+    assert titles == ["exponent of |V| [its 95% interval]; none: " + growth.NO_FIT, growth.NO_FIT]
 
 
 @pytest.mark.parametrize("which", ["all", "some", "none"])
 def test_no_text_lies_on_other_text(which):
     rows = everything()
     rows = {"all": rows, "some": rows[rows["dataset"].isin(["nyc", "bay", "col", "gnutella04"])], "none": rows[:0]}
-    with style.context(["default", figures.STYLE]):
-        figure = drawn(rows[which])
-        legible(figure)
+    legible(drawn(rows[which]))
 
 
-def plain(latex):
-    for command, character in {
-        r"$\pm$": "±",
-        "$^2$": "²",
-        "$^3$": "³",
-        r"\textmu{}": "µ",
-        r"\%": "%",
-        r"\_": "_",
-    }.items():
-        latex = latex.replace(command, character)
-    return latex
+def test_labels_of_graphs_of_nearly_one_size_stand_on_two_lines():
+    rows = everything()
+    rows["vertices"] = rows["vertices"].mask(rows["dataset"] == "bay", 270_000)
+    figure = drawn(rows)
+    legible(figure)
+    nyc, bay, col, *_ = (label.get_window_extent().y1 for label in figure.axes[0].get_xticklabels())
+    assert bay < nyc == col
 
 
 def test_what_the_files_say(tmp_path):
-    growth.write(everything(), "From the test.", tmp_path, tmp_path)
-    launch_overhead.write(everything(), "From the test.", tmp_path)
+    growth.write(everything(), SHOWN, "From the test.", tmp_path, tmp_path)
+    launch_overhead.write(everything(), SHOWN, "From the test.", tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md", "tex", "html")),
+        *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md")),
         *(f"growth.{end}" for end in ("svg", "pdf", "png")),
     }
-    twinned = sum(len(DATASETS[VARIANTS[key].problem]) for key in VARIANTS if f"{key}_graph" in VARIANTS)
+    paired = sum(len(DATASETS[VARIANTS[key].problem]) for key in VARIANTS if f"{key}_graph" in VARIANTS)
     roads = ", ".join(f"{name}.txt" for name in ROADS)
+    said = words((tmp_path / "growth.svg").read_bytes())
+    assert said[-1] == "Median of n = 2 repeats, test card; † substitute graph. From the test."
     for said in (
-        " ".join(words((tmp_path / "growth.svg").read_bytes())),
         (tmp_path / "growth.md").read_text(),
         (tmp_path / "launch_overhead.md").read_text(),
     ):
         for text in (
             "From the test.",
             "On test card: Bellman-Ford",
-            f"† {roads}: {STAND_IN}.",
+            f"† substitute for the paper's {roads}: {SUBSTITUTE}.",
             "Run: commit 0123456789ab; 2026-01-01.",
         ):
             assert text in said
-    for name, shown in (("growth", len(VARIANTS)), ("launch_overhead", twinned)):
-        tables = [cells(suffix, (tmp_path / f"{name}{suffix}").read_text()) for suffix in (".md", ".tex", ".html")]
-        assert tables[0] == tables[2] and len(tables[0]) == 1 + shown
-        assert [[plain(cell) for cell in row] for row in tables[1]] == tables[0]
+    for name, shown in (("growth", len(VARIANTS)), ("launch_overhead", paired)):
+        assert len(cells(".md", (tmp_path / f"{name}.md").read_text())) == 1 + shown
 
 
 def test_nothing_measured(tmp_path):
-    growth.write(measurements.load([]), "Nothing measured.", tmp_path, tmp_path)
-    launch_overhead.write(measurements.load([]), "Nothing measured.", tmp_path)
+    growth.write(measurements.load([]), SHOWN, "Nothing measured.", tmp_path, tmp_path)
+    launch_overhead.write(measurements.load([]), SHOWN, "Nothing measured.", tmp_path)
     assert words((tmp_path / "growth.svg").read_bytes()).count("no measurement") == 2
     for name in ("growth", "launch_overhead"):
         text = (tmp_path / f"{name}.md").read_text()
@@ -202,7 +219,7 @@ def test_nothing_measured(tmp_path):
 
 
 def overhead(rows):
-    return launch_overhead.compare(long_table.cells(rows)).set_index(["column", "dataset"])
+    return launch_overhead.compare(long_table.cells(rows, SHOWN)).set_index(["column", "dataset"])
 
 
 def test_launch_bound_and_kernel_bound():
@@ -217,7 +234,7 @@ def test_launch_bound_and_kernel_bound():
         ("dijkstra/naive", "gnutella04"): 60.0,
     }
     facts = overhead(rows_of(times))
-    assert list(facts.index) == [(key, name) for key, name in times if key in launch_overhead.TWINNED]
+    assert list(facts.index) == [(key, name) for key, name in times if key in launch_overhead.PLAIN]
     naive = facts.loc["bellman_ford/naive", "nyc"]
     assert (naive.plain_s, naive.graph_s, naive.launches, naive.bound) == (6, 1.5, launches, "launch-bound")
     assert (naive.plain_us, naive.graph_us) == pytest.approx((6e6 / launches, 1.5e6 / launches))
@@ -226,20 +243,26 @@ def test_launch_bound_and_kernel_bound():
     assert facts["share"].tolist()[1:] == pytest.approx([0.5, -0.01])
 
 
-def test_a_missing_twin_is_said_not_guessed(tmp_path):
+def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
     rows = rows_of(
-        {("floyd_warshall/naive", "gnutella04"): 16.0, ("bellman_ford/naive_graph", "col"): 4.0}, note=STAND_IN
+        {("floyd_warshall/naive", "gnutella04"): 16.0, ("bellman_ford/naive_graph", "col"): 4.0}, substitute=SUBSTITUTE
     )
-    elsewhere = rows_of({("floyd_warshall/naive_graph", "gnutella04"): 2.0}, device="another card", note=STAND_IN)
-    launch_overhead.write(pd.concat([rows, elsewhere]), "From the test.", tmp_path)
+    graph = {("floyd_warshall/naive_graph", "gnutella04"): 2.0}
+    elsewhere = rows_of(graph, device="another card", substitute=SUBSTITUTE)
+    launch_overhead.write(pd.concat([rows, elsewhere]), SHOWN, "From the test.", tmp_path)
     (fact,) = read_csv((tmp_path / "launch_overhead.csv").read_text())
     assert fact["variant"] == "floyd_warshall/naive"
-    assert (fact["graph_s"], fact["graph_us"], fact["share"], fact["bound"]) == ("", "", "", "no twin measured")
+    assert (fact["graph_s"], fact["graph_us"], fact["share"], fact["bound"]) == (
+        "",
+        "",
+        "",
+        launch_overhead.NOT_MEASURED,
+    )
     text = (tmp_path / "launch_overhead.md").read_text()
     _, row = cells(".md", text)
     assert row == [
         *("Floyd-Warshall Naive", "gnutella04.txt †", "10,876", "16.0", "-", "1471", "-", "-"),
-        "no twin measured",
+        launch_overhead.NOT_MEASURED,
     ]
     assert "col.txt" not in text  # its plain variant was not measured
 
@@ -247,9 +270,9 @@ def test_a_missing_twin_is_said_not_guessed(tmp_path):
 def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "rule_graph", lambda: "")
     rows = everything()[list(measurements.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
-    archive.keep(rows, {}, tmp_path / "card", tolerance=0.05)
+    archive.keep(rows, {}, tmp_path / "card", Namespace(tolerance=0.05, datasets=SHOWN))
     kept = {path.name for path in (tmp_path / "card").iterdir()}
-    assert kept >= {"growth.md", "growth.csv", "growth.svg", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
+    assert kept >= {"growth.md", "growth.csv", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
     root = Path(__file__).parents[1]
     shutil.copy(root / "README.md", tmp_path)
     shutil.copytree(root / "docs", tmp_path / "docs")
@@ -260,8 +283,8 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
 
 
 def test_targets_plan_their_cells(tmp_path):
-    twins = {"nyc": {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}}
-    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": PLANNED["nyc"] | twins["nyc"]})
+    both = {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}
+    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": PLANNED["nyc"] | both})
     pair = measured("bellman_ford/naive/nyc", "bellman_ford/naive_graph/nyc")
     plan = project.plan("launch_overhead")
     assert {job for job in plan if "Measure" in job} == pair and "Table launch_overhead" in plan
@@ -274,7 +297,7 @@ def test_targets_plan_their_cells(tmp_path):
 PLANNED = {
     "nyc": {
         **{"sources": ["workflow/samples/sample3.txt"], "format": "text", "vertices": 13, "arcs": 32},
-        **{"gpu": [], "cpu": ["bellman_ford"]},
+        **{"gpu": [], "cpu": ["bellman_ford"], "tables": {"sssp": ["table1"]}},
     },
     "sample1": {
         **{"format": "random", "vertices": 5, "arcs": 20, "weights": {"min": 1, "max": 9, "seed": 1}},
@@ -284,12 +307,12 @@ PLANNED = {
 
 
 def test_in_the_simulator_the_archive_is_drawn(tmp_path):
-    project = Project.make(tmp_path, stub=False, mode="auto")
+    project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
     everything().to_csv(tmp_path / "results/archive/h200/timings.csv", index=False, columns=list(measurements.COLUMNS))
     said = project.snakemake("launch_overhead", "growth", environment=SIMULATOR)
     assert "Measure" not in said
     for name in ("launch_overhead", "growth"):
         text = (tmp_path / f"results/{name}.md").read_text()
         assert "From the archive h200; nothing was measured here." in text and "On test card: " in text
-    assert "Floyd-Warshall Tiled: 1.70" in " ".join(words((tmp_path / "figures/growth.svg").read_bytes()))
+    assert "Bellman-Ford Naive: 1.70 [1.70, 1.70]" in " ".join(words((tmp_path / "figures/growth.svg").read_bytes()))
     assert "Nothing to be done" in project.snakemake("launch_overhead", "growth", environment=SIMULATOR)

@@ -24,11 +24,10 @@ class Sweep:
     """name: of its files and target. columns: what it changes, all numbers; those that no measurement has come last.
 
     points(graph, options) gives its settings; options: its entry under sweeps in config.yaml.
-    draw(figure, rows) fills the figure from rows of which one at least is ok, and returns sentences to stand under it;
-    None where the sweep has no figure.
+    draw(figure, rows) fills the figure from rows of which one at least is ok; None where the sweep has no figure.
     """
 
     name: str
     columns: tuple[str, ...]
     points: Callable[[Graph, dict], Iterator[Point]]
-    draw: Callable[[Figure, pd.DataFrame], list[str]] | None
+    draw: Callable[[Figure, pd.DataFrame], None] | None

@@ -17,10 +17,11 @@ for name in settings.TABLES:
             "../../environment.yml"
         params:
             table=name,
+            number=name.removeprefix("table"),
             datasets=SHOWN,
             source=source(),
         message:
-            "Table {params.table}"
+            "Table {params.number}"
         shell:
             "python -m workflow.scripts.tables --table {params.table:q} --measurements {input:q} "
             "--datasets {params.datasets:q} --source {params.source:q} --out-dir results --log {log:q}"
@@ -41,7 +42,7 @@ rule table6:
         datasets=SHOWN,
         source=source(),
     message:
-        "Table table6"
+        "Table 6"
     shell:
         "python -m workflow.scripts.table6 --measurements {input.cells:q} --sources {input.sources:q} "
         "--datasets {params.datasets:q} --source {params.source:q} --out-dir results --log {log:q}"

@@ -11,10 +11,8 @@ from matplotlib.figure import Figure
 from kernels.graph import Graph
 from kernels.sparry.delta_stepping import default_delta
 from kernels.variants import find
+from workflow.lib import measurements, plots
 from workflow.lib.sweeps import Point, Sweep
-from workflow.scripts import figures
-
-WHOLE, KERNELS = "#0072B2", "#D55E00"
 
 
 def points(graph: Graph, options: dict) -> Iterator[Point]:
@@ -24,26 +22,26 @@ def points(graph: Graph, options: dict) -> Iterator[Point]:
         yield Point(variant, {"delta": delta}, {"delta": delta, "default_delta": default})
 
 
-def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
+def draw(figure: Figure, rows: pd.DataFrame) -> None:
     """The whole time and the kernels', medians with whiskers, over Δ; both axes logarithmic."""
     axes = figure.subplots()
     first, by_delta = rows.iloc[0], rows.groupby("delta")
+    unit, factor = plots.unit(rows["kernels_s"])
     for name, label, look in (
-        ("seconds", "paper's timed region", {"color": WHOLE, "marker": "o", "linestyle": "--", **figures.HOLLOW}),
-        ("kernels_s", "kernels that find distances", {"color": KERNELS, "marker": "s"}),
+        ("seconds", "timed region", {"color": plots.BLUE, "marker": "o", "linestyle": "--", **plots.HOLLOW}),
+        ("kernels_s", "kernels", {"color": plots.VERMILION, "marker": "s"}),
     ):
-        median, least, most = (by_delta[name].agg(what) for what in ("median", "min", "max"))
+        median, least, most = (factor * by_delta[name].agg(what) for what in ("median", "min", "max"))
         axes.errorbar(median.index, median, [median - least, most - median], label=label, **look)
-    figures.logarithmic(axes)
+    plots.logarithmic(axes)
     axes.set_xscale("log")
     deltas = sorted(rows["delta"].unique())
-    axes.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
+    axes.set_xticks(deltas, map(plots.plain, deltas))
     axes.set_xticks([], minor=True)
     axes.axvline(first["default_delta"], color="0.3", linestyle=":", label=f"default Δ = {first['default_delta']:g}")
-    axes.set_title(f"Delta-stepping on {first['dataset']}", loc="left")
-    axes.set(xlabel="Δ, the width of a bucket", ylabel=figures.Y_LABEL)
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
-    return ["Medians, with whiskers from the least to the greatest repeat."]
+    axes.set_title(f"Delta-Stepping on {measurements.marked(first['dataset'], measurements.substitutes(rows))}")
+    axes.set(xlabel="Δ, the width of a bucket", ylabel=plots.time_label(unit))
+    plots.legend(axes, *axes.get_legend_handles_labels(), handlelength=3)
 
 
 SWEEP = Sweep("delta_sweep", ("delta", "default_delta"), points, draw)

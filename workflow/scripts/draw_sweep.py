@@ -7,13 +7,11 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-from matplotlib import style
 from matplotlib.figure import Figure
 
-from kernels.variants import VARIANTS
-from workflow.lib import measurements, step
+from workflow.lib import long_table, measurements, plots, series, step
 from workflow.lib.sweeps import Sweep
-from workflow.scripts import delta_sweep, figures, stride_sweep
+from workflow.scripts import delta_sweep, stride_sweep
 
 SWEEPS = {sweep.name: sweep for sweep in (delta_sweep.SWEEP, stride_sweep.SWEEP)}
 
@@ -24,21 +22,22 @@ def load(sweep: Sweep, paths: list[Path]) -> pd.DataFrame:
 
 
 def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
-    """The figure, to be called and saved under figures.STYLE; rows: as load gives them."""
-    figure = Figure(figsize=(figures.WIDTH, figures.HEIGHT / 2))
-    said = measurements.origin(rows, source, {key: variant.title for key, variant in VARIANTS.items()})
+    """The figure, to be called in plots.styled(); rows: as load gives them."""
+    figure = Figure(figsize=(plots.WIDTH, plots.HEIGHT / 2))
     if (rows["status"] == "ok").any():
-        said = [*sweep.draw(figure, rows), *said]
+        sweep.draw(figure, rows)
+        variant, dataset = measurements.variants(rows).iloc[0], rows["dataset"].iloc[0]
+        subject = f"{long_table.algorithm(variant)} on {measurements.marked(dataset, measurements.substitutes(rows))}"
+        plots.caption(figure, series.caption(rows, source, sweep.columns, subject))
     else:
-        figures.say_unmeasured(figure.subplots(subplot_kw={"xticks": [], "title": sweep.name}))
-    figures.write_below(figure, said)
+        plots.say_unmeasured(figure.subplots(subplot_kw={"xticks": [], "title": sweep.name}))
+        plots.caption(figure, source)
     return figure
 
 
 def write(sweep: Sweep, rows: pd.DataFrame, source: str, folder: Path) -> None:
     """Write the figure's files into a folder."""
-    with style.context(["default", figures.STYLE]):
-        figures.save(picture(sweep, rows, source), folder / sweep.name)
+    plots.write(folder / sweep.name, lambda: picture(sweep, rows, source))
 
 
 def main(args: argparse.Namespace) -> None:

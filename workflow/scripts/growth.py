@@ -1,81 +1,60 @@
-"""Fit how each variant's time grows with the graph: results/growth.csv, .md, .tex, .html, figures/growth.*.
+"""Fit how each variant's time grows with the graph: results/growth.csv, .md, figures/growth.*.
 
-By least squares on logarithms, over the paper's datasets: the time against |V|, and against what theory says it is
+By least squares on logarithms, over the tables' datasets: the time against |V|, and against what theory says it is
 proportional to.
 """
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
+from matplotlib.transforms import offset_copy
 from scipy.stats import linregress, t
 
-from kernels.variants import VARIANTS
-from workflow.lib import long_table, measurements, step
-from workflow.scripts import figures
+from kernels.variants import VARIANTS, Bound
+from workflow.lib import long_table, measurements, plots, series, step
+from workflow.lib.tables import Datasets
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
-LEAST = 3  # datasets in a fit: two always lie on a line
+LEAST = 5  # datasets in a fit: with fewer its interval says nothing
+NO_FIT = f"no fit: fewer than {LEAST} datasets"
 CONFIDENCE = 0.95
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")  # Okabe and Ito's
+COLORS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK)
 MARKERS = "os^Dv<>pP*X"  # as many as have no common factor with the colours: 77 pairs
 FITTED = ("exponent", "stderr", "low", "high", "r2", "intercept")
 NOT_FITTED = dict.fromkeys(FITTED, np.nan)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """Theory's |V|^v |E|^e operations, in the worst case. why: where it comes from."""
-
-    v: int
-    e: int
-    why: str
-
-    @property
-    def term(self) -> str:
-        powers = {"V": self.v, "E": self.e}
-        return " ".join(f"{name}{POWERS[power]}" for name, power in powers.items() if power)
-
-    def of(self, cells: pd.DataFrame) -> pd.Series:
-        return cells["vertices"] ** self.v * cells["arcs"] ** self.e
-
-
-EVERY_ARC = Bound(
-    1,
-    1,
-    "V - 1 iterations over all arcs (flags leave some out); on a card the launches, 2 (V - 1), are the other bound",
-)
-MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
-ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
-BOUNDS = {
-    **dict.fromkeys(
-        (f"bellman_ford/{name}" for name in ("cpu", "naive", "stride", "stride_flag", "stride_ell")), EVERY_ARC
-    ),
-    **{key: MATRIX for key in VARIANTS if key.startswith("floyd_warshall/") and not VARIANTS[key].graph},
-    "dijkstra/cpu": Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
-    "dijkstra/naive": Bound(3, 0, "from each source two passes over V for each vertex it reaches"),
-    "edge/sssp": Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
-    **dict.fromkeys(("edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp"), ROUNDS),
-}
 # Slopes of guide lines by problem, where |E| grows as |V|.
 GUIDES = {"sssp": {2: "O(V E)", 1: "launches"}, "apsp": {3: "O(V³), O(V² E)"}}
 POWERS = {1: "", 2: "²", 3: "³"}
-CLOSE = 0.1  # of the axis, between two labels below it
-LEAST_HEIGHT, LEGEND_LINE, ROOM = 2.2, 0.13, 2.0  # inches; room: what stands above and below the panels
+FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; none: {NO_FIT}"
+CLOSE = 0.06  # of the axis, between two labels below it
 LOWER = 22  # points between the axis and a label that stands lower
+PANEL, LEGEND_LINE, LEGEND_COLUMNS = 2.6, 0.145, 2  # inches: of a panel without its legend, of a line of the legend
 NOTES = [
     "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
-    f"whose growth is another) by least squares, over the paper's datasets; at least {LEAST} of them.",
+    f"whose growth is another) by least squares, over the tables' datasets: at least {LEAST} of them, else no fit.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 where the "
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
 ]
+
+
+def term(bound: Bound) -> str:
+    """Theory's term: V² E."""
+    powers = {"V": bound.v, "E": bound.e}
+    return " ".join(f"{name}{POWERS[power]}" for name, power in powers.items() if power)
+
+
+def values(bound: Bound, cells: pd.DataFrame) -> pd.Series:
+    """Theory's term for the graph of each cell."""
+    return cells["vertices"] ** bound.v * cells["arcs"] ** bound.e
 
 
 def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
@@ -94,15 +73,15 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
 def fits(cells: pd.DataFrame) -> pd.DataFrame:
     """A row for each variant and device; cells: as long_table.cells gives them.
 
-    column, device, problem, datasets (joined by spaces), sizes (how many of them), term (theory's, empty where none is
-    stated here), slope (theory's, NaN likewise); fit() against |V| as vertices_exponent …, against the term as
+    column, device, problem, datasets (joined by spaces), sizes (how many of them), term (theory's, empty where the
+    registry has no bound), slope (theory's, NaN likewise); fit() over |V| as vertices_exponent …, over the term as
     term_exponent ….
     """
     rows = []
     for (key, device), group in cells.groupby(["column", "device"], sort=False):
-        bound = BOUNDS.get(key.removesuffix("_graph"))
-        against = {"vertices": fit(group["vertices"], group["kernels"])}
-        against["term"] = fit(bound.of(group), group["kernels"]) if bound else NOT_FITTED
+        bound = VARIANTS[key].bound
+        over = {"vertices": fit(group["vertices"], group["kernels"])}
+        over["term"] = fit(values(bound, group), group["kernels"]) if bound else NOT_FITTED
         rows.append(
             {
                 "column": key,
@@ -110,16 +89,16 @@ def fits(cells: pd.DataFrame) -> pd.DataFrame:
                 "problem": VARIANTS[key].problem,
                 "datasets": " ".join(group["dataset"]),
                 "sizes": len(group),
-                "term": bound.term if bound else "",
+                "term": term(bound) if bound else "",
                 "slope": bound.v + bound.e if bound else np.nan,
-                **{f"{x}_{name}": value for x, fitted in against.items() for name, value in fitted.items()},
+                **{f"{x}_{name}": value for x, fitted in over.items() for name, value in fitted.items()},
             }
         )
     names = [f"{x}_{name}" for x in ("vertices", "term") for name in FITTED]
     return pd.DataFrame(rows, columns=["column", "device", "problem", "datasets", "sizes", "term", "slope", *names])
 
 
-def to_text(facts: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
+def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def exponents(x):
         columns = (facts[f"{x}_{name}"] for name in ("exponent", "stderr", "low", "high"))
         return [
@@ -136,10 +115,10 @@ def to_text(facts: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
             "Variant": long_table.names(facts),
             "Problem": facts["problem"].map(PROBLEMS),
             "Datasets": [
-                f"{len(found)}{' †' if stand_ins.keys() & set(found) else ''}"
+                f"{len(found)}{' †' if substitutes.keys() & set(found) else ''}"
                 for found in facts["datasets"].str.split()
             ],
-            "Exponent of V": pd.Series(exponents("vertices")).mask(few, f"no fit: fewer than {LEAST} datasets"),
+            "Exponent of V": pd.Series(exponents("vertices")).mask(few, NO_FIT),
             "R²": r2("vertices"),
             "Theory": [f"O({term})" if term else "-" for term in facts["term"]],
             "Theory's slope": ["-" if np.isnan(slope) else f"{slope:.0f}" for slope in facts["slope"]],
@@ -153,123 +132,133 @@ def to_text(facts: pd.DataFrame, stand_ins: dict) -> pd.DataFrame:
 def theory(facts: pd.DataFrame) -> list[str]:
     """A sentence on each bound: which variants it is for and where it comes from."""
     reasons: dict[Bound, list[str]] = {}
-    for key in facts["column"].drop_duplicates():
-        if key in BOUNDS:
-            reasons.setdefault(BOUNDS[key], []).append(long_table.label(key))
-    return [f"O({bound.term}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
+    for key in dict.fromkeys(VARIANTS[key].plain for key in facts["column"]):
+        if VARIANTS[key].bound:
+            reasons.setdefault(VARIANTS[key].bound, []).append(long_table.label(key))
+    return [f"O({term(bound)}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
 
 
-def draw(facts: pd.DataFrame, cells: pd.DataFrame, stand_ins: dict, said: list[str]) -> Figure:
-    """The figure, to be called, and saved, under figures.STYLE; said: sentences to stand under it."""
-    panels = [facts[facts["problem"] == problem] for problem in PROBLEMS]
-    heights = [max(LEAST_HEIGHT, LEGEND_LINE * (len(panel) + 3)) for panel in panels]  # 3: its title, two guides
-    figure = Figure(figsize=(figures.WIDTH, sum(heights) + ROOM))
+def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
+    """The figure, to be called in plots.styled(); facts, cells: as fits takes and gives them."""
+    panels = {problem: facts[facts["problem"] == problem] for problem in PROBLEMS}
+    lines = [-(-(len(panel) + len(GUIDES[problem])) // LEGEND_COLUMNS) for problem, panel in panels.items()]
+    heights = [PANEL + LEGEND_LINE * (count + 2) for count in lines]
+    figure = Figure(figsize=(plots.WIDTH, sum(heights) + 0.6))
+    plots.caption(figure, caption)
     every = figure.subplots(len(panels), height_ratios=heights)
-    for axes, panel, (problem, title) in zip(every, panels, PROBLEMS.items(), strict=True):
+    for axes, (problem, panel) in zip(every, panels.items(), strict=True):
+        mine = cells[cells["column"].isin(panel["column"])]
+        unit, factor = plots.unit(mine["kernels"])
+        axes.set(title=f"Shortest paths, {PROBLEMS[problem]}", ylabel=f"Time of the kernels ({unit})")
+        axes.set_xlabel("number of vertices, |V|")
         if len(panel):
-            _panel(axes, panel, cells[cells["column"].isin(panel["column"])], GUIDES[problem], stand_ins)
+            _panel(axes, panel, mine, factor, GUIDES[problem], substitutes)
         else:
             axes.set_xticks([])
-            figures.say_unmeasured(axes)
-        axes.set_title(f"Shortest paths, {title}", loc="left")
-        axes.set(xlabel="number of vertices, |V|", ylabel="time of the kernels (s)")
-    figures.write_below(figure, said)
+            plots.say_unmeasured(axes)
     figure.align_ylabels()
     return figure
 
 
-def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, guides: dict[int, str], stand_ins: dict) -> None:
+def _panel(
+    axes: Axes,
+    panel: pd.DataFrame,
+    cells: pd.DataFrame,
+    factor: float,
+    guides: dict[int, str],
+    substitutes: Mapping[str, str],
+) -> None:
+    """factor: how many of the axis's unit a second has."""
     axes.set_xscale("log")
-    figures.logarithmic(axes)
-    _guides(axes, guides, cells)
-    plain = panel["column"].str.removesuffix("_graph")
-    colours, _ = pd.factorize(plain + panel["device"])  # a twin's are its plain variant's
-    for i, name, (_, row) in zip(colours, long_table.names(panel), panel.iterrows(), strict=True):
-        _series(axes, i, name, row, cells)
+    plots.logarithmic(axes, margin=0.07)
+    _guides(axes, guides, cells, factor)
+    plain = pd.Series([VARIANTS[key].plain for key in panel["column"]], panel.index)
+    looks, _ = pd.factorize(plain + panel["device"])  # a CUDA-graph variant has its plain variant's
+    for i, name, (_, row) in zip(looks, long_table.names(panel), panel.iterrows(), strict=True):
+        _series(axes, i, name, row, cells, factor)
+    lower = _ticks(axes, cells.drop_duplicates("dataset").sort_values("vertices"), substitutes)
     axes.legend(
-        title="variant: exponent of |V|",
-        title_fontsize=7,
+        title=NO_FIT if panel["vertices_exponent"].isna().all() else FITTED_TITLE,
         alignment="left",
         loc="upper left",
-        bbox_to_anchor=(1.01, 1.08),
+        bbox_to_anchor=(0, 0),
+        bbox_transform=offset_copy(axes.transAxes, axes.figure, x=-40, y=-44 - LOWER * lower, units="points"),
+        ncols=LEGEND_COLUMNS,
         labelspacing=0.3,
         handlelength=2.4,
     )
-    _ticks(axes, cells.drop_duplicates("dataset").sort_values("vertices"), stand_ins)
 
 
-def _ticks(axes: Axes, graphs: pd.DataFrame, stand_ins: dict) -> None:
-    """A tick a graph with its name and size, which stand lower where the graph before is close."""
+def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
+    """A tick for each graph with its name and size; returns whether one stands lower, since the one before is close."""
     sizes = graphs["vertices"]
-    marks = [" †" if dataset in stand_ins else "" for dataset in graphs["dataset"]]
-    names = [f"{dataset}{mark}" for dataset, mark in zip(graphs["dataset"], marks, strict=True)]
-    counts = [figures.short(int(size)) for size in sizes]
+    names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
+    counts = [plots.short(int(size)) for size in sizes]
     axes.set_xticks(sizes, [f"{name}\n{count}" for name, count in zip(names, counts, strict=True)])
     axes.xaxis.set_minor_locator(NullLocator())
     places = np.log(sizes)
-    lower = False
+    lower = [False]
     for tick, gap in zip(axes.xaxis.get_major_ticks(), places.diff() / np.ptp(places), strict=True):
-        lower = not lower and gap < CLOSE
-        if lower:
+        lower.append(not lower[-1] and gap < CLOSE)
+        if lower[-1]:
             tick.set_pad(LOWER)
+    return any(lower)
 
 
-def _series(axes: Axes, i: int, name: str, row: pd.Series, cells: pd.DataFrame) -> None:
-    """Points of a variant, hollow for a twin, and its fitted line; the legend gives the exponent."""
+def _series(axes: Axes, i: int, name: str, row: pd.Series, cells: pd.DataFrame, factor: float) -> None:
+    """Points of a variant, hollow for a CUDA-graph variant, and its fitted line; the legend gives the exponent."""
     mine = cells[(cells["column"] == row["column"]) & (cells["device"] == row["device"])]
     look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "zorder": 3}
     line = "-"
     if VARIANTS[row["column"]].graph:
-        look |= figures.HOLLOW | {"zorder": 2.5}  # around the plain variant's
+        look |= plots.HOLLOW | {"zorder": 2.5}  # around the plain variant's
         line = "--"
     x, exponent = mine["vertices"], row["vertices_exponent"]
     if not np.isnan(exponent):
         ends = np.array([x.min(), x.max()])
-        axes.plot(ends, np.exp(row["vertices_intercept"]) * ends**exponent, line, color=look["color"])
-        name = f"{name}: {exponent:.2f}"
-    axes.plot(x, mine["kernels"], linestyle="", label=name, **look)
+        axes.plot(ends, factor * np.exp(row["vertices_intercept"]) * ends**exponent, line, color=look["color"])
+        name = f"{name}: {exponent:.2f} [{row['vertices_low']:.2f}, {row['vertices_high']:.2f}]"
+    axes.plot(x, factor * mine["kernels"], linestyle="", label=name, **look)
 
 
-def _guides(axes: Axes, guides: dict[int, str], cells: pd.DataFrame) -> None:
+def _guides(axes: Axes, guides: dict[int, str], cells: pd.DataFrame, factor: float) -> None:
     """Grey lines of theory's slopes through the middle of the points."""
     middle = np.exp(np.log(cells[["vertices", "kernels"]]).mean())
     ends = np.array([cells["vertices"].min(), cells["vertices"].max()])
     for (slope, name), line in zip(guides.items(), (":", "-."), strict=False):
-        times = middle["kernels"] * (ends / middle["vertices"]) ** slope
+        times = factor * middle["kernels"] * (ends / middle["vertices"]) ** slope
         axes.plot(ends, times, line, color="0.6", zorder=0, label=f"theory, {name}: {slope}")
 
 
-def write(rows: pd.DataFrame, source: str, results: Path, pictures: Path) -> None:
+def write(rows: pd.DataFrame, datasets: Datasets, source: str, results: Path, pictures: Path) -> None:
     """Write the table's files and the figure's into two folders; rows: as measurements.load gives them."""
-    cells = long_table.cells(rows)
-    facts, stand_ins = fits(cells), measurements.stand_ins(rows)
-    text, origin = to_text(facts, stand_ins), long_table.origin(rows, cells, source)
-    stood_in = [
-        "; ".join(f"{name}: {', '.join(stand_ins[name])}" for name in found if name in stand_ins)
+    cells = long_table.cells(rows, datasets)
+    facts, substitutes = fits(cells), measurements.substitutes(rows)
+    text, origin = to_text(facts, substitutes), long_table.origin(rows, cells, source)
+    said = [
+        "; ".join(f"{name}: {substitutes[name]}" for name in found if name in substitutes)
         for found in facts["datasets"].str.split()
     ]
     long_table.write(
         results / "growth",
         TITLE,
         text,
-        facts.assign(source=source, note=stood_in),
+        facts.assign(source=source, substitute=said),
         [*NOTES, *theory(facts), *origin],
         ["Theory's slope", "R²", "R² of that"],
     )
-    said = [
-        "Medians, and fits where there are three datasets, whose exponent of |V| the legend gives. Hollow and dashed: "
-        "the same kernels in a CUDA graph. Grey: theory's slopes where |E| grows as |V|.",
-        *origin,
-    ]
-    with style.context(["default", figures.STYLE]):
-        figures.save(draw(facts, cells, stand_ins, said), pictures / "growth")
+    keys = pd.MultiIndex.from_frame(cells[["column", "dataset"]])
+    drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
+    caption = series.caption(drawn, source, what="median")
+    plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption))
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.source, args.out_dir, args.figures_dir)
+    write(measurements.load(args.measurements), args.datasets, args.source, args.out_dir, args.figures_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--figures-dir", type=Path, default=Path("figures"))
+    step.add_datasets(arguments)
     step.run(main, arguments)

@@ -14,8 +14,9 @@ from matplotlib.patheffects import withStroke
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.variants import VARIANTS, find
+from workflow.lib import plots
+from workflow.lib.render import status_text
 from workflow.lib.sweeps import Point, Sweep
-from workflow.scripts import figures, tables
 
 NAMES = ("stride", "stride_flag")
 PAPERS = (1024, 0.5)  # threads a block; blocks, of what a thread a vertex needs
@@ -33,38 +34,42 @@ def points(graph: Graph, options: dict) -> Iterator[Point]:
                 yield Point(find("bellman_ford", name), {"block": threads, "grid": blocks}, own)
 
 
-def draw(figure: Figure, rows: pd.DataFrame) -> list[str]:
-    """A heat map a variant, each cell with its median time and its blocks; the paper's own cell is framed."""
+def draw(figure: Figure, rows: pd.DataFrame) -> None:
+    """A heat map for each variant, each cell with its median time and its blocks; the paper's own cell is framed."""
     cells = rows.groupby(["variant", "threads", "share"]).agg(
-        seconds=("seconds", "median"), blocks=("blocks", "first"), status=("status", "first"), note=("note", "first")
+        seconds=("seconds", "median"),
+        blocks=("blocks", "first"),
+        status=("status", "first"),
+        limit_s=("limit_s", "first"),
     )
+    unit, factor = plots.unit(cells["seconds"])
+    cells["time"] = factor * cells["seconds"]
     panels = figure.subplots(1, len(NAMES), sharey=True)
     for axes, name in zip(panels, NAMES, strict=True):
-        seconds = cells["seconds"].xs(name).unstack("share")
-        image = axes.imshow(seconds, COLOURS, aspect="auto", vmin=cells["seconds"].min(), vmax=cells["seconds"].max())
-        for y, threads in enumerate(seconds.index):
-            for x, share in enumerate(seconds.columns):
+        times = cells["time"].xs(name).unstack("share")
+        image = axes.imshow(times, COLOURS, aspect="auto", vmin=cells["time"].min(), vmax=cells["time"].max())
+        for y, threads in enumerate(times.index):
+            for x, share in enumerate(times.columns):
                 cell = cells.loc[name, threads, share]
-                time = f"{tables.digits(cell['seconds'])} s" if cell["status"] == "ok" else tables.status_text(cell)
-                dark = image.norm(cell["seconds"]) < 0.5
-                text = f"{time}\n{cell['blocks']:,.0f} blocks"
-                axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+                timed = cell["status"] == "ok"
+                text = f"{plots.digits(cell['time'])} {unit}" if timed else status_text(cell)
+                text += f"\n{cell['blocks']:,.0f} blocks"
+                dark = image.norm(cell["time"]) < 0.5
+                axes.text(
+                    x, y, text, ha="center", va="center", fontsize=plots.SMALL, color="white" if dark else "black"
+                )
                 if (threads, share) == PAPERS:
-                    axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **FRAME))
-        axes.set_title(VARIANTS[f"bellman_ford/{name}"].title, loc="left")
-        shares = [str(Fraction(share).limit_denominator(1000)) for share in seconds.columns]
+                    frame = axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **FRAME))
+                    plots.legend(axes, [frame], ["the paper's choice"], handlelength=1.5)
+        axes.set_title(VARIANTS[f"bellman_ford/{name}"].title)
+        shares = [str(Fraction(share).limit_denominator(1000)) for share in times.columns]
         axes.set_xticks(range(len(shares)), shares)
-        axes.set_yticks(range(len(seconds.index)), [f"{threads:,.0f}" for threads in seconds.index])
-        axes.set_xlabel("blocks, of those that give each vertex a thread")
+        axes.set_yticks(range(len(times.index)), [f"{threads:,.0f}" for threads in times.index])
+        axes.set_xlabel("blocks (1: a thread for each vertex)")
         axes.grid(visible=False)
         axes.tick_params(length=0)
     panels[0].set_ylabel("threads a block")
-    figure.colorbar(image, ax=panels, label=figures.Y_LABEL)
-    repeats = rows.groupby(["variant", "threads", "share"]).size().max()
-    return [
-        f"Bellman-Ford on {rows['dataset'].iloc[0]}. Framed: the paper's choice, 1,024 threads and half the blocks.",
-        f"Medians of {repeats} repeats." if repeats > 1 else "One repeat each.",
-    ]
+    figure.colorbar(image, ax=panels, label=plots.time_label(unit))
 
 
 SWEEP = Sweep("stride_sweep", ("threads", "blocks", "share"), points, draw)

@@ -1,0 +1,116 @@
+"""What a figure shows: its series, as the registry names them, with their times on its datasets."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from kernels.variants import VARIANTS, Variant, shown_in
+from workflow.lib import measurements, plots
+from workflow.lib.render import status_text
+from workflow.lib.tables import Datasets
+
+LINE = 105  # letters of a group's text, over all groups of a panel
+
+
+ByProblem = Mapping[str, Sequence[str]]  # by problem, the datasets that a figure shows
+
+
+def together(names: ByProblem) -> list[str]:
+    """The datasets of all problems."""
+    return [name for of_problem in names.values() for name in of_problem]
+
+
+def heads(place: str) -> dict[str, list[Variant]]:
+    """The variants of each series, in the registry's order."""
+    found: dict[str, list[Variant]] = {}
+    for variant in shown_in(place):
+        found.setdefault(variant.shown[place], []).append(variant)
+    return found
+
+
+def select(place: str, names: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the figure shows. Raises InputError where a dataset was not one graph."""
+    problems = {name: problem for problem, of_problem in names.items() for name in of_problem}
+    chosen = measurements.select(rows, [variant.key for variant in shown_in(place)], list(problems))
+    return chosen[chosen["problem"] == chosen["dataset"].map(problems)]
+
+
+def cells(place: str, names: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
+    """A row for each series on each dataset, indexed by (head, dataset); of several variants the fastest.
+
+    The columns of measurements.summarise, "column" (algorithm/variant), "paper" (the paper's time, s, NaN where it has
+    none) and "untimed" (what is said instead of a time; empty where there is one, or no variant for the problem).
+    rows: as select gives them.
+    """
+    found = pd.DataFrame(
+        [
+            (head, dataset, variant.key)
+            for head, variants in heads(place).items()
+            for variant in variants
+            for dataset in names.get(variant.problem, ())
+        ],
+        columns=["head", "dataset", "column"],
+    )
+    paper = measurements.paper_times()["seconds"].rename("paper")
+    for facts in (measurements.summarise(rows), paper):
+        found = found.join(facts, on=["column", "dataset"])
+    found["unmeasured"] = found["status"].isna()
+    found["status"] = found["status"].fillna("no measurement")
+    fastest = found.sort_values(["median", "unmeasured"], kind="stable").drop_duplicates(["head", "dataset"])
+    fastest["untimed"] = ["" if cell["status"] == "ok" else status_text(cell) for _, cell in fastest.iterrows()]
+    every = pd.MultiIndex.from_product([heads(place), together(names)], names=["head", "dataset"])
+    found = fastest.set_index(["head", "dataset"]).drop(columns="unmeasured").reindex(every)
+    return found.fillna({"untimed": ""})
+
+
+def in_unit(cells: pd.DataFrame, columns: Sequence[str]) -> tuple[str, pd.DataFrame]:
+    """The unit for a panel that shows these columns of cells, which are in seconds, and the cells in that unit."""
+    name, factor = plots.unit(cells[list(columns)].to_numpy(float).ravel())
+    times = [column for column in ("median", "min", "max", "paper") if column in cells]
+    return name, cells.assign(**{column: factor * cells[column] for column in times})
+
+
+def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, datasets: Datasets) -> list[str]:
+    """For each dataset its counts, its name, and which series have no time.
+
+    Counts are those of the graph that was measured, in rows; config's where none was.
+    """
+    measured, substitutes = rows.groupby("dataset")[["vertices", "arcs"]].first(), measurements.substitutes(rows)
+    labels = []
+    for dataset in names:
+        graph = measured.loc[dataset] if dataset in measured.index else datasets[dataset]
+        counts = f"({plots.short(int(graph['vertices']))},{plots.short(int(graph['arcs']))})"
+        mine = cells[cells.index.get_level_values("dataset") == dataset]["untimed"]
+        untimed: dict[str, list[str]] = {}
+        for (head, _), text in mine[mine != ""].items():
+            untimed.setdefault(text, []).append(head)
+        said = [
+            text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", LINE // len(names))
+            for text, missing in untimed.items()
+        ]
+        labels.append("\n".join([counts, measurements.marked(dataset, substitutes), *said]))
+    return labels
+
+
+def caption(
+    rows: pd.DataFrame, source: str, settings: Sequence[str] = (), subject: str = "", what: str = "median and range"
+) -> str:
+    """A line on what rows are: of how many repeats, on which card, whether of substitutes, from where.
+
+    settings: a sweep's columns. subject: what was measured, where no title says it. what: is drawn of a cell.
+    """
+    timed = rows[rows["status"] == "ok"]
+    if timed.empty:
+        return source
+    repeats = timed.groupby([*measurements.CELL, *settings]).size()
+    few, many = repeats.min(), repeats.max()
+    number = few if few == many else f"{few} to {many}"
+    said = f"{what} of n = {number} repeats" if many > 1 else "one repeat (n = 1)"
+    said = f"{subject}: {said}" if subject else said[0].upper() + said[1:]
+    on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
+    devices = (timed[on_gpu] if on_gpu.any() else timed)["device"].unique()
+    mark = "; † substitute graph" if measurements.substitutes(rows) else ""
+    return f"{said}, {' and '.join(devices)}{mark}. {source}"
