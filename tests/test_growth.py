@@ -12,24 +12,13 @@ from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
 from kernels.variants import MATRIX, VARIANTS
-from tests.rows import CONFIG, measurement
+from tests.rows import CONFIG, SUBSTITUTE, rows_of
 from tests.rows import DATASETS as SHOWN
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import archive, growth, launch_overhead, readme
 
-SUBSTITUTE = "drawn arc lengths"
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
-
-
-def rows_of(times, device="test card", substitute=""):
-    """Two rows for each {(algorithm/variant, dataset): kernels_s}, of which that is the median."""
-    found = [
-        measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, substitute=substitute)
-        for (key, dataset), seconds in times.items()
-        for repeat, factor in ((1, 0.9), (2, 1.1))
-    ]
-    return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
 
 
 def power(key, datasets, factor, v, e=0):
