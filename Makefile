@@ -1,8 +1,9 @@
 # `make` sets up and runs the main job; `make test` sets up and tests.
-# ARGS=… goes to pytest, or to sanitize: parts of the names of variants, --tool memcheck or racecheck. CUDA=12 makes the environment for CUDA 12 drivers, CORES=n runs n jobs at a time.
+# ARGS=… goes to pytest, or to sanitize: parts of the names of variants, --tool memcheck or racecheck.
+# CUDA=12 makes the environment for CUDA 12 drivers, CORES=n takes n cores instead of all.
 PYTHON ?= $(firstword $(foreach p,python3.12 python3.11 python3,$(shell $(p) -c 'import sys; (3, 11) <= sys.version_info[:2] <= (3, 12) and print("$(p)")' 2>/dev/null)))
 CUDA ?= 13
-CORES ?= 1
+CORES ?= all
 LOCK := requirements/cu$(CUDA).txt
 READY := .venv/.cu$(CUDA)
 SHELL := /bin/bash
@@ -12,10 +13,13 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 .PHONY: all test mutate sanitize setup lint lock clean
 
 all: setup
+	@python -m workflow.scripts.announce before
 	snakemake --cores $(CORES)
+	@python -m workflow.scripts.announce after
 
+# With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
 test: setup
-	pytest -n 2 --dist loadfile $(ARGS)
+	pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Wrong versions of the code, which the tests must notice. ARGS=near_far tries those with that in them.
 mutate: setup

@@ -1,30 +1,42 @@
 """What the marks of tests mean.
 
 `simulator`: in numba's CUDA simulator, which must be asked for before numba is imported. `gpu`: on a card; skipped
-where there is none, unless REQUIRE_GPU=1 makes that a failure.
+where there is none, unless REQUIRE_GPU=1 makes that a failure. `ci`: takes long, or needs Slurm or a browser; skipped
+unless CI_TESTS=1, as .ci/run has it.
 """
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 
 import pytest
 
 from kernels.gpu.card import SIMULATED, gpu_visible
+from tests import warm
 
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
+LONGEST = (
+    *("test_workflow.py", "test_slurm.py", "test_compile.py", "test_sweeps.py", "test_kernels.py", "test_blocked.py"),
+    *("test_report.py", "test_measure.py", "test_beyond.py", "test_growth.py", "test_scipy_suite.py"),
+)
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
+    config.addinivalue_line("markers", "ci: takes long, or needs Slurm or a browser; skipped, but for CI_TESTS=1")
     config.addinivalue_line("markers", "gpu: runs on a card; skipped where there is none, but for REQUIRE_GPU=1")
 
 
+def pytest_collection_modifyitems(items):
+    """The files that take longest come first, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
 def pytest_runtest_setup(item):
-    """Skip a test that needs a card where there is none, or let it fail."""
+    """Skip a test that only .ci/run asks for; skip one that needs a card where there is none, or let it fail."""
+    if item.get_closest_marker("ci") and os.environ.get("CI_TESTS") != "1":
+        pytest.skip("only .ci/run runs this, or CI_TESTS=1")
     if item.get_closest_marker("gpu") and not gpu_visible():
         (pytest.fail if os.environ.get("REQUIRE_GPU") == "1" else pytest.skip)("no GPU is visible")
 
@@ -51,12 +63,10 @@ def pytest_pyfunc_call(pyfuncitem):
 def _simulated(tests: list[str], config) -> dict[str, tuple[str, str]]:
     """What came of each test, "passed", "skipped" or "failed", and what was said of it."""
     with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as reports:
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests],
+        ran = warm.run(
+            *("pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *tests),
             cwd=config.rootpath,
             env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", REPORTS: reports.name},
-            capture_output=True,
-            text=True,
         )
         found = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # where the process did not come to them
         return found | {test: (outcome, said) for test, outcome, said in map(json.loads, reports)}

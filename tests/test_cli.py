@@ -16,6 +16,7 @@ from kernels import datasets
 from kernels.errors import InputError, TimeLimit
 from kernels.graph import INF
 from kernels.variants import VARIANTS
+from tests import warm
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
@@ -46,12 +47,7 @@ def kernels(monkeypatch, capsys):
 
 def command(*arguments, **environment):
     """Run the command as a reader types it."""
-    return subprocess.run(
-        [sys.executable, "-m", "kernels", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-    )
+    return warm.run("kernels", *arguments, cwd=Path.cwd(), env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
 
 
 def assert_paths(text, sources):

@@ -6,7 +6,6 @@ import functools
 import importlib.metadata
 import json
 import os
-import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from kernels import datasets, harness, variants
 from kernels.errors import InputError, NotEnoughMemory
@@ -22,18 +22,21 @@ from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
-from workflow.lib import measurements
-from workflow.scripts import archive, collect, figures, measure, simulated, tables
+from workflow.lib import measurements, settings
+from workflow.scripts import archive, collect, measure, simulated, tables
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 SHA256 = "5" * 64
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
 COLUMNS = [
     *("algorithm", "variant", "problem", "dataset", "repeat", "status", "seconds", "copy_in_s", "kernels_s"),
     *("predecessors_s", "copy_out_s", "launches", "vertices", "arcs", "source", "rows_checked", "device", "driver"),
-    *("cuda", "numba_cuda", "numba", "numpy", "commit", "dataset_sha256", "started", "host", "note"),
+    *("cuda", "numba_cuda", "numba", "numpy", "commit", "dataset_sha256", "started", "host"),
+    *("substitute", "generated", "cores", "limit_s", "needed_bytes"),
+    *("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
 ]
 
 
@@ -46,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 
 def pack(dataset, **meta):
     graph = datasets.read_graph(SAMPLE)
-    meta = {"name": dataset, "sha256": SHA256, "origin": {"url": "http://a/b"}, "stand_in": None, **meta}
+    meta = {"name": dataset, "sha256": SHA256, "origin": {"url": "http://a/b"}, "substitute": None, **meta}
     dataclasses.replace(graph, meta=meta).save(f"{dataset}.npz")
 
 
@@ -143,7 +146,8 @@ def test_rows_and_columns(key):
             "numba_cuda": importlib.metadata.version("numba-cuda"),
             "numpy": importlib.metadata.version("numpy"),
             "dataset_sha256": SHA256,
-            "note": f"cores: {len(os.sched_getaffinity(0))}" if key == "dijkstra/networkit_apsp" else "",
+            "cores": str(len(os.sched_getaffinity(0)) if key == "dijkstra/networkit_apsp" else 1),
+            **dict.fromkeys(("substitute", "generated", "limit_s", "needed_bytes", "reached", "note"), ""),
         }
         assert {name: row[name] for name in expected} == expected
         assert 0 < float(row["kernels_s"]) <= float(row["seconds"])
@@ -159,13 +163,18 @@ def test_rows_and_columns(key):
 def test_provenance_says_what_it_ran_on(monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "42")
     monkeypatch.setenv("SLURMD_NODENAME", "node7")
-    pack("nyc", stand_in="made up")
+    pack("nyc", substitute="made up")
     path = cell("bellman_ford/cpu")
     record = json.loads(path.with_suffix(".json").read_text())
     assert {record[name] for name in measurements.CELL} == {"bellman_ford", "cpu", "nyc"}
     assert record["protocol"] == PROTOCOL
     assert record["config_digest"] == "c0ffee"
-    assert record["graph"] == {"name": "nyc", "sha256": SHA256, "origin": {"url": "http://a/b"}, "stand_in": "made up"}
+    assert record["graph"] == {
+        "name": "nyc",
+        "sha256": SHA256,
+        "origin": {"url": "http://a/b"},
+        "substitute": "made up",
+    }
     assert {"SLURM_JOB_ID": "42", "SLURMD_NODENAME": "node7"}.items() <= record["slurm"].items()
     for package in ("numba-cuda", "numba", "numpy", "scipy", "networkit", "snakemake"):
         assert record["packages"][package] == importlib.metadata.version(package)
@@ -191,9 +200,9 @@ def test_the_commit_is_gits_or_the_one_given(monkeypatch):
     assert measure.state_of_project("abc") == ("abc", None)
 
 
-def test_a_stand_in_is_said_in_every_row():
-    pack("nyc", stand_in="made up")
-    assert {row["note"] for row in read(cell("bellman_ford/cpu"))} == {"stand-in: made up"}
+def test_a_substitute_is_said_in_every_row():
+    pack("nyc", substitute="made up")
+    assert {row["substitute"] for row in read(cell("bellman_ford/cpu"))} == {"made up"}
 
 
 def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
@@ -212,11 +221,11 @@ def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
 
 @pytest.mark.parametrize("key", CPU)
 def test_a_cpu_run_is_stopped_at_its_limit(key):
-    pack("nyc", stand_in="made up")
+    pack("nyc", substitute="made up")
     (row,) = read(cell(key, timeout_s=1e-9))
     assert row["status"] == "timeout"
-    cores = r"; cores: \d+" if key == "dijkstra/networkit_apsp" else ""
-    assert re.fullmatch(f"limit 1e-09 s passed{cores}; stand-in: made up", row["note"])
+    assert (row["limit_s"], row["substitute"], row["note"]) == ("1e-09", "made up", "")
+    assert row["cores"] == str(len(os.sched_getaffinity(0)) if key == "dijkstra/networkit_apsp" else 1)
     assert {row[name] for name in measurements.TIMES} == {""}
     assert len(measurements.load([f"results/cells/{key}/nyc.csv"])) == 1
 
@@ -322,7 +331,8 @@ def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
     path = cell(key, place="simulated")
     (row,) = read(path)
     assert row["status"] == "no_memory"
-    assert row["note"] == f"needs {needed} bytes on the card, 1000 free"
+    assert row["needed_bytes"] == str(needed)
+    assert row["note"] == f"needs {needed:,} bytes on the card, 1,000 are free"
     assert {row[name] for name in measurements.TIMES} == {""}
     assert path.with_suffix(".json").exists()
 
@@ -368,14 +378,14 @@ def test_collect_refuses_a_cell_without_provenance(content):
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Archiving draws no figures, which takes long."""
-    monkeypatch.setattr(figures, "PLOTS", {})
+    """Archiving draws nothing, which takes long; test_an_archive_holds_its_tables_and_figures draws."""
+    monkeypatch.setattr(archive, "draw", lambda *args: None)
 
 
 def run_archive(default="h200"):
-    archive.main(
-        Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default, tolerance=0.05)
-    )
+    args = Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default, tolerance=0.05)
+    args.datasets = settings.tables.of_config(CONFIG)
+    archive.main(args)
 
 
 def kept(folder="h200"):
@@ -463,7 +473,13 @@ def test_an_archive_holds_its_tables_and_figures():
     text = Path("results/archive/h200/table1.md").read_text()
     assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text
 
-    tables.write(1, measurements.load(["results/archive/h200/timings.csv"]), "From the archive h200.", Path("again"))
+    tables.write(
+        "table1",
+        settings.tables.of_config(CONFIG),
+        measurements.load(["results/archive/h200/timings.csv"]),
+        "From the archive h200.",
+        Path("again"),
+    )
     for end in ("csv", "md", "tex", "html"):
         assert Path(f"again/table1.{end}").read_text() == Path(f"results/archive/h200/table1.{end}").read_text()
 

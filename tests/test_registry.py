@@ -1,10 +1,9 @@
 """A new variant is a function and an entry, a new dataset an entry, and nothing else: both are then everywhere."""
 
-import json
 import re
 
 import pytest
-from test_sbatch import fake_slurm, sbatch_calls
+from test_sbatch import sbatch_calls
 from test_workflow import SIMULATOR, Project
 
 FUNCTION = '''"""A variant that only tests know: Bellman-Ford's stride variant under another name."""
@@ -13,7 +12,7 @@ from kernels.paper.bellman_ford import stride as dummy
 
 __all__ = ["dummy"]
 '''
-ENTRY = '''
+ENTRY = """
 VARIANTS["bellman_ford/dummy"] = replace(
     VARIANTS["bellman_ford/stride"],
     name="dummy",
@@ -22,7 +21,7 @@ VARIANTS["bellman_ford/dummy"] = replace(
     family="ours",
     shown={"table1": "Dummy", "table6": "Ours", "figure5": "Dummy"},
 )
-'''
+"""
 DATASET = {
     **{"format": "random", "vertices": 4, "arcs": 12, "weights": {"min": 1, "max": 9, "seed": 1}, "simulate": True},
     **{"tables": {"sssp": ["table1", "table6"]}, "gpu": ["bellman_ford/dummy", "bellman_ford/naive"], "cpu": []},
@@ -36,7 +35,9 @@ def project(tmp_path_factory):
     project = Project.make(folder, datasets={"village": DATASET}, stub=False, mode="auto")
     (folder / "kernels/fast/dummy.py").write_text(FUNCTION)
     registry = folder / "kernels/variants.py"
-    text = registry.read_text().replace("from kernels.fast import", "from kernels.fast.dummy import dummy\nfrom kernels.fast import", 1)
+    text = registry.read_text().replace(
+        "from kernels.fast import", "from kernels.fast.dummy import dummy\nfrom kernels.fast import", 1
+    )
     end = "ALGORITHMS = tuple("
     assert text.count(end) == 1
     registry.write_text(text.replace(end, f"{ENTRY.lstrip()}{end}"))
@@ -46,7 +47,9 @@ def project(tmp_path_factory):
 
 def test_both_are_simulated(project):
     assert (project.folder / "results/simulated/bellman_ford/dummy/village.csv").exists()
-    assert re.search(r"\| bellman_ford/dummy +\| simulated, 1 row checked", (project.folder / "results/simulated.md").read_text())
+    assert re.search(
+        r"\| bellman_ford/dummy +\| simulated, 1 row checked", (project.folder / "results/simulated.md").read_text()
+    )
 
 
 def test_both_are_in_a_table_and_in_a_figure(project):

@@ -84,6 +84,7 @@ def home(page):
     click(page, "document.querySelector('nav nav a')")
 
 
+@pytest.mark.ci
 def test_everything_is_found_in_the_readers_order(report, tmp_path):
     home(report)
     for category, results in CONTENTS.items():
@@ -110,6 +111,7 @@ def test_everything_is_found_in_the_readers_order(report, tmp_path):
     assert report.errors == [] and report.requests == []
 
 
+@pytest.mark.ci
 def test_each_result_has_a_caption(report):
     home(report)
     for category, results in CONTENTS.items():
@@ -121,6 +123,7 @@ def test_each_result_has_a_caption(report):
     assert report.errors == [] and report.requests == []
 
 
+@pytest.mark.ci
 def test_the_first_page_leads_to_results_code_and_run_times(report):
     home(report)
     click(report, link("Workflow"))
@@ -163,6 +166,7 @@ def test_a_broken_provenance_is_refused_in_one_line(tmp_path):
     assert list(tmp_path.iterdir()) == [broken]
 
 
+@pytest.mark.ci
 def test_an_error_and_a_request_are_noted(page, tmp_path):
     inner = "<script>console.error('inner')</script><img src='http://inner.example/'>"
     (tmp_path / "bad.html").write_text(

@@ -242,6 +242,7 @@ def test_a_cpu_variant_passes(variant):
     all_pass([variant], OURS)
 
 
+@pytest.mark.ci
 @pytest.mark.simulator
 @pytest.mark.parametrize("problem", LARGEST)
 def test_the_gpu_variants_pass(problem):

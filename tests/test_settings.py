@@ -1,6 +1,7 @@
 """config.yaml is held against its schema, and decides cells, targets and what makes a cell due."""
 
 import copy
+import csv
 import math
 import re
 import shutil
@@ -16,6 +17,8 @@ from workflow.lib import settings
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 SCHEMA = yaml.safe_load(settings.SCHEMA.read_text())
+with open(ROOT / "workflow" / "paper" / "times.csv") as file:
+    TIMES = list(csv.DictReader(file))
 
 
 @pytest.fixture
@@ -47,13 +50,13 @@ def test_the_projects_config_is_valid(config):
     settings.check(config)
 
 
-def test_config_with_the_stand_ins_is_valid(config):
+def test_config_with_the_substitutes_is_valid(config):
     def merge(below, above):
         for key, value in above.items():
             below[key] = merge(below.get(key, {}), value) if isinstance(value, dict) else value
         return below
 
-    settings.check(merge(config, yaml.safe_load((ROOT / "workflow" / "stand-ins.yaml").read_text())))
+    settings.check(merge(config, yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text())))
 
 
 def described(schema, path=""):
@@ -164,10 +167,10 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("datasets.nyc.arcs", 2**31),
         ("datasets.nyc.arcs", "733846"),
         ("datasets.nyc.directed", "no"),
-        ("datasets.nyc.stand_in", "one; two"),
-        ("datasets.nyc.stand_in", "one\ntwo"),
-        ("datasets.nyc.stand_in", "one\n"),
-        ("datasets.nyc.stand_in", " "),
+        ("datasets.nyc.substitute", "one; two"),
+        ("datasets.nyc.substitute", "one\ntwo"),
+        ("datasets.nyc.substitute", "one\n"),
+        ("datasets.nyc.substitute", " "),
         ("datasets.nyc.sources", "dimacs9:USA-road-d.NY.gr.gz"),
         ("datasets.nyc.gpu", "bellman_ford"),
         ("datasets.gnutella04.weights.min", 0),
@@ -273,7 +276,7 @@ def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypa
     if refused:
         with pytest.raises(InputError, match=r"there is no results/archive/h300/timings\.csv .* are h100, h200$"):
             settings.check(config)
-        cell = tmp_path / "results" / "cells" / "dijkstra" / "cpu" / "nyc.csv"
+        cell = tmp_path / "results" / "cells" / "dijkstra" / "naive" / "nyc.csv"
         cell.parent.mkdir(parents=True)
         cell.touch()
     settings.check(config)
@@ -335,8 +338,8 @@ def test_the_papers_cells(config):
         ("dijkstra", "cpu", "gnutella04"),
         ("floyd_warshall", "cpu", "gnutella04"),
     ]
-    sizes = [len(settings.table_cells(config, table)) for table in settings.TABLES.values()]
-    assert sizes == [1 + 6 * 3 + 14, 2, 1 + 3 * 5 + 5]  # with the twins that config names
+    sizes = [len(settings.table_cells(config, table)) for table in settings.PAPER_TABLES]
+    assert sizes == [1 + 6 * 3 + 14, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
 
 
 @pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
@@ -356,7 +359,7 @@ def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
         {"arcs": 1},
         {"directed": False},
         {"sha256": "any"},
-        {"stand_in": "made up"},
+        {"substitute": "made up"},
         {"generate": {"seed": 1}},
     ],
 )
@@ -368,14 +371,14 @@ def test_what_decides_a_datasets_graph(config, change):
 
 # Those of other modules whose variants take from it what they time.
 TAKEN_BY = {
-    "bellman_ford": ["ell"],
-    "block_per_source": ["edge", "dijkstra", "delta_stepping"],
-    "ready": ["near_far", "frontier"],
+    "paper.bellman_ford": ["fast.ell"],
+    "sparry.block_per_source": ["sparry.edge", "sparry.dijkstra", "sparry.delta_stepping"],
+    "gpu.copies": ["fast.blocked_floyd_warshall"],
 }
-MODULES = {variant.function.__module__.rpartition(".")[2] for variant in VARIANTS.values()}
+MODULES = {variant.function.__module__.removeprefix("kernels.") for variant in VARIANTS.values()}
 
 
-@pytest.mark.parametrize("changed", [*sorted(MODULES | set(TAKEN_BY)), "device", "graph", "check", "harness"])
+@pytest.mark.parametrize("changed", [*sorted(MODULES | set(TAKEN_BY)), "run", "gpu.card", "graph", "check", "harness"])
 def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
     monkeypatch.setattr(settings, "ROOT", tmp_path)
@@ -384,10 +387,10 @@ def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeyp
         return {key: settings.code(variant.algorithm, variant.name) for key, variant in VARIANTS.items()}
 
     before = digests()
-    with open(tmp_path / "kernels" / f"{changed}.py", "a") as file:
+    with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
         file.write("\n")
     due = {key for key, digest in digests().items() if digest != before[key]}
-    if changed == "device":
+    if changed in ("run", "gpu.card"):
         assert due == set(VARIANTS)
     else:
         modules = {f"kernels.{name}" for name in [changed, *TAKEN_BY.get(changed, [])]}
@@ -415,9 +418,8 @@ def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
 
 def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
     monkeypatch.setattr(settings, "simulating", lambda config: True)
-    inside = yaml.safe_load(settings.protocol(config))
-    monkeypatch.setattr(settings, "simulating", lambda config: False)
-    assert yaml.safe_load(settings.protocol(config)) == config["protocol"]
+    inside = yaml.safe_load(settings.protocol(config, simulated=True))
+    assert yaml.safe_load(settings.protocol(config)) == config["protocol"]  # of a CPU variant, measured there too
     assert inside == config["protocol"] | config["simulator"] != config["protocol"]
 
 
@@ -447,8 +449,15 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
         (False, "bellman_ford/cpu/nyc", "cells", None),
         (False, "bellman_ford/stride/sample1", "simulated", "only made in mode simulator"),
         (True, "bellman_ford/stride/sample1", "simulated", None),
-        (True, "bellman_ford/stride/sample1", "cells", "cannot be measured here"),
-        (True, "bellman_ford/stride/nyc", "simulated", "cannot be measured here"),
+        (True, "bellman_ford/stride/sample1", "cells", "cannot be measured here: there is no GPU"),
+        (
+            True,
+            "bellman_ford/stride/nyc",
+            "cells",
+            "on nyc cannot be measured here: .*: run it on a machine with a GPU",
+        ),
+        (True, "dijkstra/scipy/nyc", "cells", None),
+        (True, "dijkstra/scipy/nyc", "simulated", "nyc is too large for the CUDA simulator: take sample1 or sample3$"),
         (
             False,
             "bellman_ford/strde/nyc",
@@ -462,3 +471,51 @@ def test_which_cells_are_refused(config, monkeypatch, simulating, cell, place, r
     monkeypatch.setattr(settings, "simulating", lambda config: simulating)
     said = settings.refusal(config, *cell.split("/"), place)
     assert said is None if reason is None else re.search(reason, said)
+
+
+def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
+    wanted = [cell for cell in settings.cells(config) if cell[2] in ("nyc", "sample1")]
+    monkeypatch.setattr(settings, "simulating", lambda config: False)
+    assert settings.makeable(config, wanted) == ([("cells", cell) for cell in wanted], [])
+    monkeypatch.setattr(settings, "simulating", lambda config: True)
+    made, skipped = settings.makeable(config, wanted)
+    assert {place for place, cell in made if cell[2] == "sample1"} == {"simulated"}
+    of_nyc = [cell for cell in wanted if cell[2] == "nyc"]
+    assert [("cells", cell) for cell in of_nyc if not settings.on_gpu(*cell[:2])] == [
+        one for one in made if one[1][2] == "nyc"
+    ]
+    assert skipped == [cell for cell in of_nyc if settings.on_gpu(*cell[:2])]
+
+
+def test_what_is_simulated_without_a_target(config):
+    found = settings.simulated_cells(config)
+    plain = {key for key, variant in VARIANTS.items() if not variant.graph}
+    assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
+    assert {key for key in plain if VARIANTS[key].on_gpu} == {
+        "/".join(cell[:2]) for cell in found if settings.on_gpu(*cell[:2]) and cell[2] == "sample1"
+    }
+    assert settings.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
+
+
+def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    cells = [Path(f"results/cells/{key}/nyc.csv") for key in ("dijkstra/scipy", "bellman_ford/naive")]
+    for shown, path in zip(([], cells[::-1]), cells, strict=True):
+        path.parent.mkdir(parents=True)
+        path.touch()
+        assert settings.measured_here() == shown
+
+
+def test_limits_follow_the_size(config):
+    cells = settings.cells(config)
+    limits = {cell: (settings.runtime_min(config, *cell), settings.memory_mb(config, *cell)) for cell in cells}
+    for row in TIMES:
+        seconds = 60 * limits[row["algorithm"], row["variant"], row["dataset"]][0]
+        run = config["protocol"]["timeout_s"] if row["variant"] == "cpu" else 1.2 * float(row["seconds"])
+        assert seconds >= 600 + run, row
+    largest = limits["floyd_warshall", "naive", "gnutella30"]
+    assert largest[1] == max(megabytes for cell, (_, megabytes) in limits.items() if cell[2] != "random65536")
+    assert 16 * 36682**2 / 1e6 < largest[1] < 25_000  # four matrices; what the paper gave
+    assert 8 * 65536**2 / 1e6 < limits["floyd_warshall", "staged", "random65536"][1] < 40_000  # the two results
+    assert limits["bellman_ford", "naive", "nyc"] < limits["bellman_ford", "naive", "e"]
+    assert math.prod(limits["floyd_warshall", "cpu", "sample1"]) < 200_000

@@ -25,6 +25,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ResourceSettings
 from test_download import Site, ranged
 
+from tests import warm
 from workflow.lib import settings
 
 ROOT = Path(__file__).parents[1]
@@ -41,9 +42,13 @@ DATASETS = {
     "nyc": {
         **{"sources": ["workflow/samples/sample3.txt"], "format": "text", "vertices": 13, "arcs": 32},
         **{"gpu": ["bellman_ford/naive", "bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
+        "tables": {"sssp": ["table1", "table6"]},
     },
-    "bay": {**COMPLETE, "gpu": ["bellman_ford/naive"]},
-    "gnutella04": {**COMPLETE, "gpu": ["dijkstra/naive", "floyd_warshall/tiled"], "cpu": ["floyd_warshall/cpu"]},
+    "bay": {**COMPLETE, "gpu": ["bellman_ford/naive"], "tables": {"sssp": ["table1", "table6"]}},
+    "gnutella04": {
+        **{**COMPLETE, "gpu": ["dijkstra/naive", "floyd_warshall/tiled"], "cpu": ["floyd_warshall/cpu"]},
+        "tables": {"apsp": ["table2", "table3", "table6"]},
+    },
     "sample1": {**COMPLETE, "simulate": True, "gpu": ["bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
 }
 STUB = '''
@@ -124,10 +129,9 @@ class Project:
 
     def snakemake(self, *words, code=0, environment=ENVIRONMENT):
         """What snakemake says; it must exit with the code."""
-        with self.start(*words, environment=environment) as process:
-            said = process.stdout.read()
-        assert process.returncode == code, said
-        return said
+        ran = warm.run("snakemake", "--cores", "1", *words, cwd=self.folder, env=environment, together=True)
+        assert ran.returncode == code, ran.stdout
+        return ran.stdout
 
     def plan(self, *words, environment=ENVIRONMENT):
         """The jobs that `snakemake -n` announces, in short; not the targets that only name others."""
@@ -149,7 +153,7 @@ class Project:
         }
 
 
-ONE_WORD = "Collect|Join|Keep|List|Audit|Summary|Appendix"
+ONE_WORD = "Check|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
 JOB = rf"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|{ONE_WORD})"
 
 
@@ -169,13 +173,13 @@ CLAIMED = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" not in cell]
 ALL = (
     data("nyc", "bay", "gnutella04")
     | measured(*TABLE1, *TABLE2, *TABLE3)
-    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Audit", "Summary", "Appendix"}
+    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Audit", "Picture", "Summary", "Appendix"}
 )
 CELL = "results/cells/bellman_ford/naive/nyc.csv"
 TARGETS = {
     "all": ALL,
-    "table1": data("nyc", "bay") | measured(*TABLE1) | {"Table 1"},
-    "figure6": data("gnutella04") | measured(*TABLE3[1:]) | {"Figure 6"},
+    "table1": data("nyc", "bay") | measured(*TABLE1) | {"Table table1"},
+    "figure6": data("gnutella04") | measured(*TABLE3[1:]) | {"Figure figure6"},
     "nyc": data("nyc") | measured(*TABLE1[:3]),
     "bellman_ford": data("nyc", "bay", "sample1") | measured(*TABLE1, *OTHERS),
     "naive": data("nyc", "bay", "gnutella04") | measured(TABLE1[1], TABLE1[3], *TABLE2),
@@ -226,12 +230,12 @@ def test_without_a_target_all_is_planned(fresh):
     assert fresh.plan() == ALL
 
 
-def test_beyond_plans_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
+def test_extensions_plan_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
     project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
-    planned = set(re.findall(JOB, project.snakemake("-n", "beyond"), re.MULTILINE))
-    assert {"Table 4", "Table 5", "Table 6", "Figure 8", "Table peak_table"} <= planned
+    planned = set(re.findall(JOB, project.snakemake("-n", "extensions"), re.MULTILINE))
+    assert {"Table table5", "Table table6", "Figure 8", "Table peak_table"} <= planned
     assert {"Figure delta_sweep", "Figure stride_sweep"} <= planned
-    assert not planned & {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
+    assert not planned & {"Table table1", "Table table2", "Table table3", "Figure figure5", "Figure figure6"}
 
 
 def test_a_target_runs_that_and_no_more_and_again_nothing(tmp_path):
@@ -268,7 +272,7 @@ def test_where_all_was_run_nothing_is_left(finished):
     made = {path for path in finished.files("results", "figures") if "/cells/" not in path}
     assert made == {
         *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
-        *(f"figures/figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
+        *(f"figures/{name}.{end}" for name in ("figure5", "figure6", "claims") for end in ("svg", "pdf", "png")),
         *("results/timings.csv", "results/provenance.json"),
         *(f"results/{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
         *(f"results/{page}.html" for page in ("provenance", "configuration")),
@@ -286,7 +290,7 @@ def test_archive_keeps_what_was_measured(changeable):
 def test_what_was_measured_so_far_can_be_audited(tmp_path):
     project = Project.make(tmp_path)
     project.snakemake(CELL)
-    assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
+    assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table table1"}
     project.snakemake("audit", "--config", "mode=simulator")
     assert "\n- Measured by this copy of the project.\n" in (tmp_path / "results/claims.md").read_text()
 
@@ -358,7 +362,7 @@ def test_a_broken_record_ends_before_any_job(tmp_path):
 def test_forced_reruns(finished):
     assert finished.plan("-F", "nyc") == TARGETS["nyc"]
     assert finished.plan("-f", CELL) == measured(TABLE1[1])
-    assert finished.plan("-R", "table1") == {"Table 1"}
+    assert finished.plan("-R", "table1") == {"Table table1"}
     assert measured(*TABLE1, *TABLE2, *TABLE3) <= finished.plan("-R", "measure")
 
 
@@ -370,17 +374,17 @@ def test_a_forced_cell_is_measured_again(changeable):
 
 
 AFTER_ANY = {"Collect", "Summary", "Appendix"}
-AFTER_TABLE1 = {"Table 1", "Figure 5"} | AFTER_ANY
-AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
+AFTER_TABLE1 = {"Table table1", "Figure figure5"} | AFTER_ANY
+AFTER_TABLE3 = {"Table table3", "Figure figure6"} | AFTER_ANY
 CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 
 
 @pytest.mark.parametrize(
     ("module", "due"),
     [
-        ("kernels/paper/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit"}),
-        ("kernels/paper/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit"}),
-        ("kernels/paper/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit"}),
+        ("kernels/paper/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit", "Picture"}),
+        ("kernels/paper/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit", "Picture"}),
+        ("kernels/paper/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit", "Picture"}),
         ("kernels/paper/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
         ("kernels/run.py", ALL - data("nyc", "bay", "gnutella04")),
         ("kernels/check.py", set()),
@@ -421,12 +425,12 @@ def test_a_rebuilt_graph_makes_no_cell_due(changeable):
     "change",
     [
         {"weights": {"min": 1, "max": 9, "seed": 2}},
-        {"stand_in": "made up"},
+        {"substitute": "made up"},
     ],
 )
 def test_a_changed_dataset_makes_its_cells_due(changeable, change):
     changeable.configure(datasets={"bay": change})
-    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit"}
+    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
@@ -440,22 +444,79 @@ def test_a_second_configfile_replaces_single_keys(finished, tmp_path):
     second = tmp_path / "second.yaml"
     second.write_text("datasets: {bay: {weights: {min: 1, max: 9, seed: 2}}}")
     due = finished.plan("--configfile", "config.yaml", str(second), "--")
-    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit"}
+    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
-@pytest.mark.parametrize("target", ["nyc", "results/simulated/bellman_ford/naive/nyc.csv"])
-def test_in_the_simulator_a_measurement_ends_before_any_job(fresh, target):
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("bay", "bellman_ford/naive/bay cannot be measured here: there is no GPU, or the CUDA simulator was asked for"),
+        (CELL, "bellman_ford/naive on nyc cannot be measured here: there is no GPU, or the CUDA simulator was asked"),
+        ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large for the CUDA simulator: take sample1"),
+    ],
+)
+def test_in_the_simulator_a_measurement_on_a_gpu_ends_before_any_job(fresh, target, why):
     before = fresh.files()
     said = fresh.snakemake(target, code=1, environment=SIMULATOR)
-    assert len(re.findall("cannot be measured here: there is no GPU, or the CUDA simulator was asked for", said)) == 1
+    assert len(re.findall(why, said)) == 1
     assert "Job " not in said
     assert fresh.files() == before and not (fresh.folder / "logs").exists()
 
 
+def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto", protocol={"repeats": 2})
+    said = project.snakemake("-n", "nyc", "sample1", environment=SIMULATOR)
+    assert set(re.findall(JOB, said, re.MULTILINE)) == data("nyc", "sample1") | measured(TABLE1[0], *OTHERS)
+    (skipped,) = re.findall("^nyc: 2 of 3 cells are skipped: .*$", said, re.MULTILINE)
+    assert all(f"{cell} " in f"{skipped} ".replace(",", " ") for cell in TABLE1[1:3]) and "there is no GPU" in skipped
+    project.snakemake(f"results/cells/{TABLE1[0]}.csv", environment=SIMULATOR)
+    rows = (tmp_path / f"results/cells/{TABLE1[0]}.csv").read_text()
+    assert rows.count(",ok,") == 2 and "simulat" not in rows
+    record = json.loads((tmp_path / f"results/cells/{TABLE1[0]}.json").read_text())
+    assert record["protocol"]["block"] == 1024
+    assert project.plan(f"results/cells/{TABLE1[0]}.csv", "--config", "mode=cuda") == set()  # it is a measurement
+    assert "Audit" in project.plan(environment=SIMULATOR)
+    said = project.snakemake("table1", environment=SIMULATOR)
+    assert "From the archive h200; nothing was measured here." in (tmp_path / "results/table1.md").read_text()
+
+
+def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto")
+    asked = "results/simulated.md"
+    naive = "bellman_ford/naive/sample1"
+    project.configure(datasets={"sample1": {"gpu": ["bellman_ford/stride_flag", "bellman_ford/naive"]}})
+    one, other, cpu = (tmp_path / f"results/simulated/{cell}.csv" for cell in (OTHERS[1], naive, OTHERS[0]))
+    assert project.plan(asked, environment=SIMULATOR) == data("sample1") | {"Check", "List"}
+    assert project.plan(str(one.relative_to(tmp_path)), environment=SIMULATOR) == data("sample1") | measured(OTHERS[1])
+
+    broken = tmp_path / "kernels/paper/serial.py"
+    text = broken.read_text()
+    broken.write_text(
+        text.replace("\ndef bellman_ford(", "\ndef bellman_ford(graph, result, run): 1 / 0\n\n\ndef was(")
+    )
+    said = project.snakemake(asked, code=1, environment=SIMULATOR)
+    assert "1 of 3 cells failed, the others are kept: bellman_ford/cpu/sample1" in said and "ZeroDivisionError" in said
+    assert one.exists() and other.exists() and not cpu.exists() and not (tmp_path / asked).exists()
+
+    broken.write_text(text)
+    made = [path.stat().st_mtime_ns for path in (one, other)]
+    project.snakemake(asked, environment=SIMULATOR)
+    assert [path.stat().st_mtime_ns for path in (one, other)] == made and cpu.exists()
+    assert project.plan(asked, environment=SIMULATOR) == set()
+
+    with open(broken, "a") as file:
+        file.write("\n")
+    other.unlink()
+    assert project.plan(asked, environment=SIMULATOR) == {"Check", "List"}
+    made = [path.stat().st_mtime_ns for path in (one, cpu)]
+    project.snakemake(asked, environment=SIMULATOR)
+    assert one.stat().st_mtime_ns == made[0] and cpu.stat().st_mtime_ns > made[1] and other.exists()
+
+
 def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
-    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Audit", "Summary"}
-    assert project.plan(environment=SIMULATOR) == data("sample1") | measured(*OTHERS) | drawn | {"List", "Appendix"}
+    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Audit", "Picture", "Summary"}
+    assert project.plan(environment=SIMULATOR) == data("sample1") | drawn | {"Check", "List", "Appendix"}
     project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
     made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}
     assert made == {

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -67,7 +68,7 @@ def check(config: dict) -> None:
     for key, dataset in [*swept, *(("sources.datasets", name) for name in sweeps["sources"]["datasets"])]:
         if dataset not in config["datasets"]:
             raise InputError(f"config: sweeps.{key}: {_no_dataset(config, dataset)}")
-    if simulating(config) and not any(Path("results/cells").glob("*/*/*.csv")):
+    if simulating(config) and not measured_here():
         _check_archive(config["archive"])
 
 
@@ -140,8 +141,8 @@ def cells(config: dict, datasets=None) -> list[Cell]:
                     chosen = select(pattern, on_gpu)
                 except InputError as error:
                     raise InputError(f"config: datasets.{dataset}.{key}: {error}") from None
-                skipped = {v for v in chosen for skip in entry.get("skip", []) if fnmatch(v.key, skip)}
-                found += [(v.algorithm, v.name, dataset) for v in chosen if v not in skipped]
+                skipped = {v.key for v in chosen for skip in entry.get("skip", []) if fnmatch(v.key, skip)}
+                found += [(v.algorithm, v.name, dataset) for v in chosen if v.key not in skipped]
     return list(dict.fromkeys(found))
 
 
@@ -186,20 +187,58 @@ def targets(config: dict) -> dict[str, list[Cell]]:
 def refusal(config: dict, algorithm: str, variant: str, dataset: str, place: str) -> str | None:
     """Why the cell cannot be made under results/<place>/, or None."""
     try:
-        find(algorithm, variant)
+        found = find(algorithm, variant)
     except InputError as error:
         return str(error)
     if dataset not in config["datasets"]:
         return _no_dataset(config, dataset)
-    if not simulating(config):
-        return None if place == "cells" else "simulated cells are only made in mode simulator (config.yaml, mode)"
-    if place == "simulated" and config["datasets"][dataset].get("simulate"):
+    if place == "simulated":
+        if not simulating(config):
+            return "simulated cells are only made in mode simulator (config.yaml, mode)"
+        if config["datasets"][dataset].get("simulate"):
+            return None
+        return (
+            f"{dataset} is too large for the CUDA simulator: take "
+            f"{' or '.join(name for name, entry in config['datasets'].items() if entry.get('simulate'))}"
+        )
+    if not simulating(config) or not found.on_gpu:
         return None
-    return (
-        f"{algorithm}/{variant} on {dataset} cannot be measured here: there is no GPU, or the CUDA simulator was asked "
-        "for (NUMBA_ENABLE_CUDASIM, or mode in config.yaml). Run it on a machine with a GPU; a CPU variant is measured "
-        "anywhere with --config mode=cuda; without a target everything is checked in the simulator instead"
-    )
+    return f"{algorithm}/{variant} on {dataset} {NEEDS_GPU}: run it on a machine with a GPU"
+
+
+NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
+
+
+def makeable(config: dict, wanted: list[Cell]) -> tuple[list[tuple[str, Cell]], list[Cell]]:
+    """What a target makes here of its cells, each with its place, and the cells that it skips.
+
+    Where there is a GPU all are measured. Elsewhere those of a dataset that has `simulate` are checked in the
+    simulator, other CPU variants are measured, and other GPU variants are skipped.
+    """
+    made, skipped = [], []
+    for cell in wanted:
+        place = next((place for place in ("simulated", "cells") if not refusal(config, *cell, place)), None)
+        if place:
+            made.append((place, cell))
+        else:
+            skipped.append(cell)
+    return made, skipped
+
+
+def simulated_cells(config: dict) -> list[Cell]:
+    """The cells that are checked where there is no GPU; a CUDA-graph variant launches what its plain one does."""
+    simulate = [name for name, entry in config["datasets"].items() if entry.get("simulate")]
+    return [cell for cell in cells(config, simulate) if not find(*cell[:2]).graph] if simulate else []
+
+
+def measured_here() -> list[Path]:
+    """The cells in results/cells/ that are shown where there is no GPU: none where all are of CPU variants.
+
+    A few CPU times do not take the place of the archive.
+    """
+    cells = sorted(Path("results/cells").glob("*/*/*.csv"))
+    on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
+    return cells if any("/".join(path.parts[-3:-1]) in on_gpu for path in cells) else []
 
 
 def _no_dataset(config: dict, dataset: str) -> str:
@@ -222,13 +261,17 @@ def module_code(name: str) -> str:
     for path in paths:  # which grows
         text = (ROOT / path).read_text()
         found.append(text.encode())
-        imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-        for node in imported:
-            if node.module.split(".")[0] == "kernels":
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-                files = map(_source_file, names)
-                paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
+        files = map(_source_file, _imported(text))
+        paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
     return digest(*sorted(found))
+
+
+@cache
+def _imported(text: str) -> list[str]:
+    """What a module with this text may import from kernels: modules, and names in them."""
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in imports if node.module.split(".")[0] == "kernels"]
+    return [name for node in ours for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))]
 
 
 def _source_file(module: str) -> str:
@@ -243,13 +286,13 @@ def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def protocol(config: dict, algorithm: str = "", variant: str = "") -> str:
-    """JSON of how cells (of a variant) are measured; in the simulator with its own blocks and tiles."""
-    return json.dumps(_protocol(config, algorithm, variant), sort_keys=True)
+def protocol(config: dict, algorithm: str = "", variant: str = "", *, simulated: bool = False) -> str:
+    """JSON of how cells (of a variant) are measured, or simulated: then with the simulator's blocks and tiles."""
+    return json.dumps(_protocol(config, algorithm, variant, simulated), sort_keys=True)
 
 
-def _protocol(config: dict, algorithm: str, variant: str) -> dict:
-    found = config["protocol"] | (config["simulator"] if simulating(config) else {})
+def _protocol(config: dict, algorithm: str, variant: str, simulated: bool = False) -> dict:
+    found = config["protocol"] | (config["simulator"] if simulated else {})
     if variant and find(algorithm, variant).ours:
         found |= {key: max(found[key], least) for key, least in config["extensions"].items()}
     return found

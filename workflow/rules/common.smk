@@ -13,4 +13,3 @@ except InputError as error:
 
 settings.prepare_environment(config)
 SIMULATING = settings.simulating(config)
-PLACE = "simulated" if SIMULATING else "cells"

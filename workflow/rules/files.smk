@@ -18,8 +18,27 @@ def on_gpu(wildcards):
     return settings.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
-def cell_file(algorithm, variant, dataset):
-    return f"results/{PLACE}/{algorithm}/{variant}/{dataset}.csv"
+def cell_file(algorithm, variant, dataset, place="cells"):
+    return f"results/{place}/{algorithm}/{variant}/{dataset}.csv"
+
+
+SAID = set()  # the targets of which it was said what they skip
+
+
+def target_files(target, wanted):
+    """A function that gives the files of a target's cells, and says which of them are skipped here."""
+
+    def files(wildcards):
+        made, skipped = settings.makeable(config, wanted)
+        names = ", ".join("/".join(cell) for cell in skipped)
+        if not made:
+            raise WorkflowError(f"{names} {settings.NEEDS_GPU}: run this on a machine with a GPU")
+        if skipped and target not in SAID:
+            SAID.add(target)
+            logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {settings.NEEDS_GPU}")
+        return [cell_file(*cell, place) for place, cell in made]
+
+    return files
 
 
 def measured(cells):
@@ -27,8 +46,8 @@ def measured(cells):
     if not SIMULATING:
         return [cell_file(*cell) for cell in cells]
     # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
-    if before := sorted(str(path.resolve()) for path in Path("results/cells").glob("*/*/*.csv")):
-        return before
+    if before := settings.measured_here():
+        return [str(path.resolve()) for path in before]
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
 
 
@@ -42,13 +61,13 @@ def kept(csv):
 def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:
-        raise WorkflowError(f"{target} cannot be measured here: there is no GPU, or the CUDA simulator was asked for")
+        raise WorkflowError(f"{target} {settings.NEEDS_GPU}")
     return []
 
 
-def source(measured="cells/*/*/*.csv"):
-    """A sentence on where what is drawn was measured: here, if such files are in results/ or going to be."""
-    if not SIMULATING or any(Path("results").glob(measured)):
+def source(measured=None):
+    """A sentence on where what is drawn was measured: here, if this file, or cells, are in results/ or going to be."""
+    if not SIMULATING or (Path("results", measured).exists() if measured else settings.measured_here()):
         return "Measured by this copy of the project."
     return f"From the archive {config['archive']}; nothing was measured here."
 

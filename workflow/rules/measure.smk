@@ -18,6 +18,7 @@ def packed_graph(wildcards):
 
 localrules:
     collect,
+    simulate,
     simulated,
     archive,
 
@@ -52,7 +53,7 @@ rule measure:
         dataset="[^/]+",
     conda:
         "../../environment.yml"
-    threads: 1 if SIMULATING else workflow.resource_settings.cores or 1
+    threads: lambda wildcards: 1 if wildcards.place == "simulated" else workflow.resource_settings.cores or 1
     resources:
         gpu=lambda wildcards: int(on_gpu(wildcards)),
         gpu_model=lambda wildcards: settings.gpu_model(on_gpu(wildcards)),
@@ -64,7 +65,9 @@ rule measure:
     params:
         entry=entry,
         code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),
-        protocol=lambda wildcards: settings.protocol(config, wildcards.algorithm, wildcards.variant),
+        protocol=lambda wildcards: settings.protocol(
+            config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
+        ),
         config_digest=untracked(settings.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
@@ -91,13 +94,47 @@ rule collect:
         "python -m workflow.scripts.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
 
 
+SIMULATED_CELLS = settings.simulated_cells(config)
+PROTOCOLS = {}
+for cell in SIMULATED_CELLS:
+    PROTOCOLS.setdefault(settings.protocol(config, *cell[:2], simulated=True), []).append("/".join(cell))
+
+
+# All in one process, which leaves alone the cells that are of this code, protocol and graph. A missing cell makes it
+# due, and is no output, since Snakemake deletes the outputs of a job that fails. In mode cuda, as on a cluster, each
+# cell is a job.
+rule simulate:
+    input:
+        [ancient(f"resources/graphs/{dataset}.npz") for dataset in dict.fromkeys(cell[2] for cell in SIMULATED_CELLS)],
+        [cell_file(*cell, "simulated") for cell in SIMULATED_CELLS] if config["mode"] == "cuda" else [],
+    output:
+        "results/simulated.csv",
+    log:
+        "logs/simulate.log",
+    priority: 1
+    conda:
+        "../../environment.yml"
+    params:
+        cells=json.dumps(PROTOCOLS),
+        code=settings.digest(*(settings.code(*cell[:2]).encode() for cell in SIMULATED_CELLS)),
+        entries=[settings.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
+        missing=sum(
+            Path("results/simulated.csv").exists() and not Path(cell_file(*cell, "simulated")).exists()
+            for cell in SIMULATED_CELLS
+        ),
+        config_digest=untracked(settings.digest(json.dumps(config, sort_keys=True).encode())),
+        commit=untracked(config["commit"]),
+    message:
+        "Check in the simulator"
+    shell:
+        "python -m workflow.scripts.simulate --cells {params.cells:q} --graphs resources/graphs "
+        "--results results/simulated --config-digest {params.config_digest:q} --commit={params.commit:q} "
+        "--out {output:q} --log {log:q}"
+
+
 rule simulated:
     input:
-        [
-            f"results/simulated/{algorithm}/{variant}/{dataset}.csv"
-            for algorithm, variant, dataset in settings.cells(config)
-            if config["datasets"][dataset].get("simulate")
-        ],
+        "results/simulated.csv",
     output:
         md="results/simulated.md",
         html=in_report(["results/simulated.html"], "provenance", "Simulator", "simulated"),

@@ -1,0 +1,77 @@
+"""What `make` says: before it measures how long that will take, and at the end what there is to see, in ten lines."""
+
+import argparse
+import csv
+import logging
+from collections import Counter
+from pathlib import Path
+
+import yaml
+
+from kernels.errors import InputError
+from workflow.lib import measurements, settings, step
+
+
+def before(config: dict) -> list[str]:
+    """How long measuring takes, by the archive that config names; nothing where there is no GPU."""
+    if settings.simulating(config):
+        return []
+    cells = {"/".join(cell) for cell in settings.table_cells(config, *settings.PAPER_TABLES)}
+    archived = Path("results/archive", config["archive"], "timings.csv")
+    rows = measurements.load([archived])
+    rows = rows[(rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]).isin(cells)]
+    minutes = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).sum() / 60
+    cards = sorted({row.device for row in rows.itertuples() if settings.on_gpu(row.algorithm, row.variant)})
+    return [
+        f"{len(cells)} cells are needed; existing results are reused.",
+        f"Their timed runs took {minutes:.0f} minutes on {', '.join(cards)} ({archived}).",
+        "Downloading, compiling, warming up and checking take time besides. Stop with Ctrl-C: finished cells are kept.",
+    ]
+
+
+def after(config: dict) -> list[str]:
+    """What came of the claims, and where everything lies. Raises InputError where nothing was made yet."""
+    claims = Path("results/claims.csv")
+    if not claims.exists():
+        raise InputError(f"{claims}: no such file: run snakemake --cores all first")
+    with open(claims, newline="") as file:
+        rows = list(csv.DictReader(file))
+    verdicts = Counter({row["claim"]: row["claim's verdict"] for row in rows}.values())
+    said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    lines = [
+        f"{verdicts.total()} claims were judged: {said}.",
+        rows[0]["source"],
+        "Claims:      results/claims.md",
+        f"Tables:      {_files('results', settings.PAPER_TABLES, '.md')}, and as .csv, .html and .tex",
+        f"Figures:     {_files('figures', ('figure5', 'figure6'), '.svg')}, and as .pdf and .png",
+        "Statistics:  results/summary.md",
+    ]
+    if settings.simulating(config):
+        with open("results/simulated.csv", newline="") as file:
+            checked = {(row["algorithm"], row["variant"], row["dataset"]) for row in csv.DictReader(file)}
+        lines += [
+            f"Checks:      results/simulated.md, of {len(checked)} cells; no GPU was used, and nothing was timed",
+            "Measure on the CPU:  snakemake --cores all results/cells/dijkstra/scipy/nyc.csv",
+        ]
+    return [
+        *lines,
+        "Extensions:  snakemake --cores all extensions",
+        "One page:    snakemake --cores 1 --report report.html",
+    ]
+
+
+def _files(folder: str, names, suffix: str) -> str:
+    return ", ".join(f"{folder}/{name}{suffix}" for name in names)
+
+
+def main(args: argparse.Namespace) -> None:
+    config = yaml.safe_load(args.config.read_text())
+    for line in {"before": before, "after": after}[args.when](config):
+        logging.info("%s", line)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("when", choices=["before", "after"])
+    arguments.add_argument("--config", type=Path, default=Path("config.yaml"))
+    step.run(main, arguments)
