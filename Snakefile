@@ -6,7 +6,7 @@
 #     results/timings.csv   all cells of the paper
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
-#     results/claims.*      the paper's claims, compared with the measurements; results/summary.*: their statistics
+#     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*; results/summary.*: each cell
 #     results/*.html        pages of the report that `snakemake --report report.html` makes of all this
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU
@@ -45,6 +45,7 @@ rule all:
         [f"results/{table}.md" for table in settings.PAPER_TABLES],
         [figure_files(figure) for figure in PAPER_FIGURES],
         page_files("claims"),
+        figure_files("claims"),
         page_files("summary"),
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
         APPENDIX,
@@ -63,7 +64,7 @@ rule extensions:
 
 
 def refuse_target(wildcards):
-    valid = ["all", "audit", "summary", "extensions", "archive"]
+    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive"]
     valid += [*settings.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
     valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -132,7 +132,7 @@ def narrow_path(n: int) -> Graph:
 
 
 class Dirty(Run):
-    """Whose memory on the card holds one byte over and over at first, and not what an earlier run left there."""
+    """A Run whose new memory on the card is filled with one byte, so that nothing of an earlier run is left in it."""
 
     filling = 0
 

@@ -31,7 +31,7 @@ TURNS = {
     "MAX_GRID_QUEUE": 8,
     "LONG_FAR": 4,
     "FEW_NEAR": 1,
-}  # so that one block and all take turns
+}  # so that one block and all blocks alternate
 
 
 def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -25,7 +25,7 @@ from kernels.graph import Graph
 from tests.rows import DATASETS
 from workflow.lib import measurements
 from workflow.lib.tables import define
-from workflow.scripts import archive, figure8, figures, measure_sweep, peak_table, performance, sources, table6
+from workflow.scripts import archive, figure8, figures, measure_sweep, peak_table, sources, table6
 
 ROOT = Path(__file__).parents[1]
 NEAR_FAR = "delta_stepping/near_far"
@@ -300,21 +300,6 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
     archive.main(args)  # nothing but these was measured again
     assert "2 sources" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
     assert "75 %" in (kept / "peak_table.md").read_text()
-
-    page = tmp_path / "performance.md"
-    shutil.copy(ROOT / "docs/performance.md", page)
-    performance.main(Namespace(archive=kept, page=page))
-    text = page.read_text()
-    assert (kept / "peak_table.md").read_text() in text
-    by_hand = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end)", re.DOTALL)
-    assert by_hand.sub(r"\1\3", text) == by_hand.sub(r"\1\3", (ROOT / "docs/performance.md").read_text())
-    near, *others = (line for line in text.splitlines() if line.startswith("| Delta-Stepping Near-Far"))
-    shown = [cell.strip() for cell in near.split("|")[2:-2]]
-    assert shown == ["nyc †", "0.00290", "0.000100", "0.00300", "[0.00290, 0.00340], n=3"]
-    assert len(others) == 2 and all("| with them " in line for line in others)
-    with pytest.raises(InputError, match="markers of sparse are missing"):
-        page.write_text(text.replace("begin sparse", "begin nothing"))
-        performance.main(Namespace(archive=kept, page=page))
 
 
 def test_many_sources_are_measured_by_dataset_and_shown_in_table_6(tmp_path):

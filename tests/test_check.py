@@ -121,7 +121,7 @@ def test_a_hubs_arcs_are_read_a_fixed_number_of_times(leaves, monkeypatch):
 )
 def test_a_longer_way_on_which_the_oracle_agrees(monkeypatch, distances, predecessors, vertex):
     monkeypatch.setattr(checker, "oracle", lambda graph, sources: np.array([distances]))
-    with pytest.raises(WrongResult, match=f"mine, source 0: an arc leads to vertex {vertex} by a shorter way"):
+    with pytest.raises(WrongResult, match=f"mine, source 0: an arc leads to vertex {vertex} by a shorter path"):
         checked(graph_of(VERTICES, ARCS), "sssp", from_0(distances, predecessors))
 
 

@@ -210,6 +210,13 @@ def test_a_phase_is_timed_in_seconds_between_two_events(asked):
     assert run.phases == {"copy_in": 0, "kernels": 3, "predecessors": 0, "copy_out": 0}
 
 
+def test_a_phase_that_fails_asks_the_card_for_nothing_more(asked):
+    run = Run()
+    with pytest.raises(RuntimeError, match="refused"), run.phase("kernels"):
+        raise RuntimeError("refused")
+    assert asked == ["start"] and run.phases["kernels"] == 0
+
+
 def test_on_a_cpu_both_are_timed_by_the_clock_alone(asked):
     run = Run(on_gpu=False)
     with run.timed(), run.phase("kernels"):

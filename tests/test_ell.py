@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_growth import SUBSTITUTE, rows_of
 from test_tables import cells, read_csv
 from test_workflow import DATASETS, SIMULATOR, Project, data, measured
 
@@ -14,6 +13,8 @@ from kernels.errors import InputError
 from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
+from tests.rows import DATASETS as SHOWN
+from tests.rows import SUBSTITUTE, rows_of
 from workflow.lib import measurements
 from workflow.scripts import layouts
 
@@ -93,7 +94,7 @@ def test_its_facts_are_columns_of_a_measurement():
 
 def rows():
     """nyc, a substitute, on both layouts; powerlaw, generated; gnutella04 on CSR alone."""
-    facts = dict(longest_row=8, ell_columns=8, ell_slots=2114816, ell_overflow=0, reached=264346)
+    facts = {"longest_row": 8, "ell_columns": 8, "ell_slots": 2114816, "ell_overflow": 0, "reached": 264346}
     of_nyc = [
         rows_of({("bellman_ford/stride_ell", "nyc"): 4.0}, substitute=SUBSTITUTE, **facts),
         rows_of({("bellman_ford/stride", "nyc"): 6.0}, substitute=SUBSTITUTE),
@@ -106,7 +107,7 @@ def rows():
 
 
 def test_the_table(tmp_path):
-    layouts.write(rows(), TABLED, "From the test.", tmp_path)
+    layouts.write(rows(), SHOWN, "From the test.", tmp_path)
     nyc, powerlaw = read_csv((tmp_path / "layouts.csv").read_text())
     assert [nyc["dataset"], nyc["csr_s"], nyc["ell_s"], nyc["ratio"]] == ["nyc", "12", "8", "1.5"]
     assert float(nyc["padding"]) == pytest.approx(1 - 733846 / 2114816)
@@ -123,7 +124,7 @@ def test_the_table(tmp_path):
 
 
 def test_nothing_measured(tmp_path):
-    layouts.write(measurements.load([]), TABLED, "Nothing measured.", tmp_path)
+    layouts.write(measurements.load([]), SHOWN, "Nothing measured.", tmp_path)
     text = (tmp_path / "layouts.md").read_text()
     assert len(cells(".md", text)) == 1 and "Nothing measured." in text
 
@@ -132,7 +133,7 @@ def test_times_of_two_graphs_are_not_compared():
     mixed = rows()
     mixed.loc[mixed["substitute"] == SUBSTITUTE, "dataset_sha256"] = "other"
     with pytest.raises(InputError, match="nyc was not one graph"):
-        layouts.compare(mixed, TABLED)
+        layouts.compare(mixed, SHOWN)
 
 
 def test_layouts_and_extensions_plan_what_is_generated_and_all_does_not(tmp_path):

@@ -322,7 +322,7 @@ def test_assertions_compiled_out():
     program = """
 import numpy as np
 from kernels.check import check
-from kernels.device import Result
+from kernels.run import Result
 from kernels.errors import WrongResult
 from kernels.graph import Graph
 

@@ -161,7 +161,7 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
     solve(variant, large(make))
 
 
-# All blocks always; by turns, with queues that overflow; by turns where all are wide.
+# All blocks always; one block and all by turns, with queues that overflow; by turns, with long queues of all blocks.
 TURNS = [
     {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 2**20, "LONG_FAR": 0, "FEW_NEAR": 0},
     {"MIN_BLOCK_QUEUE": 3, "MAX_GRID_QUEUE": 8, "LONG_FAR": 4, "FEW_NEAR": 1},

@@ -12,25 +12,13 @@ from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
 from kernels.variants import MATRIX, VARIANTS
-from tests.rows import CONFIG
+from tests.rows import CONFIG, SUBSTITUTE, rows_of
 from tests.rows import DATASETS as SHOWN
-from tests.rows import measurement
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import archive, growth, launch_overhead, readme
 
-SUBSTITUTE = "drawn arc lengths"
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
-
-
-def rows_of(times, device="test card", substitute=""):
-    """Two rows for each {(algorithm/variant, dataset): kernels_s}, of which that is the median."""
-    found = [
-        measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, substitute=substitute)
-        for (key, dataset), seconds in times.items()
-        for repeat, factor in ((1, 0.9), (2, 1.1))
-    ]
-    return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
 
 
 def power(key, datasets, factor, v, e=0):
@@ -274,11 +262,13 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     archive.keep(rows, {}, tmp_path / "card", Namespace(tolerance=0.05, datasets=SHOWN))
     kept = {path.name for path in (tmp_path / "card").iterdir()}
     assert kept >= {"growth.md", "growth.csv", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
-    page = tmp_path / "README.md"
-    shutil.copy(Path(__file__).parents[1] / "README.md", page)
-    readme.main(Namespace(archive=tmp_path / "card", readme=page, config=Path("config.yaml")))
+    root = Path(__file__).parents[1]
+    shutil.copy(root / "README.md", tmp_path)
+    shutil.copytree(root / "docs", tmp_path / "docs")
+    readme.main(Namespace(archive=tmp_path / "card", root=tmp_path, config=Path("config.yaml")))
+    page = (tmp_path / "docs/results.md").read_text()
     for name in ("growth", "launch_overhead"):
-        assert (tmp_path / f"card/{name}.md").read_text() in page.read_text()
+        assert readme.own_part((tmp_path / f"card/{name}.md").read_text()) in page
 
 
 def test_targets_plan_their_cells(tmp_path):

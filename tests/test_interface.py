@@ -107,7 +107,7 @@ def test_one_source_on_a_card():
 
 @pytest.mark.parametrize("least", [0, 1])
 def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(monkeypatch, least):
-    """One byte less than its kernel asks for, and it is another variant's turn."""
+    """With one byte less than its kernel needs, another variant is chosen."""
     graph = random_graph(300, 600)
     graph.weights[0] = least
     asked = []

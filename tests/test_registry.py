@@ -1,10 +1,9 @@
 """A new variant is a function and an entry, a new dataset an entry, and nothing else: both are then everywhere."""
 
-import json
 import re
 
 import pytest
-from test_sbatch import fake_slurm, sbatch_calls
+from test_sbatch import sbatch_calls
 from test_workflow import SIMULATOR, Project
 
 FUNCTION = '''"""A variant that only tests know: Bellman-Ford's stride variant under another name."""

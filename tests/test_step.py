@@ -339,7 +339,7 @@ READERS = {
     "audit": audit.claims,
     "origin": lambda path: download.read_origin("bad", path.parent),
     "part": lambda path: download.Part(path.with_name("raw")).notes(),
-    "readme": lambda path: readme.main(argparse.Namespace(readme=ROOT / "README.md", archive=path.parent, config=path)),
+    "readme": readme.load_config,
 }
 
 

@@ -153,7 +153,7 @@ class Project:
         }
 
 
-ONE_WORD = "Check|Collect|Join|Keep|List|Audit|Summary|Appendix"
+ONE_WORD = "Check|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
 JOB = rf"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|{ONE_WORD})"
 
 
@@ -173,17 +173,7 @@ CLAIMED = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" not in cell]
 ALL = (
     data("nyc", "bay", "gnutella04")
     | measured(*TABLE1, *TABLE2, *TABLE3)
-    | {
-        "Table table1",
-        "Table table2",
-        "Table table3",
-        "Figure figure5",
-        "Figure figure6",
-        "Collect",
-        "Audit",
-        "Summary",
-        "Appendix",
-    }
+    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Audit", "Picture", "Summary", "Appendix"}
 )
 CELL = "results/cells/bellman_ford/naive/nyc.csv"
 TARGETS = {
@@ -282,7 +272,7 @@ def test_where_all_was_run_nothing_is_left(finished):
     made = {path for path in finished.files("results", "figures") if "/cells/" not in path}
     assert made == {
         *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
-        *(f"figures/figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
+        *(f"figures/{name}.{end}" for name in ("figure5", "figure6", "claims") for end in ("svg", "pdf", "png")),
         *("results/timings.csv", "results/provenance.json"),
         *(f"results/{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
         *(f"results/{page}.html" for page in ("provenance", "configuration")),
@@ -392,9 +382,9 @@ CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 @pytest.mark.parametrize(
     ("module", "due"),
     [
-        ("kernels/paper/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit"}),
-        ("kernels/paper/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table table2", "Audit"}),
-        ("kernels/paper/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit"}),
+        ("kernels/paper/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit", "Picture"}),
+        ("kernels/paper/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit", "Picture"}),
+        ("kernels/paper/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit", "Picture"}),
         ("kernels/paper/serial.py", measured(*CPU) | AFTER_TABLE1 | AFTER_TABLE3),
         ("kernels/run.py", ALL - data("nyc", "bay", "gnutella04")),
         ("kernels/check.py", set()),
@@ -440,7 +430,7 @@ def test_a_rebuilt_graph_makes_no_cell_due(changeable):
 )
 def test_a_changed_dataset_makes_its_cells_due(changeable, change):
     changeable.configure(datasets={"bay": change})
-    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit"}
+    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
@@ -454,7 +444,7 @@ def test_a_second_configfile_replaces_single_keys(finished, tmp_path):
     second = tmp_path / "second.yaml"
     second.write_text("datasets: {bay: {weights: {min: 1, max: 9, seed: 2}}}")
     due = finished.plan("--configfile", "config.yaml", str(second), "--")
-    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit"}
+    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 @pytest.mark.parametrize(
@@ -525,7 +515,7 @@ def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
 
 def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
-    drawn = {"Table table1", "Table table2", "Table table3", "Figure figure5", "Figure figure6", "Audit", "Summary"}
+    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Audit", "Picture", "Summary"}
     assert project.plan(environment=SIMULATOR) == data("sample1") | drawn | {"Check", "List", "Appendix"}
     project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
     made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}

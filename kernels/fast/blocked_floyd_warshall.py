@@ -12,7 +12,7 @@ result: the new one is itself the least over K of old + D, or of D + old, and D 
 
 A block of threads makes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
 instruction a word for every k. Index arithmetic shares that unit of the card: therefore four words are loaded at once,
-and four k follow each other without a test of the counter (docs/performance.md has the measurements).
+and four k follow each other without a test of the counter (docs/performance/ has the measurements).
 
 Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and is never less. Packed, a word holds the
 distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and columns
@@ -69,6 +69,7 @@ class TileShape:
 
     @property
     def threads(self) -> int:
+        """Threads of a block of the product."""
         return self.side * self.height // self.per
 
     @property
@@ -78,10 +79,12 @@ class TileShape:
 
     @property
     def diagonal_side(self) -> int:
+        """Threads along the tile's side in `diagonal`."""
         return self.tile // self.diagonal_per
 
     @property
     def per_word(self) -> int:
+        """Distances a word."""
         return 2 if self.packed else 1
 
     @property
@@ -90,6 +93,7 @@ class TileShape:
         return PACKED_INF * 0x10001 if self.packed else INF
 
     def rounds(self, vertices: int) -> int:
+        """Rounds, and tiles one below the other, of a matrix."""
         return blocks_for(vertices, self.tile)
 
     def blocks(self, tiles: int) -> int:
@@ -143,7 +147,7 @@ def conversions(shape: TileShape) -> tuple:
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
-        """matrix[at] becomes the lesser of itself and word, in each half of a packed word."""
+        """Lower matrix[at] to word; in each half of a packed word, for which cards have no atomic minimum."""
         old = matrix[at]
         seen = u32(~old)
         while seen != old:
@@ -206,10 +210,10 @@ def diagonal_kernel(shape: TileShape):
                     dist[r, c] = word
                 c = u32(c + 1)
             r = u32(r + 1)
-        owner = u32(0)
+        owner = u32(0)  # the threads with this y have row k, those with this x column k
         while owner < diagonal_side:
             k = u32(0)
-            while k < per:  # two rows and columns in turn: one barrier is enough
+            while k < per:  # two places in turn for the row and the column of k: one barrier is enough
                 if y == owner:
                     c = u32(0)
                     while c < per:

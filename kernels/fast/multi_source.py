@@ -8,7 +8,7 @@ keeps a row of distances, one for each source, for each core vertex, in shared m
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
 Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many, and
-took longer when measured (docs/performance.md).
+took longer when measured (docs/performance/).
 
 A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks
 fill the rows of such sources. A row is four words. At first a word holds two 16-bit distances. Where one of a
@@ -130,7 +130,7 @@ def arc_reader(narrow: bool, hops: bool):
 
 @cache
 def relaxation(narrow: bool, hops: bool, at_once: bool):
-    """A device function: the distances of the block's sources to the core, four words of them a vertex.
+    """A device function: the distances from the block's sources to the core's `size` vertices, four words a vertex.
 
     at_once: the card takes the minimum of both halves of a word in one instruction.
     """
@@ -140,21 +140,21 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
     sources = u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
-    def relax(core, first, no_path, slices, tails, weights, rows):
+    def relax(size, first, no_path, slices, tails, weights, rows):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         unreached = u32(no_path * u32(0x10001)) if narrow else no_path
         cuda.syncthreads()  # others may still read the rows of the sources before
         v = thread
-        while v <= core:
+        while v <= size:
             at = u32(u32(4) * v)
             rows[at] = unreached
             rows[u32(at | u32(1))] = unreached
             rows[u32(at | u32(2))] = unreached
             rows[u32(at | u32(3))] = unreached
-            if first <= v and v < u32(first + sources) and v < core:
+            if first <= v and v < u32(first + sources) and v < size:
                 k = u32(v - first)  # v is the block's k-th source
                 if narrow:
-                    half = HIGH if k & u32(1) == 0 else LOW
+                    half = HIGH if k & u32(1) == 0 else LOW  # the half of the word that is not the k-th's
                     rows[u32(at | (k >> u32(1)))] = u32(unreached & half)
                 else:
                     rows[u32(at | k)] = word(0)
@@ -164,11 +164,11 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
         while changed:
             any_less = i32(0)
             start = u32(0)
-            while start < core:  # a vertex a thread; all threads read before any writes
+            while start < size:  # a vertex a thread; all threads read before any writes
                 v = u32(start + thread)
                 at = u32(u32(4) * v)
                 less = False
-                if v < core:
+                if v < size:  # the four words of its row, a to d, stay in registers
                     a0 = a = rows[at]
                     b0 = b = rows[u32(at | u32(1))]
                     c0 = c = rows[u32(at | u32(2))]
@@ -200,11 +200,11 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
 
 
 @cuda.jit(device=True)
-def all_fit(core, no_path, rows):
+def all_fit(size, no_path, rows):
     """Whether no 16-bit distance is so large that a sum with a weight could reach no_path."""
-    limit = u32(u32(2) * no_path - LOW)
+    limit = u32(u32(2) * no_path - LOW)  # no_path less the largest weight, which is 65,535 less no_path
     too_large = i32(0)
-    i, end = u32(cuda.threadIdx.x), u32(u32(4) * core)
+    i, end = u32(cuda.threadIdx.x), u32(u32(4) * size)
     while i < end:
         low, high = u32(rows[i] & LOW), u32(rows[i] >> u32(16))
         if (limit <= low and low < no_path) or (limit <= high and high < no_path):

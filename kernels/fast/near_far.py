@@ -66,7 +66,7 @@ NO_ARC = np.uint64(INF << 32)  # longer than any path
 
 
 class Layout(NamedTuple):
-    """A graph as rows of arcs. Row v < n is vertex v's own, any other lies in the tree of the vertex that owns it.
+    """A graph as rows of arcs. Row v < n is the first of vertex v; any other is in the tree of the vertex that owns it.
 
     arcs: uint64, (DEGREE rows,), the weight above the row it leads to; NO_ARC where there are fewer.
     owners: uint32, (rows,).
@@ -83,16 +83,18 @@ def layout(graph: Graph) -> Layout:
     places, values, owners = [], [], [np.arange(rows)]
     lists, lengths = owners[0], np.diff(graph.indptr)
     words = graph.weights.astype(np.uint64) << np.uint64(32) | graph.indices.astype(np.uint64)
+    # Each turn lays out lists of arcs: a short list in the row of its vertex, a longer one in several new rows. The
+    # arcs of weight 0 that lead to the new rows are the lists of the next turn.
     while len(lists):
         which = np.repeat(np.arange(len(lists)), lengths)
         place = np.arange(len(words)) - (np.cumsum(lengths) - lengths)[which]
         fits = lengths <= DEGREE
-        cut = np.where(fits, 0, -(-lengths // DEGREE))  # the rows that a longer list is cut into
+        cut = np.where(fits, 0, -(-lengths // DEGREE))  # new rows of each list
         row = np.where(fits, lists, rows + np.cumsum(cut) - cut)[which] + place // DEGREE
         places.append(DEGREE * row + place % DEGREE)
         values.append(words)
         owners.append(np.repeat(lists, cut))
-        words = np.arange(rows, rows + cut.sum(), dtype=np.uint64)  # arcs of weight 0 to those rows
+        words = np.arange(rows, rows + cut.sum(), dtype=np.uint64)  # arcs to them: weight 0 above the row
         rows += len(words)
         lists, lengths = lists[~fits], cut[~fits]
     arcs = np.full(DEGREE * rows, NO_ARC)
@@ -109,10 +111,10 @@ def default_delta(graph: Graph) -> int:
 def initialise(source, arcs, dist, predecessor):
     row = thread_x()
     if row < len(dist):
-        # 0, as weights have 31 bits: read so that the arcs lie in the L2 cache, as far as they fit, before one
-        # multiprocessor alone has to wait for them.
-        nothing = i32(arcs[u64(u64(DEGREE) * u64(row))] >> u64(63))
-        dist[row] = nothing if row == source else i32(INF - nothing)
+        # Always 0, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they fit, before
+        # a single multiprocessor has to wait for them; using it keeps the compiler from removing the load.
+        zero = i32(arcs[u64(u64(DEGREE) * u64(row))] >> u64(63))
+        dist[row] = zero if row == source else i32(INF - zero)
     if row < len(predecessor):
         predecessor[row] = -1
 
@@ -230,7 +232,10 @@ def search_rounds(all_blocks: bool):
 
     @cuda.jit(device=True)
     def divide_far(thread, threads, state, target):
-        """Go through far: drop outdated entries, move the others to the near queue or to far's half of `target`."""
+        """Go through far: drop outdated entries, move the others to the near queue or to far's other half.
+
+        target.half: the half in use; return the other one, which is in use from now on.
+        """
         words, far = state.words, state.far
         length = words[FAR]
         barrier()
@@ -238,18 +243,20 @@ def search_rounds(all_blocks: bool):
             words[FAR] = words[FULL] = words[u32(FULL + u32(1))] = 0
             words[LEAST] = INF
         barrier()
-        least = u32(INF)
+        half, least = u64(u64(len(far) // 2) - target.half), u32(INF)
+        to = Target(target.threshold, target.queue, target.start, target.base, half)
         i = thread
         while i < length:
-            entry = far[u64(u64(len(far) // 2) - target.half + u64(i))]
+            entry = far[u64(target.half + u64(i))]
             v, d = u32(entry), u32(entry >> u64(32))
             if u32(state.dist[v]) == d:
-                enqueue(v, d, state, target)
+                enqueue(v, d, state, to)
                 least = min(least, d)
             i = u32(i + threads)
         if least != INF:
             cuda.atomic.min(words, LEAST, least)
         barrier()
+        return half
 
     @cuda.jit(device=True)
     def advance(state, few, delta, threshold, half, count):
@@ -260,7 +267,7 @@ def search_rounds(all_blocks: bool):
         words, capacity = state.words, state.capacity
         thread = thread_x() if all_blocks else u32(cuda.threadIdx.x)
         threads = u32(cuda.gridsize(1)) if all_blocks else u32(cuda.blockDim.x)
-        rows, halves = u32(len(state.dist)), u64(len(state.far) // 2)
+        rows = u32(len(state.dist))
         queue, start = u32(0), HEADER
         base = total = earlier = u32(0)  # counters: of the queue being filled, when empty and now; of the other one
         while True:
@@ -285,8 +292,7 @@ def search_rounds(all_blocks: bool):
             if count == 0:
                 threshold = min(u32(threshold + delta), u32(INF))
             while full or (count == 0 and words[FAR] != 0):
-                half = u64(halves - half)
-                divide_far(thread, threads, state, Target(threshold, queue, start, base, half))
+                half = divide_far(thread, threads, state, Target(threshold, queue, start, base, half))
                 full = False
                 total = words[queue]
                 count = min(u32(total - base), capacity)

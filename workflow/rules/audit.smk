@@ -19,6 +19,27 @@ rule audit:
         "--tolerance {params.tolerance:q} --source {params.source:q} --out-dir results --log {log:q}"
 
 
+rule claims_figure:
+    input:
+        claims="workflow/paper/claims.csv",
+        measurements=measured(settings.claimed_cells(config)),
+    output:
+        in_report(figure_files("claims"), "claims", "Claims at a glance", "claims_figure", ".svg"),
+    log:
+        "logs/claims_figure.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        tolerance=config["audit"]["tolerance"],
+        source=source(),
+    message:
+        "Picture of the paper's claims"
+    shell:
+        "python -m workflow.scripts.claims_figure --claims {input.claims:q} --measurements {input.measurements:q} "
+        "--tolerance {params.tolerance:q} --source {params.source:q} --out-dir figures --log {log:q}"
+
+
 rule summary:
     input:
         measured(settings.table_cells(config, *settings.PAPER_TABLES)),

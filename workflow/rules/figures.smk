@@ -16,10 +16,11 @@ for figure, table in PAPER_FIGURES.items():
             "../../environment.yml"
         params:
             figure=figure,
+            number=figure.removeprefix("figure"),
             datasets=SHOWN,
             source=source(),
         message:
-            "Figure {params.figure}"
+            "Figure {params.number}"
         shell:
             "python -m workflow.scripts.figures --figure {params.figure:q} --measurements {input:q} "
             "--datasets {params.datasets:q} --source {params.source:q} --out-dir figures --log {log:q}"

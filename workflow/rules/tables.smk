@@ -17,10 +17,11 @@ for name in settings.TABLES:
             "../../environment.yml"
         params:
             table=name,
+            number=name.removeprefix("table"),
             datasets=SHOWN,
             source=source(),
         message:
-            "Table {params.table}"
+            "Table {params.number}"
         shell:
             "python -m workflow.scripts.tables --table {params.table:q} --measurements {input:q} "
             "--datasets {params.datasets:q} --source {params.source:q} --out-dir results --log {log:q}"
@@ -41,13 +42,13 @@ rule table6:
         datasets=SHOWN,
         source=source(),
     message:
-        "Table table6"
+        "Table 6"
     shell:
         "python -m workflow.scripts.table6 --measurements {input.cells:q} --sources {input.sources:q} "
         "--datasets {params.datasets:q} --source {params.source:q} --out-dir results --log {log:q}"
 
 
-# Everything in README.md and docs/ that is generated; no output, since the rest of those files is written by hand.
+# The generated parts of README.md and docs/; no output, since the rest is written by hand.
 rule readme:
     log:
         "logs/readme.log",
@@ -57,6 +58,6 @@ rule readme:
     params:
         archive=f"results/archive/{config['archive']}",
     message:
-        "Refresh README.md and docs/"
+        "Fill the generated parts of README.md and docs/"
     shell:
         "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q}"

@@ -12,6 +12,8 @@ import logging
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +25,7 @@ from workflow.lib import measurements, records, step
 from workflow.lib.sweeps import Sweep
 from workflow.scripts import (
     audit,
+    claims_figure,
     collect,
     draw_sweep,
     figure8,
@@ -74,12 +77,19 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     )
     folder.mkdir(parents=True, exist_ok=True)
     collect.write(rows, provenance, table, record)
+    with kept_part(folder) as drawn:
+        draw(measurements.load([table]), folder, drawn, args)
+    logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
+
+
+@contextmanager
+def kept_part(folder: Path) -> Iterator[Path]:
+    """A folder to draw into, of whose files the archive's folder then gets those that are KEPT."""
     with tempfile.TemporaryDirectory(dir=folder) as drawn:
-        draw(measurements.load([table]), folder, Path(drawn), args)
+        yield Path(drawn)
         for made in Path(drawn).iterdir():
             if made.suffix in KEPT:
                 made.replace(folder / made.name)
-    logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
 
 
 def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespace) -> None:
@@ -99,13 +109,15 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
     growth.write(rows, datasets, source, folder, folder)
     summary.write(rows, source, folder)
     audit.write(rows, audit.claims(), source, args.tolerance, folder)
+    claims_figure.write(rows, audit.claims(), source, args.tolerance, folder)
 
 
 def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
     """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
     rows = draw_sweep.load(sweep, [measured])
     folder = copy(measured, rows, archive)
-    draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", folder)
+    with kept_part(folder) as drawn:
+        draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn)
 
 
 def copy(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:

@@ -1,67 +1,134 @@
-"""Put the archive's measurements of the variants past the paper into docs/performance.md, between its markers.
+"""The measured parts of docs/performance/: times and rates of our own kernels, from an archive."""
 
-python -m workflow.scripts.performance --archive results/archive/h200
-"""
+from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from kernels.datasets import atomic
-from kernels.variants import VARIANTS, Variant
-from workflow.lib import long_table, measurements, pages, step
-from workflow.scripts import table6, tables
-from workflow.scripts.readme import fill, page_text
+from kernels.variants import VARIANTS, shown_in
+from workflow.lib import measurements
+from workflow.lib.documents import narrow, spread, time_text
+from workflow.lib.long_table import label
+from workflow.lib.measurements import marked, substitutes
+from workflow.lib.render import CROSS, digits
+from workflow.scripts import peak_table
+
+RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
+CSR, ELL = (next(v.key for v in shown_in("layouts") if v.shown["layouts"] == head) for head in ("CSR", "ELL"))
+_OURS = [variant for variant in VARIANTS.values() if variant.ours and variant.key != ELL]
+LARGE = "random65536"  # its matrix is what staged was made for
+# The pages with their marker and the variants whose cells stand there.
+PAGES = {
+    "one-source": ("one_source", [variant.key for variant in _OURS if variant.problem == "sssp"]),
+    "all-pairs-sparse": (
+        "sparse",
+        [variant.key for variant in _OURS if variant.problem == "apsp" and not variant.bits],
+    ),
+    "all-pairs-dense": ("dense", [key for key in RATED if key != "floyd_warshall/staged"]),
+    "larger-than-card": ("staged", ["floyd_warshall/blocked", "floyd_warshall/staged"]),
+}
 
 
-def section(variant: Variant) -> str:
-    """The marker under which a variant's cells stand."""
-    if variant.problem == "sssp":
-        return "layouts" if variant.algorithm == "bellman_ford" else "one_source"
-    return "dense" if variant.algorithm == "floyd_warshall" else "sparse"
+def load_peaks(path: Path) -> pd.DataFrame:
+    """The rows of peak.csv; none where there is no such file."""
+    return peak_table.load([path] if path.exists() else [])
 
 
-def cells(rows: pd.DataFrame, name: str, source: str) -> str:
-    """A section's measured cells as Markdown. rows: as measurements.load gives them."""
-    keys = [key for key, variant in VARIANTS.items() if variant.beyond and section(variant) == name]
+def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
+    """Indexed by (variant, dataset): rate, peak (relaxations/s; NaN where the card's peak was not measured).
+
+    rate: the vertices cubed over the median of kernels_s. rows: as measurements.load gives them; peaks: as load_peaks.
+    """
+    rows = rows[measurements.variants(rows).isin(RATED) & (rows["status"] == "ok")]
+    chains = peaks[peaks["benchmark"] == "chains"]
+    limits = (chains["relaxations"] / chains["seconds"]).groupby([chains["bits"], chains["device"]]).median().to_dict()
+    found = measurements.summarise(rows)
+    keys = found.index.get_level_values("column")
+    bits = [VARIANTS[key].bits for key in keys]
+    return pd.DataFrame(
+        {
+            "rate": found["vertices"] ** 3 / found["kernels"],
+            "peak": [limits.get(key, np.nan) for key in zip(bits, found["device"], strict=True)],
+        },
+        index=found.index,
+        dtype=float,
+    )
+
+
+def rate_text(key: str, cell: pd.Series) -> str:
+    """The rate of a cell, with predecessors: relaxations/s of Floyd-Warshall, else arcs/s, from each of its sources."""
+    variant = VARIANTS[key]
+    if variant.bits:
+        return f"{digits(cell['vertices'] ** 3 / cell['median'] / 1e12)} T relaxations/s"
+    arcs = cell["arcs"] * (cell["vertices"] if variant.problem == "apsp" else 1)
+    return f"{digits(arcs / cell['median'] / 1e9)} G arcs/s"
+
+
+def brief(rows: pd.DataFrame, archive: str) -> str:
+    """One line: where the cells are from."""
+    devices = ", ".join(dict.fromkeys(rows["device"]))
+    days = sorted({started[:10] for started in rows["started"] if started})
+    when = f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
+    marks = " † A [substitute](../data.md#the-substitutes-of-the-development)." if substitutes(rows) else ""
+    return f"From the archive `{archive}`: {devices}{when}.{marks}"
+
+
+def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str) -> str:
+    """Markdown of the measured cells of these variants. rows: as measurements.load gives them."""
     rows = rows[measurements.variants(rows).isin(keys)]
-    found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).reset_index()
+    found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
     if not len(found):
-        return f"{source} No measurement yet."
-    stand_ins = measurements.stand_ins(rows)
+        return f"From the archive `{archive}`: no measurement yet."
+    others, of_peak = substitutes(rows), rates(rows, peaks)
     lines = []
-    for _, cell in found.iterrows():
-        line = {"Variant": long_table.label(cell["column"])}
-        line["Dataset"] = cell["dataset"] + (" †" if cell["dataset"] in stand_ins else "")
+    for (key, dataset), cell in found.iterrows():
+        line = {"Variant": label(key), "Dataset": marked(dataset, others)}
         if cell["status"] == "ok":
-            rate = table6.rate(cell["column"], cell["median"], cell["vertices"], cell["arcs"])
+            apart = cell["predecessors"] > 0
             line |= {
-                "Distances (s)": tables.digits(cell["kernels"]),
-                "Predecessors (s)": tables.digits(cell["predecessors"]) if cell["predecessors"] > 0 else "with them",
-                "Both (s)": tables.digits(cell["median"]),
-                "Range": f"[{tables.digits(cell['min'])}, {tables.digits(cell['max'])}], n={cell['repeats']}",
-                "Rate": table6.rate_text(*rate),
+                "Distances": time_text(cell["kernels"]),
+                "Predecessors": time_text(cell["predecessors"]) if apart else "with them",
+                "Both": time_text(cell["median"]),
+                "Range": spread(cell),
+                "Rate": rate_text(key, cell),
             }
+            if (key, dataset) in of_peak.index and not np.isnan(of_peak.loc[(key, dataset), "peak"]):
+                rate, peak = of_peak.loc[(key, dataset)]
+                line["Distances, of the peak"] = f"{100 * rate / peak:.0f} %"
         else:
-            line["Both (s)"] = tables.status_text(cell)
+            line["Both"] = cell["status"].replace("_", " ")
         lines.append(line)
-    table = pd.DataFrame(lines).fillna("-")
-    return pages.to_markdown([("table", table), ("ul", measurements.about(rows, source))])
+    return f"{narrow(pd.DataFrame(lines).fillna('-'))}\n\n{brief(rows, archive)}"
 
 
-def main(args: argparse.Namespace) -> None:
-    text, rows = page_text(args.page), measurements.load([args.archive / "timings.csv"])
-    for name in ("one_source", "sparse", "dense"):
-        text = fill(text, name, cells(rows, name, f"From the archive {args.archive.name}."), args.page)
-    for name in ("layouts", "peak_table"):
-        text = fill(text, name, (args.archive / f"{name}.md").read_text(), args.page)
-    with atomic(args.page, "w") as file:
-        file.write(text)
+def layouts(rows: pd.DataFrame, archive: str) -> str:
+    """Markdown: Bellman-Ford's stride variant on CSR arrays and on an ELL layout, by dataset."""
+    rows = rows[measurements.variants(rows).isin([CSR, ELL]) & (rows["status"] == "ok")]
+    found, others = measurements.summarise(rows), substitutes(rows)
+    if not len(found):
+        return f"From the archive `{archive}`: no measurement yet."
+    lines = []
+    for dataset in dict.fromkeys(found.index.get_level_values("dataset")):
+        if (CSR, dataset) in found.index and (ELL, dataset) in found.index:
+            csr, ell = found.loc[(CSR, dataset)], found.loc[(ELL, dataset)]
+            lines.append(
+                {
+                    "Dataset": marked(dataset, others),
+                    "CSR": time_text(csr["median"]),
+                    "ELL": time_text(ell["median"]),
+                    "CSR / ELL": f"{CROSS}{digits(csr['median'] / ell['median'])}",
+                    "Repeats": f"{csr['repeats']}, {ell['repeats']}",
+                }
+            )
+    return f"{narrow(pd.DataFrame(lines))}\n\n{brief(rows, archive)}"
 
 
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--archive", type=Path, required=True)
-    arguments.add_argument("--page", type=Path, default=Path("docs/performance.md"))
-    step.run(main, arguments)
+def documents(rows: pd.DataFrame, peaks: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
+    """The pages of docs/performance/: by page, the content of each marker."""
+    found = {}
+    for page, (marker, keys) in PAGES.items():
+        of_page = rows[rows["dataset"] == LARGE] if page == "larger-than-card" else rows
+        found[f"docs/performance/{page}.md"] = {marker: cells(of_page, keys, peaks, archive)}
+    return {**found, "docs/performance/ell.md": {"layouts": layouts(rows, archive)}}

@@ -1,72 +1,282 @@
-"""Put the rule graph and the archive's tables and verdicts into README.md, between their markers.
+"""Fill the generated parts of README.md and docs/ from an archive, between their markers.
 
 python -m workflow.scripts.readme --archive results/archive/h200
 """
+
+from __future__ import annotations
 
 import argparse
 import os
 import re
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
+from kernels.variants import VARIANTS
 from workflow.lib import measurements, pages, step
-from workflow.scripts import audit, reviewers
+from workflow.lib.documents import facts, fill, narrow, page_text, substitutes_table, time_text
+from workflow.lib.measurements import substitutes
+from workflow.lib.render import digits
+from workflow.scripts import audit, performance, reviewers
 
-SHOWN = ("table*", "launch_overhead", "growth")
+README = "README.md"
+# The tables of docs/results.md with their headings, in their order.
+RESULTS = {
+    "table1": "Table 1: Bellman-Ford on road networks",
+    "table2": "Table 2: Dijkstra on Gnutella graphs",
+    "table3": "Table 3: Floyd-Warshall on Gnutella graphs",
+    "table5": "Table 5: the GPU beside CPU libraries",
+    "table6": "Table 6: our fastest beside all others",
+    "launch_overhead": "What launching costs",
+    "growth": "How times grow with the graph",
+    "layouts": "Bellman-Ford on CSR arrays and on an ELL layout",
+    "peak_table": "Blocked Floyd-Warshall beside the card's peak",
+}
+# How the notes begin that docs/results.md says once, at its top, of all tables.
+COMMON = re.compile(r"- (From the archive|On |† |Run: |\S+\.txt is generated: )")
 
 
 def rule_graph() -> str:
     """The rules of a run with a GPU, as a Mermaid diagram; arrows in order, since Snakemake has them in any."""
-    command = ["snakemake", "--quiet", "--forceall", "--config", "mode=cuda", "--rulegraph", "mermaid-js"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--quiet",
+        "--forceall",
+        "--config",
+        "mode=cuda",
+        "--rulegraph",
+        "mermaid-js",
+    ]
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    lines = sorted(said[said.index("flowchart") :].strip().splitlines(), key=lambda line: line if "-->" in line else "")
+    lines = [line for line in said[said.index("flowchart") :].strip().splitlines() if "style" not in line]
+    lines.sort(key=lambda line: line if "-->" in line else "")
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def page_text(page: Path) -> str:
-    """A page's text. Raises InputError where it is none."""
+def claims_table(audited: list[audit.Audited], others: dict[str, str], archive: str) -> str:
+    """Markdown: claim, verdicts on the paper's own tables and on ours, and the claim's verdict."""
+    table = pd.DataFrame(
+        [
+            {
+                "Claim": f"{number}. {one.claim.claim}",
+                "The paper's own tables": by_verdict(one.paper),
+                "Ours": by_verdict(one.here),
+                "Verdict": audit.outcome(one.here)[0],
+            }
+            for number, one in enumerate(audited, start=1)
+        ]
+    )
+    note = f"Ratios, intervals and the rule of each verdict: [claims.md](results/archive/{archive}/claims.md)."
+    if names := [name for name in others if any(name in one.here for one in audited)]:
+        note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
+    return f"{narrow(table)}\n\n{note}"
+
+
+def by_verdict(findings: dict[str, audit.Finding]) -> str:
+    """ "holds: nyc; no difference: bay, col", or "holds: all 6"."""
+    found: dict[str, list[str]] = {}
+    for dataset, finding in findings.items():
+        found.setdefault(finding.verdict, []).append(dataset)
+    if len(found) == 1 and len(findings) > 1:
+        return f"{next(iter(found))}: all {len(findings)}"
+    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items())
+
+
+class Cells:
+    """Medians of measured cells, of kernels_s + predecessors_s; a KeyError where one was not measured."""
+
+    def __init__(self, rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFrame):
+        ok = rows[rows["status"] == "ok"]
+        self.found = measurements.summarise(ok.assign(seconds=ok["kernels_s"] + ok["predecessors_s"]))
+        self.launches = ok.groupby([measurements.variants(ok), "dataset"])["launches"].first()
+        self.outcomes = [audit.outcome(one.here)[0] for one in audited]
+        self.substitutes = substitutes(rows)
+        self.rates = performance.rates(rows, peaks)
+
+    def seconds(self, key: str, dataset: str) -> float:
+        return self.found.loc[(key, dataset), "median"]
+
+    def time(self, key: str, dataset: str) -> str:
+        return time_text(self.seconds(key, dataset))
+
+    def repeats(self, *cells: tuple[str, str]) -> str:
+        """ "n = 6" or "n = 1 to 6" of all these cells."""
+        counts = sorted({int(self.found.loc[cell, "repeats"]) for cell in cells})
+        return f"n = {' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))}"
+
+    def factors(self, slow: str, fast: str, datasets: list[str]) -> str:
+        """ "18.8 to 34.6": how many times longer slow takes, on the datasets where that is least and most."""
+        ratios = [self.seconds(slow, dataset) / self.seconds(fast, dataset) for dataset in datasets]
+        return between(ratios)
+
+
+def between(ratios: list[float]) -> str:
+    return f"{digits(min(ratios))} to {digits(max(ratios))}"
+
+
+ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
+GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
+
+
+def _claims(cells: Cells) -> str:
+    judged = [outcome for outcome in cells.outcomes if outcome != audit.UNKNOWN]
+    if not judged:
+        raise KeyError("no claim was measured")
+    counts = [judged.count(outcome) for outcome in ("reproduced", "reproduced in part", "not reproduced")]
+    whole = [key for key in cells.found.index if VARIANTS[key[0]].family == "paper" and not VARIANTS[key[0]].graph]
+    return (
+        "**Of the paper's {} claims {} are reproduced, {} in part and {} not** ({} a cell). ".format(
+            len(judged), *counts, cells.repeats(*whole)
+        )
+        + "Its fastest variants are the fastest here too; its factors are not ours: Stride with Flag gains less over "
+        "Naive than claimed, the tiled variants gain more, and between Stride and Naive there is hardly a difference."
+    )
+
+
+def _launches(cells: Cells) -> str:
+    plain, graph = ("bellman_ford/naive", "nyc"), ("bellman_ford/naive_graph", "nyc")
+    return (
+        "**On small road networks the time is launching, not computing.** Naive Bellman-Ford on nyc † takes "
+        f"{cells.time(*plain)} for {cells.launches[plain]:,.0f} launches; the same kernels replayed from CUDA graphs "
+        f"take {cells.time(*graph)} ({cells.repeats(plain, graph)}). A faster kernel makes little difference there."
+    )
+
+
+def _libraries(cells: Cells) -> str:
+    best, library = "bellman_ford/stride_flag", "dijkstra/scipy"
+    return (
+        "**From one source a CPU library is faster than the paper's best variant.** SciPy on one core is "
+        f"{cells.factors(best, library, ROADS)} times faster than Stride with Flag on the six road networks † "
+        f"({cells.repeats(*((key, dataset) for key in (best, library) for dataset in ROADS))})."
+    )
+
+
+def _one_source(cells: Cells) -> str:
+    ours, library = "delta_stepping/near_far", "dijkstra/scipy"
+    cited = pd.read_csv(measurements.PAPER / "peers.csv").groupby("dataset")["seconds"].min()
+    peers = between([cited[dataset] / cells.seconds(ours, dataset) for dataset in ROADS])
+    return (
+        f"**Our kernel for one source needs milliseconds.** `near_far` takes {cells.time(ours, 'nyc')} on nyc † and "
+        f"{cells.time(ours, 'e')} on e † ({cells.repeats(*((ours, dataset) for dataset in ROADS))}): "
+        f"{cells.factors(library, ours, ROADS)} times faster than SciPy, {peers} times faster than the fastest cited "
+        "program."
+    )
+
+
+def _all_pairs(cells: Cells) -> str:
+    ours, best, dense = "bellman_ford/multi_source_apsp", "floyd_warshall/tiled_shared", "floyd_warshall/blocked"
+    rate, peak = cells.rates.loc[(dense, "gnutella30")]
+    every = [(key, dataset) for key in (ours, dense) for dataset in GNUTELLA]
+    return (
+        "**All pairs of a sparse graph need milliseconds too.** `multi_source_apsp` takes "
+        f"{cells.time(ours, GNUTELLA[0])} to {cells.time(ours, GNUTELLA[-1])} on the Gnutella graphs "
+        f"({cells.repeats(*every)}), {cells.factors(best, ours, GNUTELLA)} times faster than the paper's best; "
+        f"`blocked`, for dense graphs, makes {digits(rate / 1e12)} T relaxations/s on gnutella30"
+        + ("." if pd.isna(peak) else f", {100 * rate / peak:.0f} % of the card's measured peak.")
+    )
+
+
+FINDINGS: tuple[Callable[[Cells], str], ...] = (_claims, _launches, _libraries, _one_source, _all_pairs)
+
+
+def findings(rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFrame) -> str:
+    """The findings as a numbered list; one whose cells were not measured is left out. peaks: as peak.csv has them."""
+    cells = Cells(rows, audited, peaks)
+    gpus = ", ".join(dict.fromkeys(rows["device"][rows["driver"] != ""]))
+    cpus = ", ".join(dict.fromkeys(rows["device"][rows["driver"] == ""]))
+    said = []
+    for finding in FINDINGS:
+        try:
+            said.append(finding(cells))
+        except KeyError:
+            continue
+    lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
+    legend = (
+        "Times are medians of n repeats of the search alone, from a graph on the device to a result left there"
+        f"{f'. GPU: {gpus}' if gpus else ''}{f'; CPUs: {cpus}' if cpus else ''}."
+    )
+    if cells.substitutes:
+        legend += " † A [substitute](docs/data.md#the-substitutes-of-the-development): real topology, drawn lengths."
+    return "\n".join([*lines, "", legend])
+
+
+def results(archive: Path, rows: pd.DataFrame) -> str:
+    """docs/results.md's tables: the common facts once, then each table of the archive with the notes of its own."""
+    parts = [pages.to_markdown([("ul", facts(rows, archive.name))]), substitutes_table(rows)]
+    for name, head in RESULTS.items():
+        path = archive / f"{name}.md"
+        if path.exists():
+            parts.append(f"## {head}\n\n{own_part(page_text(path))}\n")
+    return "\n".join(parts)
+
+
+def own_part(text: str) -> str:
+    """A table's Markdown without its title and without the notes that hold for all tables."""
+    lines = [line for line in text.strip().splitlines() if not line.startswith("**") and not COMMON.match(line)]
+    return "\n".join(_unaligned(line) if line.startswith("|") else line for line in lines).strip()
+
+
+def _unaligned(line: str) -> str:
+    """A line of a Markdown table without the spaces and dashes that align it in an editor."""
+    return re.sub(" +", " ", re.sub("-{3,}", "--", line))
+
+
+def documents(archive: Path, config: dict) -> dict[str, dict[str, str]]:
+    """What is generated from an archive: by page, the content of each marker."""
+    rows, claims = measurements.load([archive / "timings.csv"]), audit.claims()
+    audited = audit.audit(audit.select(rows, claims), claims, config["audit"]["tolerance"])
+    peaks = performance.load_peaks(archive / "peak.csv")
+    return {
+        README: {
+            "findings": findings(rows, audited, peaks),
+            "claims": claims_table(audited, substitutes(rows), archive.name),
+        },
+        "docs/results.md": {"results": results(archive, rows)},
+        "docs/reviewers.md": {"reviewers": reviewers.table(rows, audited, config)},
+        **performance.documents(rows, peaks, archive.name),
+    }
+
+
+def write(generated: dict[str, dict[str, str]], root: Path) -> None:
+    """Fill the pages below root, all or none."""
+    filled = {}
+    for name, parts in generated.items():
+        text = page_text(root / name)
+        for marker, content in parts.items():
+            text = fill(text, marker, content, root / name)
+        filled[name] = text
+    for name, text in filled.items():
+        with atomic(root / name, "w") as file:
+            file.write(text)
+
+
+def load_config(path: Path) -> dict:
+    """The project's configuration. Raises InputError where the file is none."""
     try:
-        return page.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{page}: not a text file ({error})") from None
-
-
-def fill(text: str, name: str, content: str, page: Path = Path("README.md")) -> str:
-    """The page's text with what stands between the markers of that name replaced."""
-    pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
-    if not pattern.search(text):
-        raise InputError(f"{page}: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
-    return pattern.sub(lambda found: f"{found[1]}{content.strip()}\n{found[2]}", text)
+        config = yaml.safe_load(path.read_text())
+        config["audit"]["tolerance"]
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError, KeyError) as error:
+        raise InputError(f"{path}: not the project's configuration ({error!r})") from None
+    return config
 
 
 def main(args: argparse.Namespace) -> None:
-    text = page_text(args.readme)
-    for table in sorted(path for name in SHOWN for path in args.archive.glob(f"{name}.md")):
-        text = fill(text, table.stem, table.read_text())
-    try:
-        config = yaml.safe_load(args.config.read_text())
-        tolerance = config["audit"]["tolerance"]
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError, KeyError) as error:
-        raise InputError(f"{args.config}: not the project's configuration ({error!r})") from None
-    rows, claims = measurements.load([args.archive / "timings.csv"]), audit.claims()
-    chosen = audit.select(rows, claims)
-    audited = audit.audit(chosen, claims, tolerance)
-    said = measurements.about(chosen, f"From the archive {args.archive.name}.")
-    text = fill(text, "claims", pages.to_markdown([("table", audit.overview(audited)), ("ul", said)]))
-    text = fill(text, "reviewers", reviewers.table(rows, audited, config))
-    text = fill(text, "rulegraph", rule_graph())
-    with atomic(args.readme, "w") as file:
-        file.write(text)
+    config = load_config(args.config)
+    write({**documents(args.archive, config), "docs/design.md": {"rulegraph": rule_graph()}}, args.root)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--archive", type=Path, required=True)
-    arguments.add_argument("--readme", type=Path, default=Path("README.md"))
+    arguments.add_argument("--root", type=Path, default=Path("."), help="the folder of README.md and docs/")
     arguments.add_argument("--config", type=Path, default=Path("config.yaml"))
     step.run(main, arguments)

@@ -1,4 +1,4 @@
-"""What a reviewer types to check a claim, how long it takes, and what should come out: a table for README.md.
+"""What a reviewer types to check a claim, how long it takes, and what should come out: a table for docs/reviewers.md.
 
 Times and expected results are those of an archive.
 """
@@ -6,14 +6,17 @@ Times and expected results are those of an archive.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Sequence
 
 import pandas as pd
 
+from kernels.variants import VARIANTS, shown_in
 from workflow.lib import measurements, settings
+from workflow.lib.documents import narrow
+from workflow.lib.measurements import marked, substitutes
+from workflow.lib.render import CROSS
 from workflow.scripts import audit
-from workflow.scripts.figures import PLOTS
-from workflow.scripts.tables import CROSS
 
 PAUSE_S = 60  # a longer pause between two cells was no preparation of the second
 
@@ -40,7 +43,7 @@ def time_text(cells: list[settings.Cell], took: pd.Series) -> str:
     recorded = [took[cell] for cell in cells if cell in took.index]
     if not recorded:
         return "not recorded"
-    some = f" for {len(recorded)} of {len(cells)} cells" * (len(recorded) < len(cells))
+    some = f" for {len(recorded)} of {len(cells)} cells" if len(recorded) < len(cells) else ""
     return f"{math.ceil(sum(recorded))} min{some}"
 
 
@@ -49,61 +52,74 @@ def braces(names: Sequence[str]) -> str:
     return f"{{{','.join(names)}}}" if len(names) > 1 else names[0]
 
 
-def expected(one: audit.Audited, tolerance: float, stand_ins: Container[str]) -> str:
-    """The verdict and, by dataset, what was measured and the allowed variation: its ends widened by the tolerance."""
+def expected(one: audit.Audited, tolerance: float, others: Container[str]) -> str:
+    """The verdict and, by dataset, what was measured and the allowed variation: its ends widened by the tolerance.
+
+    others: the datasets that are substitutes.
+    """
     cross, unit = ("", " s") if one.claim.by_seconds else (CROSS, "")
-    lines = ["; ".join(filter(None, audit.outcome(one.here)))]
+    lines = [audit.outcome(one.here)[0]]
     for dataset, finding in one.here.items():
         if finding.verdict != audit.UNKNOWN:
             slack = tolerance * abs(finding.value)
             ends = f"{finding.low - slack:.3g} to {finding.high + slack:.3g}"
-            dagger = " †" * (dataset in stand_ins)
-            lines.append(f"{dataset}{dagger} {cross}{finding.value:.3g}{unit} ({ends})")
+            lines.append(f"{marked(dataset, others)}: {finding.verdict}, {cross}{finding.value:.3g}{unit} ({ends})")
+        else:
+            lines.append(f"{marked(dataset, others)}: {finding.verdict}")
     return "<br>".join(lines)
 
 
 def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str:
-    """Markdown: what, command, time, the file that is filled, the expected result with its allowed variation.
+    """Markdown: claim, command, time, the expected result with its allowed variation.
 
     rows: an archive's, as measurements.load gives them. audited: its claims.
     """
     took, claimed = minutes(rows, config["protocol"]["timeout_s"]), settings.claimed_cells(config)
-    tolerance = config["audit"]["tolerance"]
-    percent, stand_ins = f"{100 * tolerance:g} %", measurements.stand_ins(rows)
-    lines = [("All claims", "audit", claimed, "results/claims.md", "the verdicts below")]
-    for number, shown in settings.TABLES.items():
-        lines.append(_table_line(number, settings.table_cells(config, shown), percent))
+    tolerance, others = config["audit"]["tolerance"], substitutes(rows)
+    percent = f"{100 * tolerance:g} %"
+    lines = [("All claims", "audit", claimed, "the verdicts below, in `results/claims.md`")]
+    for name in settings.PAPER_TABLES:
+        lines.append(_table_line(name, settings.table_cells(config, name), percent))
     for number, one in enumerate(audited, start=1):
-        lines.append(_claim_line(number, one, claimed, expected(one, tolerance, stand_ins)))
+        lines.append(_claim_line(number, one, claimed, expected(one, tolerance, others)))
     text = pd.DataFrame(
         [
-            (what, f"`snakemake --cores 1 {target}`", time_text(cells, took), fills, result)
-            for what, target, cells, fills, result in lines
+            (what, f"`snakemake --cores 1 {target}`", time_text(cells, took), result)
+            for what, target, cells, result in lines
         ],
-        columns=["What", "Command", "Time", "Fills", "Expected"],
+        columns=["Claim", "Command", "Time", "Expected"],
     )
     ran_on = ", ".join(dict.fromkeys(device for device in rows["device"] if device))
-    return (
-        f"{text.to_markdown(index=False)}\n\nTimes and results: archive {config['archive']}, on {ran_on}. "
-        f"In parentheses: the allowed variation, which is the interval or range of the archive widened by {percent}. "
-        "†: on a stand-in, as said below."
+    note = (
+        f"Times and results: archive `{config['archive']}`, on {ran_on}. In parentheses: the allowed variation, which "
+        f"is the interval or range of the archive widened by {percent}."
     )
+    return f"{narrow(text)}\n\n{note}{' † A substitute, as said above.' if others else ''}"
 
 
-def _table_line(number: int, cells: list[settings.Cell], percent: str) -> tuple:
-    """A paper's table and the figures drawn from it: what, target, cells, files, expected."""
-    figures = [figure for figure, plot in PLOTS.items() if plot.table == number]
+def figures_of(table: str) -> list[str]:
+    """The figures that show variants of a table of the paper, and of no other family."""
+    families: dict[str, set[str]] = {}
+    for variant in VARIANTS.values():
+        for place in variant.shown:
+            families.setdefault(place, set()).add(variant.family)
+    shown = dict.fromkeys(place for variant in shown_in(table) for place in variant.shown)
+    return [place for place in shown if place.startswith("figure") and families[place] == {"paper"}]
+
+
+def _table_line(table: str, cells: list[settings.Cell], percent: str) -> tuple:
+    """A table of the paper and the figures drawn from it: what, target, cells, expected."""
+    names = [table, *figures_of(table)]
     return (
-        ", ".join([f"Table {number}", *(f"Figure {figure}" for figure in figures)]),
-        " ".join([f"table{number}", *(f"figure{figure}" for figure in figures)]),
+        ", ".join(re.sub(r"([a-z]+)(\d+)", lambda found: f"{found[1].title()} {found[2]}", name) for name in names),
+        " ".join(names),
         cells,
-        ", ".join([f"results/table{number}.md", *(f"figures/figure{figure}.svg" for figure in figures)]),
-        f"medians between the least and the greatest of Table {number} below, or up to {percent} outside",
+        f"`results/{table}.md`: medians within the ranges in [results.md](results.md), or up to {percent} outside",
     )
 
 
 def _claim_line(number: int, one: audit.Audited, claimed: list[settings.Cell], result: str) -> tuple:
-    """A claim: what, target, cells, file, expected."""
+    """A claim: what, target, cells, expected."""
     names, datasets = (one.claim.left, *one.claim.right), one.claim.datasets
     algorithm = one.claim.left.split("/")[0]
     variants = braces([name.split("/")[1] for name in names])
@@ -111,6 +127,5 @@ def _claim_line(number: int, one: audit.Audited, claimed: list[settings.Cell], r
         f"{number}. {one.claim.claim}",
         f"results/cells/{algorithm}/{variants}/{braces(datasets)}.csv",
         [cell for cell in claimed if f"{cell[0]}/{cell[1]}" in names and cell[2] in datasets],
-        "results/claims.md",
         result,
     )

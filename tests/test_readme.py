@@ -1,0 +1,278 @@
+"""README.md and docs/ are short, have no dead links and say what the archive says; the picture of the claims."""
+
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from matplotlib import style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from test_audit import CLAIMS, TOLERANCE, around, put
+from test_tables import measured
+
+from kernels.check import check
+from kernels.errors import InputError
+from kernels.graph import Graph
+from kernels.paper import bellman_ford
+from kernels.run import Result, Run
+from kernels.variants import Variant, shown_in
+from workflow.lib import documents, measurements
+from workflow.scripts import audit, claims_figure, performance, readme
+
+ROOT = Path(__file__).parents[1]
+ARCHIVE = ROOT / "results/archive/h200"
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SUBSTITUTE = {"substitute": "made_by_hand"}
+NO_PEAKS = performance.load_peaks(Path("there/is/none"))
+NEAR_FAR, MULTI, BLOCKED = "delta_stepping/near_far", "bellman_ford/multi_source_apsp", "floyd_warshall/blocked"
+
+
+def test_the_readme_is_short():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 150
+    assert len(text.encode()) <= 12 * 1024
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return readme.documents(ARCHIVE, CONFIG)
+
+
+def test_what_is_generated_is_what_the_archive_says(generated):
+    for page, parts in generated.items():
+        text = filled = (ROOT / page).read_text()
+        for marker, content in parts.items():
+            filled = documents.fill(filled, marker, content, page)
+        assert filled == text, f"{page}: run snakemake --cores 1 readme"
+
+
+def test_every_marker_is_filled_by_the_script(generated):
+    known = {(page, marker) for page, parts in generated.items() for marker in parts}
+    found = [
+        (str(page.relative_to(ROOT)), marker)
+        for page in PAGES
+        for marker in re.findall(r"^<!-- begin (\w+) -->$", page.read_text(), re.MULTILINE)
+    ]
+    assert sorted(found) == sorted({*known, ("docs/design.md", "rulegraph")})
+
+
+def anchors(page):
+    """What GitHub makes of a page's headings."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{target} leads nowhere"
+        assert not anchor or anchor in anchors(there), f"{there.name} has no heading #{anchor}"
+
+
+def test_what_was_not_measured_is_left_out_or_said():
+    rows = measurements.load([])
+    audited = audit.audit(audit.select(rows, audit.claims()), audit.claims(), TOLERANCE)
+    text = readme.findings(rows, audited, NO_PEAKS)
+    assert text.startswith("\nTimes are medians") and "1." not in text
+    assert "| not measured: all 3 | not measured |" in readme.claims_table(audited, {}, "card")
+    for parts in performance.documents(rows, NO_PEAKS, "card").values():
+        assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
+
+
+ROADS, GNUTELLA = readme.ROADS, readme.GNUTELLA
+
+
+def test_findings_say_the_numbers_of_the_rows(tmp_path):
+    cells = {("bellman_ford/naive", "nyc"): [6.0, 6.5, 7.0], ("bellman_ford/naive_graph", "nyc"): [1.5]}
+    for size, dataset in enumerate(ROADS, start=1):
+        cells["bellman_ford/stride_flag", dataset] = [10.0 * size]
+        cells["dijkstra/scipy", dataset] = [0.1, 0.1]
+        cells[NEAR_FAR, dataset] = [0.002, 0.002, 0.002]
+    rows = measured(tmp_path, {cell: (seconds, SUBSTITUTE) for cell, seconds in cells.items()})
+    listed = audit.claims()
+    audited = audit.audit(audit.select(rows, listed), listed, TOLERANCE)
+    first, launches, libraries, one_source, *rest = readme.findings(rows, audited, NO_PEAKS).splitlines()
+    assert first.startswith("1. **Of the paper's 1 claims 0 are reproduced, 0 in part and 1 not** (n = 1 to 3 a cell).")
+    assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (n = 1 to 3)" in launches
+    assert "SciPy on one core is 100 to 600 times faster" in libraries and "(n = 1 to 2)" in libraries
+    assert "takes 2.00 ms on nyc † and 2.00 ms on e † (n = 3): 50.0 to 50.0 times faster than SciPy" in one_source
+    assert rest[0] == "" and "GPU: test card; CPUs: test CPU." in rest[1] and "substitute" in rest[1]
+
+
+def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):
+    cells = {(BLOCKED, "gnutella04"): ([2.0, 4.0, 3.0], {}), (f"{BLOCKED}16", "gnutella04"): ([3.0], {})}
+    rows = measured(tmp_path, cells).assign(seconds=9.0)
+    peaks = pd.DataFrame(
+        {
+            "benchmark": ["chains", "chains", "chains", "dense"],
+            "bits": [32, 32, 16, 32],
+            "relaxations": [8e11, 8e11, 1e12, 1.0],
+            "seconds": [1.0, 1.0, 1.0, 1.0],
+            "device": "test card",
+        }
+    )
+    rate, peak = performance.rates(rows, peaks).loc[(BLOCKED, "gnutella04")]
+    assert (rate, peak) == (pytest.approx(10876**3 / 3), 8e11)
+    assert performance.rates(rows, peaks).loc[(f"{BLOCKED}16", "gnutella04")].to_list() == [rate, 1e12]
+    text = performance.cells(rows, [BLOCKED], peaks, "card")
+    (line,) = [line for line in text.splitlines() if "gnutella04" in line]
+    share = f"{100 * 10876**3 / 3 / 8e11:.0f} %"
+    assert line == (
+        "| Floyd-Warshall Blocked | gnutella04 | 3.00 s | with them | 3.00 s | [2.00 s, 4.00 s], n=3 | "
+        f"0.429 T relaxations/s | {share} |"
+    )
+
+
+def test_every_variant_of_ours_has_a_page():
+    pages = {key for _, keys in performance.PAGES.values() for key in keys} | {performance.ELL}
+    assert pages == {variant.key for variant in [*shown_in("table6"), *shown_in("layouts")] if variant.ours}
+
+
+def test_our_cells_and_layouts_are_shown_with_their_factor(tmp_path):
+    rows = measured(
+        tmp_path,
+        {
+            (NEAR_FAR, "nyc"): ([0.0028, 0.0029, 0.0033], SUBSTITUTE),
+            ("bellman_ford/stride", "gnutella04"): ([3.0], {}),
+            ("bellman_ford/stride_ell", "gnutella04"): ([2.0, 2.0], {}),
+        },
+    )
+    pages = performance.documents(rows, NO_PEAKS, "a")
+    (text,) = pages["docs/performance/one-source.md"].values()
+    assert "| Delta-Stepping Near-Far | nyc † | 2.90 ms | with them | 2.90 ms | [2.80 ms, 3.30 ms], n=3 | " in text
+    (text,) = pages["docs/performance/ell.md"].values()
+    assert "| gnutella04 | 3.00 s | 2.00 s | ×1.50 | 1, 2 |" in text  # noqa: RUF001
+
+
+def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):
+    (tmp_path / "a.md").write_text("<!-- begin x -->\nold\n<!-- end x -->\n")
+    (tmp_path / "b.md").write_text("nothing\n")
+    with pytest.raises(InputError, match=r"b\.md: the markers of y are missing"):
+        readme.write({"a.md": {"x": "new"}, "b.md": {"y": "new"}}, tmp_path)
+    assert "old" in (tmp_path / "a.md").read_text()
+    readme.write({"a.md": {"x": r"new \1"}}, tmp_path)
+    assert (tmp_path / "a.md").read_text() == "<!-- begin x -->\nnew \\1\n<!-- end x -->\n"
+
+
+def test_a_table_keeps_its_own_notes_and_loses_those_of_all():
+    text = (
+        "**Table 1: A title**\n\n| a    |\n|:-----|\n| 1  2 |\n\n- Its own.\n- From the archive h200.\n"
+        "- On a card: b.\n- † nyc.txt: roads.\n- made.txt is generated: at random.\n- Run: commit 1.\n- Once more.\n"
+    )
+    assert readme.own_part(text) == "| a |\n|:--|\n| 1 2 |\n\n- Its own.\n- Once more."
+
+
+def test_the_facts_of_a_document_stand_once(tmp_path):
+    rows = measured(tmp_path, {(NEAR_FAR, "nyc"): ([1.0], SUBSTITUTE), ("dijkstra/scipy", "bay"): ([1.0], {})})
+    said = documents.facts(rows, "card")
+    assert "On test card: our own kernels." in said and "On test CPU: the libraries." in said
+    assert "All numbers are from the archive `card`." in said
+    table = documents.substitutes_table(rows)
+    assert re.search(r"^\| nyc † \| made_by_hand \| [\d,]+ \| [\d,]+ \| 264,346 \| 733,846 \|$", table, re.MULTILINE)
+    assert "bay" not in table
+
+
+# The picture of the claims.
+LOOKS = claims_figure.LOOKS
+
+
+def drawn(folder, cells, substitutes=()):
+    """The figure of all claims, and its texts, of cells {(algorithm/variant, dataset): seconds}."""
+    listed = list(CLAIMS.values())
+    rows = audit.select(measurements.load(put(folder, cells)), listed)
+    with style.context(["default", claims_figure.STYLE]):
+        figure = claims_figure.draw(audit.audit(rows, listed, TOLERANCE), substitutes, "A caption.")
+    return figure, [text for text in figure.findobj(Text) if text.get_text()]
+
+
+def test_a_cell_has_the_sign_of_its_verdict_and_of_the_papers(tmp_path):
+    cells = {("bellman_ford/stride", "nyc"): around(12), ("bellman_ford/naive", "nyc"): around(10)}
+    cells |= {("bellman_ford/stride_flag", "nyc"): around(8)}
+    figure, texts = drawn(tmp_path, cells, ["nyc"])
+    (axes,) = figure.axes
+
+    def at(row, column):
+        """The texts in a cell, the large one first."""
+        inside = [
+            text
+            for text in texts
+            if column < text.get_position()[0] < column + 1 and row < text.get_position()[1] < row + 1
+        ]
+        return [text.get_text() for text in sorted(inside, key=lambda text: -text.get_fontsize())]
+
+    holds, same, less, unknown = (
+        LOOKS[verdict].sign for verdict in (audit.HOLDS, audit.SAME, audit.LESS, audit.UNKNOWN)
+    )
+    assert at(0, 0) == [holds, same]  # stride_small on nyc: measured slower, in the paper no difference
+    assert at(0, 1) == [unknown, same]
+    assert at(3, 0) == [holds, holds]
+    assert at(4, 0) == [less, less]  # 1.25 times where 2.8 is claimed
+    assert at(1, 0) == []  # no claim
+    large = {patch.get_xy(): patch.get_facecolor() for patch in axes.findobj(Rectangle)}
+    for row, verdict in ((0, audit.HOLDS), (4, audit.LESS)):
+        assert large[0.04, row + 0.06] == to_rgba(LOOKS[verdict].color)
+    for looks in ({look.color for look in LOOKS.values()}, {look.sign for look in LOOKS.values()}):
+        assert len(looks) == len(LOOKS)
+    names = [text.get_text() for text in texts]
+    assert {"nyc †", "bay", "A caption.", *LOOKS} <= set(names)
+    for number, claim in enumerate(CLAIMS.values(), start=1):
+        assert any(" ".join(name.split()) == f"{number}. {claim.claim}" for name in names)
+
+
+def test_no_text_of_the_picture_touches_another_or_the_edge(tmp_path):
+    figure, texts = drawn(tmp_path, {}, measurements.paper_datasets().index)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
+    edge = figure.bbox
+    for text, box in zip(texts, boxes, strict=True):
+        assert edge.x0 < box.x0 and box.x1 < edge.x1 and edge.y0 < box.y0 and box.y1 < edge.y1, text
+    for i, box in enumerate(boxes):
+        for other, text in zip(boxes[:i], texts[:i], strict=True):
+            assert not box.overlaps(other), (texts[i], text)
+
+
+def test_the_picture_is_written_in_the_formats_asked_for(tmp_path):
+    rows = measurements.load(put(tmp_path / "cells", {("bellman_ford/naive", "nyc"): [1.0]}))
+    claims_figure.write(rows, list(CLAIMS.values()), "From the test.", TOLERANCE, tmp_path, ["png"])
+    assert [path.name for path in tmp_path.glob("claims.*")] == ["claims.png"]
+    claims_figure.write(rows, list(CLAIMS.values()), "From the test.", TOLERANCE, tmp_path)
+    assert {path.suffix for path in tmp_path.glob("claims.*")} == {".png", ".svg", ".pdf"}
+    assert "<text" not in (tmp_path / "claims.svg").read_text()  # text as paths
+
+
+# The example of docs/extending.md.
+
+
+def blocks():
+    text = (ROOT / "docs/extending.md").read_text()
+    found = re.findall(r"^( *)```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+    return [re.sub(f"^{indent}", "", code, flags=re.MULTILINE) for indent, code in found]
+
+
+@pytest.mark.simulator
+def test_the_example_of_a_variant_runs():
+    function, entry = blocks()
+    module = {}
+    exec(function, module)
+    variant = eval(
+        entry, {"Variant": Variant, "bellman_ford": bellman_ford, "quarter": Namespace(quarter=module["quarter"])}
+    )
+    rng = np.random.default_rng(1)
+    graph = Graph.from_arcs(11, rng.integers(0, 11, 40), rng.integers(0, 11, 40), rng.integers(1, 9, 40))
+    result, run = Result.poisoned(variant.problem, graph.vertices), Run(block=4)
+    variant.function(graph, result, run)
+    assert check(graph, variant.problem, result, 0, full_check=11, checked_rows=11)
+    assert run.launches == variant.launches(graph.vertices, 32)

@@ -1,0 +1,167 @@
+"""Draw the claims at a glance: a row a claim, a column a dataset, the verdict as colour and sign. SVG, PDF, PNG.
+
+The large cell is the verdict on what was measured; the small square in its corner is the verdict on the paper's own
+tables, by the same rule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import textwrap
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from kernels.datasets import atomic
+from workflow.lib import measurements, step
+from workflow.lib.measurements import marked, substitutes
+from workflow.scripts import audit
+
+STEM = "claims"
+FORMATS = ("svg", "pdf", "png")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a verdict is drawn; the colours are Okabe and Ito's."""
+
+    color: str
+    sign: str
+
+
+LOOKS = {
+    audit.HOLDS: Look("#009E73", "✓"),
+    audit.SAME: Look("#C8C8C8", "="),
+    audit.LESS: Look("#F0E442", "<"),
+    audit.MORE: Look("#56B4E9", ">"),
+    audit.FAILS: Look("#D55E00", "✗"),
+    audit.UNKNOWN: Look("#FFFFFF", "?"),
+}
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "claims",  # the same figure has the same bytes
+    "pdf.fonttype": 42,
+}
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+WIDTH, HEIGHT = 9.6, 5.6  # inches
+LABEL = 4.55  # the width of the claims, in cells
+CORNER = 0.36  # the side of the small square, of a cell
+
+
+def draw(audited: list[audit.Audited], others: Collection[str], caption: str) -> Figure:
+    """The figure. others: the datasets that are substitutes. To be called, and saved, under STYLE."""
+    datasets = list(measurements.paper_datasets().index)
+    figure = Figure(figsize=(WIDTH, HEIGHT))
+    axes = figure.add_axes((0.005, 0.005, 0.99, 0.99))
+    axes.set(xlim=(-LABEL, len(datasets)), ylim=(len(audited) + 0.75, -0.85))
+    axes.axis("off")
+    for column, dataset in enumerate(datasets):
+        axes.text(column + 0.5, -0.15, marked(dataset, others), ha="center", va="bottom", fontsize=7.5)
+    for row, one in enumerate(audited):
+        claim = textwrap.fill(f"{row + 1}. {one.claim.claim}", 46, subsequent_indent="    ")
+        axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
+        for dataset, here in one.here.items():
+            _cell(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict)
+    for row in range(len(audited) + 1):
+        section = 0 < row < len(audited) and audited[row - 1].claim.section != audited[row].claim.section
+        axes.axhline(row, color="0.55" if section else "0.88", linewidth=1 if section else 0.6, zorder=0)
+    _legend(axes, audited, datasets)
+    axes.text(-LABEL + 0.05, len(audited) + 0.4, caption, ha="left", va="center", fontsize=8, color="0.25")
+    return figure
+
+
+def _box(axes: Axes, x: float, y: float, width: float, height: float, verdict: str) -> None:
+    edge = {"edgecolor": "0.35", "linewidth": 0.5}
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=LOOKS[verdict].color, **edge))
+
+
+def _cell(axes: Axes, column: float, row: float, here: str, paper: str) -> None:
+    """A cell with the verdict on what was measured, and in its corner that on the paper's tables."""
+    x, y, side = column + 0.04, row + 0.06, 0.88
+    _box(axes, x, y, 0.92, side, here)
+    axes.text(x + 0.3, y + side / 2, LOOKS[here].sign, ha="center", va="center", fontsize=13, fontweight="bold")
+    x, y = x + 0.92 - CORNER, y + side - 1.35 * CORNER
+    _box(axes, x, y, CORNER, 1.35 * CORNER, paper)
+    axes.text(x + CORNER / 2, y + 0.66 * CORNER, LOOKS[paper].sign, ha="center", va="center", fontsize=7)
+
+
+def _legend(axes: Axes, audited: list[audit.Audited], datasets: list[str]) -> None:
+    """What signs and squares mean, in the largest rectangle of cells that no claim is about."""
+    top, left, height, width = _free(audited, datasets)
+    axes.add_patch(Rectangle((left + 0.1, top + 0.1), width - 0.2, height - 0.2, facecolor="white", linewidth=0))
+    x, top = left + 0.35, top + max(height - 4.3, 0) / 2
+    for line, (verdict, look) in enumerate(LOOKS.items()):
+        y = top + 0.3 + 0.62 * (line % 3)
+        at = x + (width / 2) * (line // 3)
+        _box(axes, at, y, 0.5, 0.42, verdict)
+        axes.text(at + 0.25, y + 0.22, look.sign, ha="center", va="center", fontsize=9, fontweight="bold")
+        axes.text(at + 0.65, y + 0.22, verdict, ha="left", va="center")
+    y = top + 2.75
+    _cell(axes, x - 0.04, y, audit.HOLDS, audit.SAME)
+    axes.text(x + 1.1, y + 0.3, "large: what was measured here", ha="left", va="center")
+    axes.text(x + 1.1, y + 0.75, "small: the paper's own tables, by the same rule", ha="left", va="center")
+
+
+def _free(audited: list[audit.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
+    """Top, left, height, width of the largest rectangle of cells that no claim is about."""
+    taken = [[dataset in one.here for dataset in datasets] for one in audited]
+    best, area = (len(audited), 0, 0, len(datasets)), 0
+    for top in range(len(audited)):
+        for left in range(len(datasets)):
+            width = len(datasets) - left
+            for bottom in range(top, len(audited)):
+                run = next((i for i, one in enumerate(taken[bottom][left:]) if one), len(datasets) - left)
+                width = min(width, run)
+                if width * (bottom - top + 1) > area:
+                    area = width * (bottom - top + 1)
+                    best = top, left, bottom - top + 1, width
+    return best
+
+
+def caption(rows: pd.DataFrame, source: str) -> str:
+    """One line: where the measurements are from, the cards, what † means."""
+    gpus = rows["device"][rows["driver"] != ""]
+    cards = ", ".join(dict.fromkeys(gpus))
+    marks = " † Substitute for the paper's graph." if substitutes(rows) else ""
+    return f"{source}{f' On {cards}.' if cards else ''}{marks}"
+
+
+def write(
+    rows: pd.DataFrame,
+    listed: list[audit.Claim],
+    source: str,
+    tolerance: float,
+    folder: Path,
+    formats: Collection[str] = FORMATS,
+) -> None:
+    """Write claims.svg, .pdf, .png (those of formats) into a folder. rows: as measurements.load gives them."""
+    rows = audit.select(rows, listed)
+    audited = audit.audit(rows, listed, tolerance)
+    with style.context(["default", STYLE]):
+        figure = draw(audited, substitutes(rows), caption(rows, source))
+        for form in formats:
+            path = folder / f"{STEM}.{form}"
+            with atomic(path) as file:
+                figure.savefig(file, format=form, metadata=METADATA[form])
+            logging.info("wrote %s", path)
+
+
+def main(args: argparse.Namespace) -> None:
+    write(measurements.load(args.measurements), audit.claims(args.claims), args.source, args.tolerance, args.out_dir)
+
+
+if __name__ == "__main__":
+    arguments = step.showing_parser(__doc__, out_dir="figures")
+    arguments.add_argument("--claims", type=Path, default=audit.CLAIMS, help="a CSV file of claims")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    step.run(main, arguments)
