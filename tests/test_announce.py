@@ -38,6 +38,7 @@ def test_with_a_gpu_it_says_how_long_it_takes(simulating, monkeypatch):
     assert cells == f"{wanted} cells are needed; existing results are reused."
     minutes = re.fullmatch(r"Their timed runs took (\d+) minutes on NVIDIA H200 \(results/archive/h200/.*\)\.", time)[1]
     assert 30 < int(minutes) < 300
+    assert announce.before(CONFIG | {"archive": "none"}) == [cells]
     simulating(True)
     assert announce.before(CONFIG) == []
 
@@ -64,6 +65,9 @@ def test_at_the_end_it_counts_verdicts_and_says_where_all_lies(simulating, monke
     simulating(False)
     assert "simulated" not in "\n".join(announce.after(CONFIG))
 
+    Path("config.yaml").write_text("mode: auto\nmode: cuda\n")
+    with pytest.raises(InputError, match=r"config\.yaml, line 2: mode stands twice"):
+        announce.main(Namespace(when="before", config=Path("config.yaml")))
     with caplog.at_level("INFO"):
         announce.main(Namespace(when="after", config=ROOT / "config.yaml"))
     assert "3 claims were judged" in caplog.text

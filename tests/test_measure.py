@@ -466,10 +466,11 @@ def test_an_archive_holds_its_tables_and_figures():
     assert drawn >= {
         "timings.csv",
         "provenance.json",
-        *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
-        *(f"figure{number}.{end}" for number in (5, 6) for end in ("svg", "pdf", "png")),
-        *(f"{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
+        *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md")),
+        *("figure5.png", "figure6.png"),
+        *(f"{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md")),
     }
+    assert {Path(name).suffix for name in drawn} == {".csv", ".json", ".md", ".png"}
     text = Path("results/archive/h200/table1.md").read_text()
     assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text
 
@@ -480,7 +481,7 @@ def test_an_archive_holds_its_tables_and_figures():
         "From the archive h200.",
         Path("again"),
     )
-    for end in ("csv", "md", "tex", "html"):
+    for end in ("csv", "md"):
         assert Path(f"again/table1.{end}").read_text() == Path(f"results/archive/h200/table1.{end}").read_text()
 
 

@@ -16,26 +16,23 @@ exit 1
 SITE = {"CPU_PARTITION": "slow", "GPU_MODEL": "h100", "SBATCH_ACCOUNT": "physics"}  # and the profile's GPU partition
 
 
-@pytest.fixture(scope="module")
-def calls(tmp_path_factory):
-    """The words of each call of sbatch by the job's comment: a job for every variant, and all others of a GPU."""
-    folder, programs = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("bin")
-    on_gpu, on_cpu = ([key for key, v in VARIANTS.items() if v.on_gpu is gpu] for gpu in (True, False))
-    project = Project.make(
-        folder,
-        datasets={"sample1": DATASETS["sample1"] | {"gpu": on_gpu, "cpu": on_cpu}},
-        stub=False,
-    )
-    shutil.copytree(ROOT / "slurm", folder / "slurm")
-    (programs / "calls").mkdir()
+def fake_slurm(folder):
+    """The folder of a Slurm whose sbatch writes each call into calls/, and whose other programs say nothing."""
+    (folder / "calls").mkdir(parents=True)
     for name, text in {"sbatch": SBATCH, **dict.fromkeys(("scontrol", "sacctmgr", "sshare"), "#!/bin/sh\n")}.items():
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def sbatch_calls(project, folder, *targets):
+    """The words of each call of sbatch by the job's comment, where the profile asks for these targets."""
+    programs = fake_slurm(folder / "programs")
+    shutil.copytree(ROOT / "slurm", project.folder / "slurm", dirs_exist_ok=True)
     environment = {name: value for name, value in ENVIRONMENT.items() if name not in ("GPU_PARTITION", *SITE)}
     path = f"{programs}:{ENVIRONMENT['PATH']}"
     project.snakemake(
-        *("--profile", "slurm", "sample1", "peak", "results/sources/sample1.csv"),
-        *("results/delta_sweep.csv", "results/stride_sweep.csv"),
+        *("--profile", "slurm", *targets),
         code=1,
         environment=environment | SITE | {"PATH": path, "CALLS": str(programs / "calls")},
     )
@@ -46,6 +43,19 @@ def calls(tmp_path_factory):
         assert comment not in found
         found[comment.removeprefix("rule_")] = words
     return found
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    """A job for every variant, and all others of a GPU."""
+    on_gpu, on_cpu = ([key for key, v in VARIANTS.items() if v.on_gpu is gpu] for gpu in (True, False))
+    project = Project.make(
+        tmp_path_factory.mktemp("project"),
+        datasets={"sample1": DATASETS["sample1"] | {"gpu": on_gpu, "cpu": on_cpu}},
+        stub=False,
+    )
+    targets = "sample1", "peak", "results/sources/sample1.csv", "results/delta_sweep.csv", "results/stride_sweep.csv"
+    return sbatch_calls(project, tmp_path_factory.mktemp("slurm"), *targets)
 
 
 def asked(words):

@@ -178,8 +178,8 @@ ALL = (
 CELL = "results/cells/bellman_ford/naive/nyc.csv"
 TARGETS = {
     "all": ALL,
-    "table1": data("nyc", "bay") | measured(*TABLE1) | {"Table table1"},
-    "figure6": data("gnutella04") | measured(*TABLE3[1:]) | {"Figure figure6"},
+    "table1": data("nyc", "bay") | measured(*TABLE1) | {"Table 1"},
+    "figure6": data("gnutella04") | measured(*TABLE3[1:]) | {"Figure 6"},
     "nyc": data("nyc") | measured(*TABLE1[:3]),
     "bellman_ford": data("nyc", "bay", "sample1") | measured(*TABLE1, *OTHERS),
     "naive": data("nyc", "bay", "gnutella04") | measured(TABLE1[1], TABLE1[3], *TABLE2),
@@ -233,9 +233,9 @@ def test_without_a_target_all_is_planned(fresh):
 def test_extensions_plan_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
     project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
     planned = set(re.findall(JOB, project.snakemake("-n", "extensions"), re.MULTILINE))
-    assert {"Table table5", "Table table6", "Figure 8", "Table peak_table"} <= planned
+    assert {"Table 5", "Table 6", "Figure 8", "Table peak_table"} <= planned
     assert {"Figure delta_sweep", "Figure stride_sweep"} <= planned
-    assert not planned & {"Table table1", "Table table2", "Table table3", "Figure figure5", "Figure figure6"}
+    assert not planned & {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
 
 
 def test_a_target_runs_that_and_no_more_and_again_nothing(tmp_path):
@@ -290,7 +290,7 @@ def test_archive_keeps_what_was_measured(changeable):
 def test_what_was_measured_so_far_can_be_audited(tmp_path):
     project = Project.make(tmp_path)
     project.snakemake(CELL)
-    assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table table1"}
+    assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
     project.snakemake("audit", "--config", "mode=simulator")
     assert "\n- Measured by this copy of the project.\n" in (tmp_path / "results/claims.md").read_text()
 
@@ -362,7 +362,7 @@ def test_a_broken_record_ends_before_any_job(tmp_path):
 def test_forced_reruns(finished):
     assert finished.plan("-F", "nyc") == TARGETS["nyc"]
     assert finished.plan("-f", CELL) == measured(TABLE1[1])
-    assert finished.plan("-R", "table1") == {"Table table1"}
+    assert finished.plan("-R", "table1") == {"Table 1"}
     assert measured(*TABLE1, *TABLE2, *TABLE3) <= finished.plan("-R", "measure")
 
 
@@ -374,8 +374,8 @@ def test_a_forced_cell_is_measured_again(changeable):
 
 
 AFTER_ANY = {"Collect", "Summary", "Appendix"}
-AFTER_TABLE1 = {"Table table1", "Figure figure5"} | AFTER_ANY
-AFTER_TABLE3 = {"Table table3", "Figure figure6"} | AFTER_ANY
+AFTER_TABLE1 = {"Table 1", "Figure 5"} | AFTER_ANY
+AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
 CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 
 

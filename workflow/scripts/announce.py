@@ -17,13 +17,16 @@ def before(config: dict) -> list[str]:
     if settings.simulating(config):
         return []
     cells = {"/".join(cell) for cell in settings.table_cells(config, *settings.PAPER_TABLES)}
+    lines = [f"{len(cells)} cells are needed; existing results are reused."]
     archived = Path("results/archive", config["archive"], "timings.csv")
+    if not archived.exists():
+        return lines
     rows = measurements.load([archived])
     rows = rows[(rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]).isin(cells)]
     minutes = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).sum() / 60
     cards = sorted({row.device for row in rows.itertuples() if settings.on_gpu(row.algorithm, row.variant)})
     return [
-        f"{len(cells)} cells are needed; existing results are reused.",
+        *lines,
         f"Their timed runs took {minutes:.0f} minutes on {', '.join(cards)} ({archived}).",
         "Downloading, compiling, warming up and checking take time besides. Stop with Ctrl-C: finished cells are kept.",
     ]
@@ -40,7 +43,7 @@ def after(config: dict) -> list[str]:
     said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     lines = [
         f"{verdicts.total()} claims were judged: {said}.",
-        rows[0]["source"],
+        *{row["source"]: None for row in rows},
         "Claims:      results/claims.md",
         f"Tables:      {_files('results', settings.PAPER_TABLES, '.md')}, and as .csv, .html and .tex",
         f"Figures:     {_files('figures', ('figure5', 'figure6'), '.svg')}, and as .pdf and .png",
@@ -65,7 +68,9 @@ def _files(folder: str, names, suffix: str) -> str:
 
 
 def main(args: argparse.Namespace) -> None:
+    settings.check_keys(args.config)
     config = yaml.safe_load(args.config.read_text())
+    settings.check(config)
     for line in {"before": before, "after": after}[args.when](config):
         logging.info("%s", line)
 
