@@ -62,7 +62,8 @@ algorithm, variant, dataset = *out.parts[-3:-1], out.stem
 graph = json.loads(str(numpy.load(args.graph)["meta"]))
 values = dict(
     algorithm=algorithm, variant=variant, dataset=dataset, repeat=1, status="no_memory", launches=0, vertices=1, arcs=0,
-    rows_checked=0, numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
+    needed_bytes=1, rows_checked=0,
+    numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
 )
 values |= dict(problem="sssp", source=0) if algorithm == "bellman_ford" else dict(problem="apsp")
 values |= dict(device="the CPU") if variant == "cpu" else dict(device="NVIDIA Stub 1", driver="1", cuda="1")
