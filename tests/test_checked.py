@@ -11,7 +11,7 @@ import pytest
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import VARIANTS
-from tests.rows import STATE, measurement, record
+from tests.rows import DATASETS, STATE, measurement, record
 from workflow.lib import measurements, paper, records
 from workflow.scripts import archive, collect, draw_sweep, peak, peak_table, simulated, sources, table6
 
@@ -47,7 +47,8 @@ def test_all_that_is_kept_can_be_read(folder):
 def test_what_every_variant_writes_can_be_read(tmp_path):
     rows = [measurement(key, "nyc" if v.problem == "sssp" else "gnutella04") for key, v in VARIANTS.items()]
     assert len(measurements.load([write(tmp_path / "cells.csv", *rows)])) == len(VARIANTS)
-    rows = [row | NO_TIMES | {"status": "no_memory" if row["driver"] else "timeout", "launches": 0} for row in rows]
+    lacking = {"status": "no_memory", "needed_bytes": 9}, {"status": "timeout", "limit_s": 9}
+    rows = [row | NO_TIMES | lacking[not row["driver"]] | {"launches": 0} for row in rows]
     assert measurements.load([write(tmp_path / "none.csv", *rows)])["seconds"].isna().all()
 
 
@@ -225,17 +226,17 @@ def cell(folder, changes, card=None):
     return path
 
 
-def card(**changes):
+def card_with(**changes):
     return {"card": {"before": STATE, "after": STATE | changes}}
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (card(sm_clock_mhz="fast"), "card.after.sm_clock_mhz: 'fast' is not of type 'number'"),
-        (card(sm_clock_mhz=-1), "card.after.sm_clock_mhz: -1 is less than"),
-        (card(throttling="power cap"), "card.after.throttling: 'power cap' is not of type 'array'"),
-        (card(throttling=[4]), "card.after.throttling.0: 4 is not of type 'string'"),
+        (card_with(sm_clock_mhz="fast"), "card.after.sm_clock_mhz: 'fast' is not of type 'number'"),
+        (card_with(sm_clock_mhz=-1), "card.after.sm_clock_mhz: -1 is less than"),
+        (card_with(throttling="power cap"), "card.after.throttling: 'power cap' is not of type 'array'"),
+        (card_with(throttling=[4]), "card.after.throttling.0: 4 is not of type 'string'"),
         ({"card": {"before": STATE}}, "card: 'after' is a required property"),
         ({"protocol": {"tile": 0}}, "protocol.tile: 0 is less than the minimum of 1"),
         ({"graph": {"sha256": "ab"}}, "graph.sha256: 'ab' does not match"),
@@ -262,12 +263,12 @@ def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content):
     broken = records.beside(table)
     broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
     with pytest.raises(InputError, match=r"provenance\.json: no record of what was run \(.*timings\.csv and run again"):
-        archive.keep([], {}, tmp_path, 0.05)
+        archive.keep([], {}, tmp_path, Namespace(tolerance=0.05, datasets=DATASETS))
     broken.write_text("{}")
     write(table, ROW | {"rows_checked": 0})
     before = table.read_bytes(), broken.read_bytes()
     with pytest.raises(InputError, match=r"timings\.csv, line 2 .*: rows_checked '0'"):
-        archive.keep([ON_CPU], {}, tmp_path, 0.05)
+        archive.keep([ON_CPU], {}, tmp_path, Namespace(tolerance=0.05, datasets=DATASETS))
     assert (table.read_bytes(), broken.read_bytes()) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["provenance.json", "timings.csv"]
 

@@ -64,7 +64,7 @@ def _cell(cell: tuple[str, str, str], group: pd.DataFrame) -> dict:
         "status": first["status"],
         **times,
         "repeats": len(seconds),
-        **first[[*measurements.CARD, "device", "commit"]],
+        **first[[*measurements.CARD, "device", "commit", "limit_s"]],
         "note": "; ".join(dict.fromkeys(measurements.items(group["note"]))),
     }
 
