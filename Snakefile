@@ -29,6 +29,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/files.smk"
+include: "workflow/rules/inputs.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/sweeps.smk"
@@ -61,13 +62,6 @@ rule extensions:
         rules.peak_table.output,
         rules.layouts.output,
         measured(GENERATED_CELLS),
-
-
-def refuse_target(wildcards):
-    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive"]
-    valid += [*settings.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
-    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
-    raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")
 
 
 # Any other word: say which targets there are.

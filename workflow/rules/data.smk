@@ -1,22 +1,3 @@
-from workflow.scripts.download import local, raw_name
-
-RAW = {
-    raw_name(entry): dataset
-    for dataset, entry in config["datasets"].items()
-    if entry.get("sources") and not local(entry)
-}
-
-
-def raw_file(wildcards):
-    entry = config["datasets"][wildcards.dataset]
-    if not entry.get("sources"):
-        return []
-    if path := local(entry):
-        # A path of one word would be taken for a target.
-        return path if len(Path(path).parts) > 1 else str(Path(path).absolute())
-    return f"resources/raw/{raw_name(entry)}"
-
-
 # On a cluster too these run where Snakemake runs: its nodes may have no network, and the rest takes a minute at most.
 localrules:
     download,

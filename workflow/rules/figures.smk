@@ -1,5 +1,3 @@
-PAPER_FIGURES = {"figure5": "table1", "figure6": "table3"}  # the table whose cells a figure draws
-
 for figure, table in PAPER_FIGURES.items():
 
     rule:

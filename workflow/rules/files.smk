@@ -1,6 +1,7 @@
 # Which files the rules read and write, and where the report shows them.
 import json
 
+PAPER_FIGURES = {"figure5": "table1", "figure6": "table3"}  # the table whose cells a figure draws
 FIGURE_FORMATS = ("svg", "pdf", "png")
 SHOWN = json.dumps(settings.tables.of_config(config))  # the datasets that tables show
 
@@ -22,25 +23,6 @@ def cell_file(algorithm, variant, dataset, place="cells"):
     return f"results/{place}/{algorithm}/{variant}/{dataset}.csv"
 
 
-SAID = set()  # the targets of which it was said what they skip
-
-
-def target_files(target, wanted):
-    """A function that gives the files of a target's cells, and says which of them are skipped here."""
-
-    def files(wildcards):
-        made, skipped = settings.makeable(config, wanted)
-        names = ", ".join("/".join(cell) for cell in skipped)
-        if not made:
-            raise WorkflowError(f"{names} {settings.NEEDS_GPU}: run this on a machine with a GPU")
-        if skipped and target not in SAID:
-            SAID.add(target)
-            logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {settings.NEEDS_GPU}")
-        return [cell_file(*cell, place) for place, cell in made]
-
-    return files
-
-
 def measured(cells):
     """The files of the cells; without a GPU those of whatever was measured before."""
     if not SIMULATING:
@@ -56,13 +38,6 @@ def kept(csv):
     return [path for path in (f"results/{csv}", f"results/archive/{config['archive']}/{csv}") if Path(path).exists()][
         :1
     ]
-
-
-def needs_gpu(target):
-    """No files; refuses the target where there is no GPU."""
-    if SIMULATING:
-        raise WorkflowError(f"{target} {settings.NEEDS_GPU}")
-    return []
 
 
 def source(measured=None):

@@ -1,21 +1,3 @@
-from workflow.lib import records
-
-
-def packed_graph(wildcards):
-    cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
-    if why := settings.refusal(config, *cell, wildcards.place):
-        raise WorkflowError(why)
-    graph = f"resources/graphs/{wildcards.dataset}.npz"
-    # Snakemake asks for changed params only where no input is made anew, hence also here.
-    measured = Path(f"results/{wildcards.place}/{'/'.join(cell)}.json")
-    try:
-        graphs = [record["graph"] for record in records.read(measured).values()] if measured.exists() else []
-    except InputError as error:
-        raise WorkflowError(str(error)) from None
-    same = any(graph.get("entry") == json.loads(entry(wildcards)) for graph in graphs)
-    return ancient(graph) if same else graph
-
-
 localrules:
     collect,
     simulate,

@@ -1,9 +1,3 @@
-def provenance_file(measured):
-    """What a file of measurements was measured on: timings.csv's provenance.json, a cell's own."""
-    path = Path(measured)
-    return str(path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json"))
-
-
 MEASURED = measured([]) if SIMULATING else ["results/timings.csv"]
 APPENDIX = [f"results/{page}.html" for page in ("provenance", "configuration")]
 

@@ -1,0 +1,114 @@
+# What the rules take as input, and the refusal of what cannot be made here.
+from workflow.lib import records
+from workflow.scripts.download import local, raw_name
+
+SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bellman_ford", "stride")}
+SEARCH = "delta_stepping", "near_far"
+RAW = {
+    raw_name(entry): dataset
+    for dataset, entry in config["datasets"].items()
+    if entry.get("sources") and not local(entry)
+}
+
+
+def raw_file(wildcards):
+    entry = config["datasets"][wildcards.dataset]
+    if not entry.get("sources"):
+        return []
+    if path := local(entry):
+        # A path of one word would be taken for a target.
+        return path if len(Path(path).parts) > 1 else str(Path(path).absolute())
+    return f"resources/raw/{raw_name(entry)}"
+
+
+def packed_graph(wildcards):
+    cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
+    if why := settings.refusal(config, *cell, wildcards.place):
+        raise WorkflowError(why)
+    graph = f"resources/graphs/{wildcards.dataset}.npz"
+    # Snakemake asks for changed params only where no input is made anew, hence also here.
+    measured = Path(f"results/{wildcards.place}/{'/'.join(cell)}.json")
+    try:
+        graphs = [record["graph"] for record in records.read(measured).values()] if measured.exists() else []
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
+    same = any(graph.get("entry") == json.loads(entry(wildcards)) for graph in graphs)
+    return ancient(graph) if same else graph
+
+
+def sweep_options(wildcards):
+    return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
+
+
+def swept_cell(wildcards):
+    return *SWEPT[wildcards.sweep], sweep_options(wildcards)["dataset"]
+
+
+def sweep_graph(wildcards):
+    *variant, dataset = swept_cell(wildcards)
+    if why := settings.refusal(config, *variant, dataset, "cells"):
+        raise WorkflowError(why)
+    return f"resources/graphs/{dataset}.npz"
+
+
+def sweep_measurements(wildcards):
+    """The CSV that a sweep's figure is drawn from; without a GPU what was measured before."""
+    csv = f"{wildcards.sweep}.csv"
+    return kept(csv) if SIMULATING else f"results/{csv}"
+
+
+def source_files():
+    """A file a dataset of those in config that have the variant."""
+    found = settings.cells(config)
+    datasets = [name for name in config["sweeps"]["sources"]["datasets"] if (*SEARCH, name) in found]
+    return [f"results/sources/{name}.csv" for name in datasets]
+
+
+# What Table 6 reads of many sources.
+SOURCES = kept("sources.csv") if SIMULATING else ["results/sources.csv"] if source_files() else []
+
+
+def needs_sources(wildcards):
+    needs_gpu("sources")
+    if not source_files():
+        raise WorkflowError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
+    return source_files()
+
+
+def provenance_file(measured):
+    """What a file of measurements was measured on: timings.csv's provenance.json, a cell's own."""
+    path = Path(measured)
+    return str(path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json"))
+
+
+def needs_gpu(target):
+    """No files; refuses the target where there is no GPU."""
+    if SIMULATING:
+        raise WorkflowError(f"{target} {settings.NEEDS_GPU}")
+    return []
+
+
+SAID = set()  # the targets of which it was said what they skip
+
+
+def target_files(target, wanted):
+    """A function that gives the files of a target's cells, and says which of them are skipped here."""
+
+    def files(wildcards):
+        made, skipped = settings.makeable(config, wanted)
+        names = ", ".join("/".join(cell) for cell in skipped)
+        if not made:
+            raise WorkflowError(f"{names} {settings.NEEDS_GPU}: run this on a machine with a GPU")
+        if skipped and target not in SAID:
+            SAID.add(target)
+            logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {settings.NEEDS_GPU}")
+        return [cell_file(*cell, place) for place, cell in made]
+
+    return files
+
+
+def refuse_target(wildcards):
+    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive"]
+    valid += [*settings.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
+    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
+    raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")
