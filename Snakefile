@@ -43,7 +43,7 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        [f"results/{table}.md" for table in settings.PAPER_TABLES],
+        [f"results/{table}.md" for table in plan.PAPER_TABLES],
         [figure_files(figure) for figure in PAPER_FIGURES],
         page_files("claims"),
         figure_files("claims"),
@@ -54,7 +54,7 @@ rule all:
 
 rule extensions:
     input:
-        [f"results/{table}.md" for table in settings.EXTENSION_TABLES],
+        [f"results/{table}.md" for table in plan.EXTENSION_TABLES],
         [figure_files(sweep) for sweep in SWEPT],
         rules.launch_overhead.output,
         rules.growth.output,
@@ -76,7 +76,7 @@ rule unknown_target:
 if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(dataset)]:
     raise WorkflowError(f"config: dataset {', '.join(clash)} is called like a rule or target: rename it")
 
-for target, wanted in settings.targets(config).items():
+for target, wanted in plan.targets(config).items():
 
     rule:
         name:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from workflow.lib import settings
+from workflow.lib import plan
 from workflow.scripts import announce
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ three,nyc,reproduced,From the archive x.
 @pytest.fixture
 def simulating(monkeypatch):
     def choose(value):
-        monkeypatch.setattr(settings, "simulating", lambda config: value)
+        monkeypatch.setattr(plan, "simulating", lambda config: value)
 
     return choose
 
@@ -34,7 +34,7 @@ def test_with_a_gpu_it_says_how_long_it_takes(simulating, monkeypatch):
     monkeypatch.chdir(ROOT)
     simulating(False)
     cells, time, _ = announce.before(CONFIG)
-    wanted = len(settings.table_cells(CONFIG, *settings.PAPER_TABLES))
+    wanted = len(plan.table_cells(CONFIG, *plan.PAPER_TABLES))
     assert cells == f"{wanted} cells are needed; existing results are reused."
     minutes = re.fullmatch(r"Their timed runs took (\d+) minutes on NVIDIA H200 \(results/archive/h200/.*\)\.", time)[1]
     assert 30 < int(minutes) < 300

@@ -17,7 +17,7 @@ import yaml
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, find
 from tests.rows import DATASETS, STATE, measurement, record
-from workflow.lib import measurements, settings
+from workflow.lib import measurements, plan
 from workflow.lib.render import CROSS
 from workflow.lib.tables import define
 from workflow.scripts import audit, reviewers, summary, tables
@@ -424,7 +424,7 @@ def config():
 
 
 def test_the_claims_cells_are_configured(config):
-    cells = settings.claimed_cells(config)
+    cells = plan.claimed_cells(config)
     wanted = {
         (*name.split("/"), dataset)
         for claim in CLAIMS.values()

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from workflow.lib import settings
+from workflow.lib import configuration
 from workflow.scripts import download
 
 ROOT = Path(__file__).parents[1]
@@ -239,7 +239,7 @@ def test_config_is_refused_for_its_sources_before_any_job():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     config["datasets"]["nyc"]["sources"] = ["snap:.."]
     with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: snap:\.\.: "):
-        settings.check(config)
+        configuration.check(config)
 
 
 @pytest.mark.parametrize("name", ["x $(touch y).txt", "-x", "a;b", "it's", "#1?", "a\nb", "ü", "..", "a" * 300])

@@ -22,7 +22,7 @@ from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
-from workflow.lib import measurements, settings
+from workflow.lib import measurements
 from workflow.scripts import archive, collect, measure, simulated, tables
 
 ROOT = Path(__file__).parents[1]
@@ -384,7 +384,7 @@ def undrawn(monkeypatch):
 
 def run_archive(default="h200"):
     args = Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default, tolerance=0.05)
-    args.datasets = settings.tables.of_config(CONFIG)
+    args.datasets = tables.of_config(CONFIG)
     archive.main(args)
 
 
@@ -476,7 +476,7 @@ def test_an_archive_holds_its_tables_and_figures():
 
     tables.write(
         "table1",
-        settings.tables.of_config(CONFIG),
+        tables.of_config(CONFIG),
         measurements.load(["results/archive/h200/timings.csv"]),
         "From the archive h200.",
         Path("again"),

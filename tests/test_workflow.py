@@ -26,7 +26,7 @@ from snakemake.settings.types import ResourceSettings
 from test_download import Site, ranged
 
 from tests import warm
-from workflow.lib import settings
+from workflow.lib import configuration, plan
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "config.yaml", "environment.yml", "profiles", "kernels", "workflow", "results/archive")
@@ -333,7 +333,7 @@ def test_an_unknown_key_ends_before_any_job(tmp_path):
 def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     said = fresh.snakemake("--list-rules", "--quiet", "all")
     rules = set(re.findall(r"^\w+$", said, re.MULTILINE)) - {
-        name for cell in settings.cells({"datasets": DATASETS}) for name in cell
+        name for cell in plan.cells({"datasets": DATASETS}) for name in cell
     }
     assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
     project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))
@@ -685,7 +685,7 @@ def test_a_killed_measurement_leaves_the_one_before(changeable):
 
 def test_every_parameter_of_every_command_is_quoted(fresh, monkeypatch):
     monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(settings, "prepare_environment", lambda config: None)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
     with SnakemakeApi() as api:
         workflow = api.workflow(ResourceSettings(cores=1), snakefile=Path("Snakefile"))._workflow
         commands = {rule.name: rule.shellcmd for rule in workflow.rules if rule.shellcmd}

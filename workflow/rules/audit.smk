@@ -1,7 +1,7 @@
 rule audit:
     input:
         claims="workflow/paper/claims.csv",
-        measurements=measured(settings.claimed_cells(config)),
+        measurements=measured(plan.claimed_cells(config)),
     output:
         in_report(page_files("claims"), "claims", "Claims", "claims"),
     log:
@@ -22,7 +22,7 @@ rule audit:
 rule claims_figure:
     input:
         claims="workflow/paper/claims.csv",
-        measurements=measured(settings.claimed_cells(config)),
+        measurements=measured(plan.claimed_cells(config)),
     output:
         in_report(figure_files("claims"), "claims", "Claims at a glance", "claims_figure", ".svg"),
     log:
@@ -42,7 +42,7 @@ rule claims_figure:
 
 rule summary:
     input:
-        measured(settings.table_cells(config, *settings.PAPER_TABLES)),
+        measured(plan.table_cells(config, *plan.PAPER_TABLES)),
     output:
         in_report(page_files("summary"), "measurements", "Summary", "summary"),
     log:

@@ -2,14 +2,15 @@
 from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError
-from workflow.lib import settings
+from kernels.variants import find
+from workflow.lib import configuration, digests, plan, resources, tables
 
 try:
-    for configuration in workflow.configfiles:
-        settings.check_keys(configuration)
-    settings.check(config)
+    for file in workflow.configfiles:
+        configuration.check_keys(file)
+    configuration.check(config)
 except InputError as error:
     raise WorkflowError(str(error)) from None
 
-settings.prepare_environment(config)
-SIMULATING = settings.simulating(config)
+configuration.prepare_environment(config)
+SIMULATING = plan.simulating(config)

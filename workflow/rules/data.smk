@@ -17,7 +17,7 @@ rule download:
         "../../environment.yml"
     params:
         dataset=lambda wildcards: RAW[wildcards.file],
-        entry=lambda wildcards: settings.identity(config["datasets"][RAW[wildcards.file]]),
+        entry=lambda wildcards: plan.identity(config["datasets"][RAW[wildcards.file]]),
         archives=untracked(json.dumps(config["archives"])),
         options=untracked(json.dumps(config["download"])),
     message:

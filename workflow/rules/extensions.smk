@@ -1,21 +1,20 @@
 # What the paper does not have.
-COMPARED = settings.compared_cells(config)
+COMPARED = plan.compared_cells(config)
 GENERATED = [dataset for dataset, entry in config["datasets"].items() if "generate" in entry]
-GENERATED_CELLS = settings.cells(config, GENERATED) if GENERATED else []
-WITH_GRAPH = {settings.find(*cell[:2]).plain for cell in COMPARED if settings.find(*cell[:2]).graph}
-LAUNCH_CELLS = [cell for cell in COMPARED if settings.find(*cell[:2]).plain in WITH_GRAPH]
+GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
+WITH_GRAPH = {find(*cell[:2]).plain for cell in COMPARED if find(*cell[:2]).graph}
+LAUNCH_CELLS = [cell for cell in COMPARED if find(*cell[:2]).plain in WITH_GRAPH]
 LAYOUT_CELLS = [
     cell
-    for cell in settings.cells(config)
-    if "layouts" in settings.find(*cell[:2]).shown
-    and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
+    for cell in plan.cells(config)
+    if "layouts" in find(*cell[:2]).shown and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
 ]
-PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in settings.find(*cell[:2]).shown]
+PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in find(*cell[:2]).shown]
 
 
 rule figure8:
     input:
-        measured(settings.table_cells(config, "table6")),
+        measured(plan.table_cells(config, "table6")),
     output:
         in_report(figure_files("figure8"), "extensions", "Figure 8", "figure", ".svg"),
     log:
@@ -129,12 +128,12 @@ rule peak:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
-        gpu_model=settings.gpu_model(on_gpu=True),
-        slurm_partition=settings.partition(on_gpu=True),
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
         mem_mb=16000,
         runtime=15,
     params:
-        code=settings.module_code("kernels.fast.peak"),
+        code=digests.module_code("kernels.fast.peak"),
         vertices=[8192, 32768],
         commit=untracked(config["commit"]),
     message:

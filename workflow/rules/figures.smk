@@ -4,7 +4,7 @@ for figure, table in PAPER_FIGURES.items():
         name:
             figure
         input:
-            measured(settings.figure_cells(config, figure, table)),
+            measured(plan.figure_cells(config, figure, table)),
         output:
             in_report(figure_files(figure), "figures", f"Figure {figure.removeprefix('figure')}", "figure", ".svg"),
         log:

@@ -3,7 +3,7 @@ import json
 
 PAPER_FIGURES = {"figure5": "table1", "figure6": "table3"}  # the table whose cells a figure draws
 FIGURE_FORMATS = ("svg", "pdf", "png")
-SHOWN = json.dumps(settings.tables.of_config(config))  # the datasets that tables show
+SHOWN = json.dumps(tables.of_config(config))  # the datasets that tables show
 
 
 def untracked(value):
@@ -12,11 +12,11 @@ def untracked(value):
 
 
 def entry(wildcards):
-    return settings.identity(config["datasets"][wildcards.dataset])
+    return plan.identity(config["datasets"][wildcards.dataset])
 
 
 def on_gpu(wildcards):
-    return settings.on_gpu(wildcards.algorithm, wildcards.variant)
+    return plan.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
 def cell_file(algorithm, variant, dataset, place="cells"):
@@ -28,7 +28,7 @@ def measured(cells):
     if not SIMULATING:
         return [cell_file(*cell) for cell in cells]
     # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
-    if before := settings.measured_here():
+    if before := plan.measured_here():
         return [str(path.resolve()) for path in before]
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
 
@@ -42,7 +42,7 @@ def kept(csv):
 
 def source(measured=None):
     """A sentence on where what is drawn was measured: here, if this file, or cells, are in results/ or going to be."""
-    if not SIMULATING or (Path("results", measured).exists() if measured else settings.measured_here()):
+    if not SIMULATING or (Path("results", measured).exists() if measured else plan.measured_here()):
         return "Measured by this copy of the project."
     return f"From the archive {config['archive']}; nothing was measured here."
 
@@ -67,12 +67,12 @@ def in_report(files, part, label, caption, end=".html"):
 
 def table_output(name):
     """A table's files, of which the report shows the paper's as HTML and an extension's as CSV."""
-    if name in settings.PAPER_TABLES:
+    if name in plan.PAPER_TABLES:
         files = multiext(f"results/{name}", ".csv", ".md", ".tex", ".html")
         return in_report(files, "tables", f"Table {name.removeprefix('table')}", "table")
     label = name.replace("table", "Table ").replace("_", " ").strip().capitalize()
     files = multiext(f"results/{name}", ".csv", ".md")
-    return in_report(files, "extensions", label, "table" if name in settings.TABLES else name, ".csv")
+    return in_report(files, "extensions", label, "table" if name in plan.TABLES else name, ".csv")
 
 
 def figure_files(name):

@@ -23,7 +23,7 @@ def raw_file(wildcards):
 
 def packed_graph(wildcards):
     cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
-    if why := settings.refusal(config, *cell, wildcards.place):
+    if why := plan.refusal(config, *cell, wildcards.place):
         raise WorkflowError(why)
     graph = f"resources/graphs/{wildcards.dataset}.npz"
     # Snakemake asks for changed params only where no input is made anew, hence also here.
@@ -46,7 +46,7 @@ def swept_cell(wildcards):
 
 def sweep_graph(wildcards):
     *variant, dataset = swept_cell(wildcards)
-    if why := settings.refusal(config, *variant, dataset, "cells"):
+    if why := plan.refusal(config, *variant, dataset, "cells"):
         raise WorkflowError(why)
     return f"resources/graphs/{dataset}.npz"
 
@@ -59,7 +59,7 @@ def sweep_measurements(wildcards):
 
 def source_files():
     """A file a dataset of those in config that have the variant."""
-    found = settings.cells(config)
+    found = plan.cells(config)
     datasets = [name for name in config["sweeps"]["sources"]["datasets"] if (*SEARCH, name) in found]
     return [f"results/sources/{name}.csv" for name in datasets]
 
@@ -84,7 +84,7 @@ def provenance_file(measured):
 def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:
-        raise WorkflowError(f"{target} {settings.NEEDS_GPU}")
+        raise WorkflowError(f"{target} {plan.NEEDS_GPU}")
     return []
 
 
@@ -95,13 +95,13 @@ def target_files(target, wanted):
     """A function that gives the files of a target's cells, and says which of them are skipped here."""
 
     def files(wildcards):
-        made, skipped = settings.makeable(config, wanted)
+        made, skipped = plan.makeable(config, wanted)
         names = ", ".join("/".join(cell) for cell in skipped)
         if not made:
-            raise WorkflowError(f"{names} {settings.NEEDS_GPU}: run this on a machine with a GPU")
+            raise WorkflowError(f"{names} {plan.NEEDS_GPU}: run this on a machine with a GPU")
         if skipped and target not in SAID:
             SAID.add(target)
-            logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {settings.NEEDS_GPU}")
+            logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {plan.NEEDS_GPU}")
         return [cell_file(*cell, place) for place, cell in made]
 
     return files
@@ -109,6 +109,6 @@ def target_files(target, wanted):
 
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive"]
-    valid += [*settings.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
-    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *settings.targets(config)]
+    valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
+    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -12,7 +12,7 @@ resource_scopes:
 
 onerror:
     for path in log:
-        for line in settings.advice(Path(path).read_text()):
+        for line in resources.advice(Path(path).read_text()):
             logger.error(line)
 
 
@@ -38,19 +38,19 @@ rule measure:
     threads: lambda wildcards: 1 if wildcards.place == "simulated" else workflow.resource_settings.cores or 1
     resources:
         gpu=lambda wildcards: int(on_gpu(wildcards)),
-        gpu_model=lambda wildcards: settings.gpu_model(on_gpu(wildcards)),
-        slurm_partition=lambda wildcards: settings.partition(on_gpu(wildcards)),
-        mem_mb=lambda wildcards: settings.memory_mb(config, wildcards.algorithm, wildcards.variant, wildcards.dataset),
-        runtime=lambda wildcards: settings.runtime_min(
+        gpu_model=lambda wildcards: resources.gpu_model(on_gpu(wildcards)),
+        slurm_partition=lambda wildcards: resources.partition(on_gpu(wildcards)),
+        mem_mb=lambda wildcards: resources.memory_mb(config, wildcards.algorithm, wildcards.variant, wildcards.dataset),
+        runtime=lambda wildcards: resources.runtime_min(
             config, wildcards.algorithm, wildcards.variant, wildcards.dataset
         ),
     params:
         entry=entry,
-        code=lambda wildcards: settings.code(wildcards.algorithm, wildcards.variant),
-        protocol=lambda wildcards: settings.protocol(
+        code=lambda wildcards: digests.code(wildcards.algorithm, wildcards.variant),
+        protocol=lambda wildcards: plan.protocol(
             config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
         ),
-        config_digest=untracked(settings.digest(json.dumps(config, sort_keys=True).encode())),
+        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
@@ -62,7 +62,7 @@ rule measure:
 
 rule collect:
     input:
-        [cell_file(*cell) for cell in settings.table_cells(config, *settings.PAPER_TABLES)],
+        [cell_file(*cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES)],
     output:
         csv="results/timings.csv",
         json="results/provenance.json",
@@ -76,10 +76,10 @@ rule collect:
         "python -m workflow.scripts.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
 
 
-SIMULATED_CELLS = settings.simulated_cells(config)
+SIMULATED_CELLS = plan.simulated_cells(config)
 PROTOCOLS = {}
 for cell in SIMULATED_CELLS:
-    PROTOCOLS.setdefault(settings.protocol(config, *cell[:2], simulated=True), []).append("/".join(cell))
+    PROTOCOLS.setdefault(plan.protocol(config, *cell[:2], simulated=True), []).append("/".join(cell))
 
 
 # All in one process, which leaves alone the cells that are of this code, protocol and graph. A missing cell makes it
@@ -98,13 +98,13 @@ rule simulate:
         "../../environment.yml"
     params:
         cells=json.dumps(PROTOCOLS),
-        code=settings.digest(*(settings.code(*cell[:2]).encode() for cell in SIMULATED_CELLS)),
-        entries=[settings.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
+        code=digests.digest(*(digests.code(*cell[:2]).encode() for cell in SIMULATED_CELLS)),
+        entries=[plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
         missing=sum(
             Path("results/simulated.csv").exists() and not Path(cell_file(*cell, "simulated")).exists()
             for cell in SIMULATED_CELLS
         ),
-        config_digest=untracked(settings.digest(json.dumps(config, sort_keys=True).encode())),
+        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
         "Check in the simulator"

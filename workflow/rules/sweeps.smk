@@ -12,15 +12,15 @@ rule measure_sweep:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
-        gpu_model=settings.gpu_model(on_gpu=True),
-        slurm_partition=settings.partition(on_gpu=True),
-        mem_mb=lambda wildcards: settings.memory_mb(config, *swept_cell(wildcards)),
-        runtime=lambda wildcards: 10 * settings.runtime_min(config, *swept_cell(wildcards)),
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.memory_mb(config, *swept_cell(wildcards)),
+        runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
     params:
         dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
-        code=lambda wildcards: settings.code(*SWEPT[wildcards.sweep]),
+        code=lambda wildcards: digests.code(*SWEPT[wildcards.sweep]),
         options=lambda wildcards: json.dumps(sweep_options(wildcards), sort_keys=True),
-        protocol=settings.protocol(config),
+        protocol=plan.protocol(config),
         commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.sweep} on {params.dataset}"
@@ -75,14 +75,14 @@ rule measure_sources:
     threads: workflow.resource_settings.cores or 1
     resources:
         gpu=1,
-        gpu_model=settings.gpu_model(on_gpu=True),
-        slurm_partition=settings.partition(on_gpu=True),
-        mem_mb=lambda wildcards: settings.memory_mb(config, *SEARCH, wildcards.dataset),
-        runtime=lambda wildcards: 2 * settings.runtime_min(config, *SEARCH, wildcards.dataset),
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
+        runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
     params:
-        code=lambda wildcards: settings.code(*SEARCH),
+        code=lambda wildcards: digests.code(*SEARCH),
         options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
-        protocol=settings.protocol(config),
+        protocol=plan.protocol(config),
         commit=untracked(config["commit"]),
     message:
         "Measure sources on {wildcards.dataset}"

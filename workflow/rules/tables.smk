@@ -1,5 +1,5 @@
 # A rule a table: workflow/paper/tables.yaml names them, kernels/variants.py and config.yaml say what they show.
-for name in settings.TABLES:
+for name in plan.TABLES:
     if name == "table6":
         continue
 
@@ -7,7 +7,7 @@ for name in settings.TABLES:
         name:
             name
         input:
-            measured(settings.table_cells(config, name)),
+            measured(plan.table_cells(config, name)),
         output:
             table_output(name),
         log:
@@ -29,7 +29,7 @@ for name in settings.TABLES:
 
 rule table6:
     input:
-        cells=measured(settings.table_cells(config, "table6")),
+        cells=measured(plan.table_cells(config, "table6")),
         sources=SOURCES,
     output:
         table_output("table6"),

@@ -9,14 +9,14 @@ from pathlib import Path
 import yaml
 
 from kernels.errors import InputError
-from workflow.lib import measurements, settings, step
+from workflow.lib import configuration, measurements, plan, step
 
 
 def before(config: dict) -> list[str]:
     """How long measuring takes, by the archive that config names; nothing where there is no GPU."""
-    if settings.simulating(config):
+    if plan.simulating(config):
         return []
-    cells = {"/".join(cell) for cell in settings.table_cells(config, *settings.PAPER_TABLES)}
+    cells = {"/".join(cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES)}
     lines = [f"{len(cells)} cells are needed; existing results are reused."]
     archived = Path("results/archive", config["archive"], "timings.csv")
     if not archived.exists():
@@ -24,7 +24,7 @@ def before(config: dict) -> list[str]:
     rows = measurements.load([archived])
     rows = rows[(rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]).isin(cells)]
     minutes = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).sum() / 60
-    cards = sorted({row.device for row in rows.itertuples() if settings.on_gpu(row.algorithm, row.variant)})
+    cards = sorted({row.device for row in rows.itertuples() if plan.on_gpu(row.algorithm, row.variant)})
     return [
         *lines,
         f"Their timed runs took {minutes:.0f} minutes on {', '.join(cards)} ({archived}).",
@@ -45,11 +45,11 @@ def after(config: dict) -> list[str]:
         f"{verdicts.total()} claims were judged: {said}.",
         *{row["source"]: None for row in rows},
         "Claims:      results/claims.md",
-        f"Tables:      {_files('results', settings.PAPER_TABLES, '.md')}, and as .csv, .html and .tex",
+        f"Tables:      {_files('results', plan.PAPER_TABLES, '.md')}, and as .csv, .html and .tex",
         f"Figures:     {_files('figures', ('figure5', 'figure6'), '.svg')}, and as .pdf and .png",
         "Statistics:  results/summary.md",
     ]
-    if settings.simulating(config):
+    if plan.simulating(config):
         with open("results/simulated.csv", newline="") as file:
             checked = {(row["algorithm"], row["variant"], row["dataset"]) for row in csv.DictReader(file)}
         lines += [
@@ -68,9 +68,9 @@ def _files(folder: str, names, suffix: str) -> str:
 
 
 def main(args: argparse.Namespace) -> None:
-    settings.check_keys(args.config)
+    configuration.check_keys(args.config)
     config = yaml.safe_load(args.config.read_text())
-    settings.check(config)
+    configuration.check(config)
     for line in {"before": before, "after": after}[args.when](config):
         logging.info("%s", line)
 

@@ -15,7 +15,7 @@ from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import Variant, find
-from workflow.lib import lock, records, settings, step
+from workflow.lib import digests, lock, records, step
 from workflow.lib.measurements import schema
 
 PACKAGES = [
@@ -66,7 +66,7 @@ def make(args: argparse.Namespace, variant: Variant, simulated: bool) -> None:
         "commit": commit,
         "tree_clean": clean,
         "config_digest": args.config_digest,
-        "code": settings.code(variant.algorithm, variant.name),
+        "code": digests.code(variant.algorithm, variant.name),
         "protocol": args.protocol,
         "graph": graph.meta,
         "card": {"before": before, "after": after} if on_card else None,

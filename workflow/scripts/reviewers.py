@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import measurements, settings
+from workflow.lib import measurements, plan
 from workflow.lib.documents import narrow
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS
@@ -38,7 +38,7 @@ def minutes(rows: pd.DataFrame, timeout_s: float) -> pd.Series:
     return ((cells["ended"] - cells["started"]).dt.total_seconds() + pause) / 60
 
 
-def time_text(cells: list[settings.Cell], took: pd.Series) -> str:
+def time_text(cells: list[plan.Cell], took: pd.Series) -> str:
     """ "9 min", with the number of cells where the archive has not all of them."""
     recorded = [took[cell] for cell in cells if cell in took.index]
     if not recorded:
@@ -74,12 +74,12 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
 
     rows: an archive's, as measurements.load gives them. audited: its claims.
     """
-    took, claimed = minutes(rows, config["protocol"]["timeout_s"]), settings.claimed_cells(config)
+    took, claimed = minutes(rows, config["protocol"]["timeout_s"]), plan.claimed_cells(config)
     tolerance, others = config["audit"]["tolerance"], substitutes(rows)
     percent = f"{100 * tolerance:g} %"
     lines = [("All claims", "audit", claimed, "the verdicts below, in `results/claims.md`")]
-    for name in settings.PAPER_TABLES:
-        lines.append(_table_line(name, settings.table_cells(config, name), percent))
+    for name in plan.PAPER_TABLES:
+        lines.append(_table_line(name, plan.table_cells(config, name), percent))
     for number, one in enumerate(audited, start=1):
         lines.append(_claim_line(number, one, claimed, expected(one, tolerance, others)))
     text = pd.DataFrame(
@@ -107,7 +107,7 @@ def figures_of(table: str) -> list[str]:
     return [place for place in shown if place.startswith("figure") and families[place] == {"paper"}]
 
 
-def _table_line(table: str, cells: list[settings.Cell], percent: str) -> tuple:
+def _table_line(table: str, cells: list[plan.Cell], percent: str) -> tuple:
     """A table of the paper and the figures drawn from it: what, target, cells, expected."""
     names = [table, *figures_of(table)]
     return (
@@ -118,7 +118,7 @@ def _table_line(table: str, cells: list[settings.Cell], percent: str) -> tuple:
     )
 
 
-def _claim_line(number: int, one: audit.Audited, claimed: list[settings.Cell], result: str) -> tuple:
+def _claim_line(number: int, one: audit.Audited, claimed: list[plan.Cell], result: str) -> tuple:
     """A claim: what, target, cells, expected."""
     names, datasets = (one.claim.left, *one.claim.right), one.claim.datasets
     algorithm = one.claim.left.split("/")[0]

@@ -12,11 +12,11 @@ import yaml
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import settings
+from workflow.lib import configuration, digests, plan, resources
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
-SCHEMA = yaml.safe_load(settings.SCHEMA.read_text())
+SCHEMA = yaml.safe_load(configuration.SCHEMA.read_text())
 with open(ROOT / "workflow" / "paper" / "times.csv") as file:
     TIMES = list(csv.DictReader(file))
 
@@ -47,7 +47,7 @@ def schema_at(path):
 
 
 def test_the_projects_config_is_valid(config):
-    settings.check(config)
+    configuration.check(config)
 
 
 def test_config_with_the_substitutes_is_valid(config):
@@ -56,7 +56,7 @@ def test_config_with_the_substitutes_is_valid(config):
             below[key] = merge(below.get(key, {}), value) if isinstance(value, dict) else value
         return below
 
-    settings.check(merge(config, yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text())))
+    configuration.check(merge(config, yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text())))
 
 
 def described(schema, path=""):
@@ -103,7 +103,7 @@ def walk(schema, path=""):
 def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
     put(config, f"{level}.blokc".lstrip("."), 1)
     with pytest.raises(InputError) as error:
-        settings.check(config)
+        configuration.check(config)
     said, valid = str(error.value).split(": choose from ")
     assert said == f"config: unknown key 'blokc' at {level or 'the top level'}"
     assert valid.split(", ") == list(schema_at(level)["properties"])
@@ -191,7 +191,7 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
 def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
     put(config, path, value)
     with pytest.raises(InputError) as error:
-        settings.check(config)
+        configuration.check(config)
     message = str(error.value)
     above = path.rpartition(".")[0] or "the top level"
     assert message.startswith((f"config: {path}: ", f"config: {path}.", f"config: {above}: "))
@@ -202,14 +202,14 @@ def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
 def test_a_missing_key_is_refused(config, key):
     del config[key]
     with pytest.raises(InputError, match=f"config: the top level: '{key}' is a required property"):
-        settings.check(config)
+        configuration.check(config)
 
 
 @pytest.mark.parametrize("pattern", ["bellman", "bellman_ford/strid", "bellman_ford/", "cpu", "bellman_ford/cpu"])
 def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern):
     config["datasets"]["bay"]["gpu"] = [pattern]
     with pytest.raises(InputError) as error:
-        settings.check(config)
+        configuration.check(config)
     said, valid = str(error.value).split(": choose one of ")
     assert said == f"config: datasets.bay.gpu: {pattern!r} is no GPU variant"
     gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
@@ -227,13 +227,13 @@ def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern)
 def test_a_graph_is_generated_or_has_sources(config, dataset, key, value, reason):
     config["datasets"][dataset][key] = value
     with pytest.raises(InputError, match=rf"config: datasets\.{dataset}\.{key}: {reason}"):
-        settings.check(config)
+        configuration.check(config)
 
 
 def test_a_graph_that_is_not_random_has_sources(config):
     del config["datasets"]["nyc"]["sources"]
     with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: missing"):
-        settings.check(config)
+        configuration.check(config)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_graph_that_is_not_random_has_sources(config):
 def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern, valid):
     config["datasets"]["bay"]["skip"].append(pattern)
     with pytest.raises(InputError) as error:
-        settings.check(config)
+        configuration.check(config)
     said, variants = str(error.value).split(": there are ")
     assert said == f"config: datasets.bay.skip: {pattern!r} matches no variant"
     assert valid in variants.split(", ") and len(variants.split(", ")) == len(VARIANTS)
@@ -252,7 +252,7 @@ def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern, valid):
 def test_a_skip_of_what_the_dataset_has_not_is_none_of_a_typing_error(config):
     """So that a second --configfile may name fewer algorithms for a dataset, and leave its skip."""
     config["datasets"]["sample2"] |= {"gpu": ["bellman_ford/naive"], "cpu": []}
-    settings.check(config)
+    configuration.check(config)
 
 
 def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config):
@@ -260,7 +260,7 @@ def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config):
     with pytest.raises(
         InputError, match=r"config: sweeps\.sources\.datasets: there is no dataset 'nyk': choose one of nyc"
     ):
-        settings.check(config)
+        configuration.check(config)
 
 
 @pytest.mark.parametrize(("mode", "refused"), [("simulator", True), ("cuda", False)])
@@ -271,58 +271,58 @@ def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypa
         kept = tmp_path / "results" / "archive" / name / "timings.csv"
         kept.parent.mkdir(parents=True)
         kept.touch()
-    settings.check(config)
+    configuration.check(config)
     config |= {"mode": mode, "archive": "h300"}
     if refused:
         with pytest.raises(InputError, match=r"there is no results/archive/h300/timings\.csv .* are h100, h200$"):
-            settings.check(config)
+            configuration.check(config)
         cell = tmp_path / "results" / "cells" / "dijkstra" / "naive" / "nyc.csv"
         cell.parent.mkdir(parents=True)
         cell.touch()
-    settings.check(config)
+    configuration.check(config)
 
 
 def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
     file = tmp_path / "config.yaml"
     file.write_text("datasets:\n  nyc: {arcs: 1}\n  bay: {arcs: 1}\n  nyc: {arcs: 2}\n")
     with pytest.raises(InputError, match=f"^{file}, line 4: nyc stands twice in one place: delete one$"):
-        settings.check_keys(file)
+        configuration.check_keys(file)
     file.write_text("list: [{a: 1}, {a: 1, b: 1, a: 2}]\n")
     with pytest.raises(InputError, match="line 1: a stands twice"):
-        settings.check_keys(file)
+        configuration.check_keys(file)
     file.write_text('{"JSON with a tab":\t{"a": 1}}')
-    settings.check_keys(file)
-    settings.check_keys(ROOT / "config.yaml")
+    configuration.check_keys(file)
+    configuration.check_keys(ROOT / "config.yaml")
 
 
 def test_a_gpu_variant_is_no_cpu_variant(config):
     config["datasets"]["bay"]["cpu"] = ["bellman_ford/naive"]
     with pytest.raises(InputError, match=r"config: datasets\.bay\.cpu: 'bellman_ford/naive' is no CPU variant"):
-        settings.check(config)
+        configuration.check(config)
 
 
 def test_names_that_would_clash_are_refused(config):
     config["datasets"]["naive"] = config["datasets"].pop("bay")
     with pytest.raises(InputError, match="dataset naive is called like an algorithm or variant"):
-        settings.check(config)
+        configuration.check(config)
     config["datasets"]["bay"] = config["datasets"].pop("naive")
     config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
     with pytest.raises(InputError, match=r"two datasets have a source called USA-road-d\.NY\.gr\.gz"):
-        settings.check(config)
+        configuration.check(config)
 
 
 def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
     config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall/cpu"]}
-    found = settings.cells(config, ["bay"])
+    found = plan.cells(config, ["bay"])
     dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
     assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
     config["datasets"]["bay"] |= {"gpu": ["dijkstra", "dijkstra/naive"], "cpu": []}
-    assert settings.cells(config, ["bay"]) == dijkstra
+    assert plan.cells(config, ["bay"]) == dijkstra
 
 
 def test_targets_are_datasets_algorithms_and_variants(config):
-    targets = settings.targets(config)
-    everything = settings.cells(config)
+    targets = plan.targets(config)
+    everything = plan.cells(config)
     assert set(targets) == {name for cell in everything for name in cell}
     assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
     assert targets["dijkstra"] == [cell for cell in everything if cell[0] == "dijkstra"]
@@ -332,20 +332,20 @@ def test_targets_are_datasets_algorithms_and_variants(config):
 
 
 def test_the_papers_cells(config):
-    cpu = [cell for cell in settings.cells(config) if cell[1] == "cpu" and not cell[2].startswith("sample")]
+    cpu = [cell for cell in plan.cells(config) if cell[1] == "cpu" and not cell[2].startswith("sample")]
     assert cpu == [
         ("bellman_ford", "cpu", "nyc"),
         ("dijkstra", "cpu", "gnutella04"),
         ("floyd_warshall", "cpu", "gnutella04"),
     ]
-    sizes = [len(settings.table_cells(config, table)) for table in settings.PAPER_TABLES]
+    sizes = [len(plan.table_cells(config, table)) for table in plan.PAPER_TABLES]
     assert sizes == [1 + 6 * 3 + 14, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
 
 
 @pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
 def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
     entry = config["datasets"]["gnutella04"]
-    assert settings.identity(entry | change) == settings.identity(entry)
+    assert plan.identity(entry | change) == plan.identity(entry)
 
 
 @pytest.mark.parametrize(
@@ -365,8 +365,8 @@ def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
 )
 def test_what_decides_a_datasets_graph(config, change):
     entry = config["datasets"]["gnutella04"]
-    assert settings.identity(entry | change) != settings.identity(entry)
-    assert settings.identity(dict(reversed(entry.items()))) == settings.identity(entry)
+    assert plan.identity(entry | change) != plan.identity(entry)
+    assert plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
 
 
 # Those of other modules whose variants take from it what they time.
@@ -381,15 +381,15 @@ MODULES = {variant.function.__module__.removeprefix("kernels.") for variant in V
 @pytest.mark.parametrize("changed", [*sorted(MODULES | set(TAKEN_BY)), "run", "gpu.card", "graph", "check", "harness"])
 def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
-    monkeypatch.setattr(settings, "ROOT", tmp_path)
+    monkeypatch.setattr(digests, "ROOT", tmp_path)
 
-    def digests():
-        return {key: settings.code(variant.algorithm, variant.name) for key, variant in VARIANTS.items()}
+    def each():
+        return {key: digests.code(variant.algorithm, variant.name) for key, variant in VARIANTS.items()}
 
-    before = digests()
+    before = each()
     with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
         file.write("\n")
-    due = {key for key, digest in digests().items() if digest != before[key]}
+    due = {key for key, digest in each().items() if digest != before[key]}
     if changed in ("run", "gpu.card"):
         assert due == set(VARIANTS)
     else:
@@ -410,32 +410,32 @@ def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeyp
     ],
 )
 def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
-    monkeypatch.setattr(settings, "SIMULATED", simulated)
-    monkeypatch.setattr(settings.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(plan, "SIMULATED", simulated)
+    monkeypatch.setattr(plan.cuda, "is_available", lambda: gpu)
     config["mode"] = mode
-    assert settings.simulating(config) is expected
+    assert plan.simulating(config) is expected
 
 
 def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
-    monkeypatch.setattr(settings, "simulating", lambda config: True)
-    inside = yaml.safe_load(settings.protocol(config, simulated=True))
-    assert yaml.safe_load(settings.protocol(config)) == config["protocol"]  # of a CPU variant, measured there too
+    monkeypatch.setattr(plan, "simulating", lambda config: True)
+    inside = yaml.safe_load(plan.protocol(config, simulated=True))
+    assert yaml.safe_load(plan.protocol(config)) == config["protocol"]  # of a CPU variant, measured there too
     assert inside == config["protocol"] | config["simulator"] != config["protocol"]
 
 
 def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(config):
     """And the JSON of any other cell is what it was before there was such a thing, so that none is due for it."""
-    common = settings.protocol(config)
+    common = plan.protocol(config)
     for variant in VARIANTS.values():
-        found = yaml.safe_load(settings.protocol(config, variant.algorithm, variant.name))
+        found = yaml.safe_load(plan.protocol(config, variant.algorithm, variant.name))
         if variant.ours:
             assert found == yaml.safe_load(common) | {"repeats": 20, "budget_s": 600}
         else:
-            assert settings.protocol(config, variant.algorithm, variant.name) == common
-    minutes = [settings.runtime_min(config, "floyd_warshall", name, "gnutella04") for name in ("tiled", "blocked")]
+            assert plan.protocol(config, variant.algorithm, variant.name) == common
+    minutes = [resources.runtime_min(config, "floyd_warshall", name, "gnutella04") for name in ("tiled", "blocked")]
     assert minutes[1] - minutes[0] == (600 - 60) / 60
     config["protocol"] |= {"repeats": 30, "budget_s": 700}
-    found = yaml.safe_load(settings.protocol(config, "floyd_warshall", "blocked"))
+    found = yaml.safe_load(plan.protocol(config, "floyd_warshall", "blocked"))
     assert (found["repeats"], found["budget_s"]) == (30, 700)
     assert {"floyd_warshall/blocked", "bellman_ford/multi_source_apsp"} <= {
         key for key, variant in VARIANTS.items() if variant.ours
@@ -468,33 +468,33 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
     ],
 )
 def test_which_cells_are_refused(config, monkeypatch, simulating, cell, place, reason):
-    monkeypatch.setattr(settings, "simulating", lambda config: simulating)
-    said = settings.refusal(config, *cell.split("/"), place)
+    monkeypatch.setattr(plan, "simulating", lambda config: simulating)
+    said = plan.refusal(config, *cell.split("/"), place)
     assert said is None if reason is None else re.search(reason, said)
 
 
 def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
-    wanted = [cell for cell in settings.cells(config) if cell[2] in ("nyc", "sample1")]
-    monkeypatch.setattr(settings, "simulating", lambda config: False)
-    assert settings.makeable(config, wanted) == ([("cells", cell) for cell in wanted], [])
-    monkeypatch.setattr(settings, "simulating", lambda config: True)
-    made, skipped = settings.makeable(config, wanted)
+    wanted = [cell for cell in plan.cells(config) if cell[2] in ("nyc", "sample1")]
+    monkeypatch.setattr(plan, "simulating", lambda config: False)
+    assert plan.makeable(config, wanted) == ([("cells", cell) for cell in wanted], [])
+    monkeypatch.setattr(plan, "simulating", lambda config: True)
+    made, skipped = plan.makeable(config, wanted)
     assert {place for place, cell in made if cell[2] == "sample1"} == {"simulated"}
     of_nyc = [cell for cell in wanted if cell[2] == "nyc"]
-    assert [("cells", cell) for cell in of_nyc if not settings.on_gpu(*cell[:2])] == [
+    assert [("cells", cell) for cell in of_nyc if not plan.on_gpu(*cell[:2])] == [
         one for one in made if one[1][2] == "nyc"
     ]
-    assert skipped == [cell for cell in of_nyc if settings.on_gpu(*cell[:2])]
+    assert skipped == [cell for cell in of_nyc if plan.on_gpu(*cell[:2])]
 
 
 def test_what_is_simulated_without_a_target(config):
-    found = settings.simulated_cells(config)
+    found = plan.simulated_cells(config)
     plain = {key for key, variant in VARIANTS.items() if not variant.graph}
     assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
     assert {key for key in plain if VARIANTS[key].on_gpu} == {
-        "/".join(cell[:2]) for cell in found if settings.on_gpu(*cell[:2]) and cell[2] == "sample1"
+        "/".join(cell[:2]) for cell in found if plan.on_gpu(*cell[:2]) and cell[2] == "sample1"
     }
-    assert settings.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
+    assert plan.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
 
 
 def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_path):
@@ -503,12 +503,12 @@ def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_p
     for shown, path in zip(([], cells[::-1]), cells, strict=True):
         path.parent.mkdir(parents=True)
         path.touch()
-        assert settings.measured_here() == shown
+        assert plan.measured_here() == shown
 
 
 def test_limits_follow_the_size(config):
-    cells = settings.cells(config)
-    limits = {cell: (settings.runtime_min(config, *cell), settings.memory_mb(config, *cell)) for cell in cells}
+    cells = plan.cells(config)
+    limits = {cell: (resources.runtime_min(config, *cell), resources.memory_mb(config, *cell)) for cell in cells}
     for row in TIMES:
         seconds = 60 * limits[row["algorithm"], row["variant"], row["dataset"]][0]
         run = config["protocol"]["timeout_s"] if row["variant"] == "cpu" else 1.2 * float(row["seconds"])
