@@ -1,4 +1,4 @@
-"""config.yaml is held against its schema, and decides cells, targets and what makes a cell due."""
+"""config.yaml is checked by its schema, and decides cells, targets and what makes a cell due."""
 
 import copy
 import csv
@@ -181,6 +181,9 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("datasets.powerlaw.generate", {"seed": -1}),
         ("datasets.powerlaw.generate", {"seed": 1, "skew": 2}),
         ("datasets.powerlaw.generate", {"seed": 1, "skew": math.inf}),
+        ("datasets.nyc.tables", {"sssp": ["table1"], "apsp": ["table3", "table1"]}),
+        ("datasets.nyc.tables", {"sssp": ["table4"]}),
+        ("datasets.nyc.tables", ["table1"]),
         ("datasets.nyc.skip", ["bellman_ford/frontier"]),
         ("datasets.nyc.skip", ["*_graph", "stride_flag"]),
         ("sweeps.delta.dataset", "nyk"),

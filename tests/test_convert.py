@@ -71,21 +71,21 @@ def test_dimacs_to_text_to_packed():
         "entry": ENTRY,
         "origin": json.loads(RECORD.read_text()),
         "generated": None,
-        "stand_in": None,
+        "substitute": None,
     }
     assert graph.meta["origin"]["url"] == "put by hand"
     assert sorted(path for path in Path().rglob("*.*") if path.is_file()) == [PACKED, TEXT, RECORD, RAW]
 
 
 def test_snap_gets_the_weights_config_asks_for():
-    entry = {**SNAP_ENTRY, "stand_in": "made up"}
+    entry = {**SNAP_ENTRY, "substitute": "made up"}
     graph = convert_and_pack(SNAP, entry)
     vertices, tails, heads, weights = datasets.read_text(TEXT)
     assert (vertices, tails.tolist(), heads.tolist()) == (3, [0, 1, 2], [1, 2, 0])
     assert weights.tolist() == datasets.draw(3, low=1, high=1000, seed=7).tolist()
     assert graph.directed
     assert graph.meta["entry"]["weights"] == {"min": 1, "max": 1000, "seed": 7}
-    assert graph.meta["stand_in"] == "made up"
+    assert graph.meta["substitute"] == "made up"
 
     again = convert_and_pack(SNAP, entry)
     assert again.meta == graph.meta
@@ -104,7 +104,7 @@ def test_a_random_graph_has_no_raw_file():
     pack.pack("made", entry, TEXT, PACKED)
     graph = Graph.load(PACKED)
     assert (graph.vertices, graph.arcs, set(graph.weights.tolist())) == (4, 12, {5})
-    assert (graph.meta["origin"], graph.meta["stand_in"]) == (None, None)
+    assert (graph.meta["origin"], graph.meta["substitute"]) == (None, None)
     assert graph.meta["generated"] == "a complete graph"
 
 
@@ -115,7 +115,7 @@ def test_a_random_graph_has_no_raw_file():
         ({"seed": 7, "skew": 2.5}, "random arcs, seed 7, out-degrees by a power law of exponent 2.5"),
     ],
 )
-def test_a_generated_graph_is_no_stand_in_and_no_download(how, said):
+def test_a_generated_graph_is_no_substitute_and_no_download(how, said):
     entry = {
         **{"format": "random", "vertices": 50, "arcs": 200, "generate": how},
         "weights": {"min": 3, "max": 5, "seed": 7},
@@ -126,15 +126,15 @@ def test_a_generated_graph_is_no_stand_in_and_no_download(how, said):
     tails, heads = datasets.draw_arcs(50, 200, **how)
     assert sorted(zip(graph.tails, graph.indices, strict=True)) == sorted(zip(tails, heads, strict=True))
     assert set(graph.weights.tolist()) == {3, 4, 5}
-    assert (graph.meta["origin"], graph.meta["stand_in"], graph.meta["generated"]) == (None, None, said)
+    assert (graph.meta["origin"], graph.meta["substitute"], graph.meta["generated"]) == (None, None, said)
     first = PACKED.read_bytes()
     convert.convert("made", entry, None, TEXT)
     pack.pack("made", entry, TEXT, PACKED)
     assert PACKED.read_bytes() == first
 
 
-def test_the_sentence_on_a_stand_in_is_one_item_of_a_note_whatever_its_file_is_called():
-    said = pack.stand_in("mine", 3, 5, "a; generated: b\n.gz")
+def test_the_sentence_on_a_substitute_is_one_line_whatever_its_file_is_called():
+    said = pack.substitute("mine", 3, 5, "a; generated: b\n.gz")
     assert said.startswith("not the paper's file: 3 vertices, 5 arcs from a_ generated: b_.gz (the paper: ")
 
 
@@ -256,9 +256,9 @@ def test_parallel_arcs_and_self_loops_may_be_undirected():
 )
 def test_what_is_not_the_papers_says_so(paper, differs):
     pack.PAPER.write_text(f"dataset,vertices,arcs,file\nmine,{paper}\n")
-    stand_in = convert_and_pack(DIMACS, ENTRY).meta["stand_in"]
+    substitute = convert_and_pack(DIMACS, ENTRY).meta["substitute"]
     vertices, arcs, file = paper.split(",")
-    assert stand_in == (
+    assert substitute == (
         f"not the paper's file: 3 vertices, 4 arcs from data.gz "
         f"(the paper: {vertices} vertices, {arcs} arcs from {file})"
         if differs

@@ -19,7 +19,7 @@ from kernels.variants import VARIANTS
 from tests.rows import DATASETS, measurement
 from workflow.lib import former, measurements
 from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define
-from workflow.scripts import tables
+from workflow.scripts import sources, table6, tables
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -368,6 +368,20 @@ def test_without_measurements(number):
         assert not any(row[f"{column.label} seconds"] for column in table.columns)
     for suffix in made.keys() - {".csv"}:
         assert "no measurement" in made[suffix] and "Nothing measured." in made[suffix]
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("dataset", [None, "village"])
+def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, dataset):
+    entry = {"vertices": 4, "arcs": 12, "tables": {"sssp": ["table1", "table5", "table6"], "apsp": ["table2", "table3"]}}
+    shown, nothing = ({dataset: entry} if dataset else {}), measurements.load([])
+    if name == "table6":
+        made = table6.files(shown, nothing, sources.load([]), "Nothing measured.")
+    else:
+        made = tables.render(define(name, shown), nothing, "Nothing measured.")
+    heads, *body = cells(".md", made[".md"])
+    assert heads[0] == "Dataset" and {row[0] for row in body} == ({"village.txt"} if dataset else set())
+    assert "no measurement" in made[".md"] if dataset else "no measurement" not in made[".md"]
 
 
 def test_the_command_line_writes_these_files_and_no_more(tmp_path, made):

@@ -68,6 +68,9 @@ def _check_entry(where: str, entry: dict) -> None:
         raise InputError(
             f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
+    shown = entry.get("tables", {})
+    if twice := set(shown.get("sssp", [])) & set(shown.get("apsp", [])):
+        raise InputError(f"{where}.tables: {min(twice)} stands under sssp and apsp: a table shows a dataset once")
     weights = entry.get("weights")
     if weights and weights["min"] > weights["max"]:
         raise InputError(f"{where}.weights: min {weights['min']} is above max {weights['max']}")

@@ -164,6 +164,11 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     return facts
 
 
+def of_label(facts: pd.DataFrame | pd.Series, label: str, level: str = "label"):
+    """The part of facts that has this label, indexed by dataset; empty where a table shows no dataset."""
+    return facts[facts.index.get_level_values(level) == label].droplevel(level)
+
+
 def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     """vertices and arcs (int64) of each of the table's datasets: as measured, else as in config."""
     said = pd.DataFrame.from_dict(

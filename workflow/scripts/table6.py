@@ -80,7 +80,7 @@ def facts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     fastest = cells.sort_values("median").drop_duplicates(["who", "dataset"]).set_index(["who", "dataset"])
     found = fastest.reindex(pd.MultiIndex.from_product([columns(), table.datasets], names=["who", "dataset"]))
     found["status"] = found["status"].fillna("no measurement")
-    ours = found["median"].xs(OURS)
+    ours = tables.of_label(found["median"], OURS, "who")
     return found.assign(factor=found["median"] / found.index.get_level_values("dataset").map(ours))
 
 
@@ -156,8 +156,8 @@ def to_text(table: Table, found: pd.DataFrame, compared: pd.DataFrame, substitut
     return pd.DataFrame(
         {
             "Dataset": [f"{dataset}.txt{' †' if dataset in substitutes else ''}" for dataset in table.datasets],
-            NODES: compared["vertices"].map("{:,}".format),
-            EDGES: compared["arcs"].map("{:,}".format),
+            NODES: [f"{line['vertices']:,}" for _, line in compared.iterrows()],
+            EDGES: [f"{line['arcs']:,}" for _, line in compared.iterrows()],
             **{who: [_cell(who, found.loc[who, dataset]) for dataset in table.datasets] for who in columns()},
             PEERS: [_cited(line) for _, line in compared.iterrows()],
             MANY: [_many(line, problem[line["dataset"]]) for _, line in compared.iterrows()],
@@ -199,6 +199,8 @@ def verdicts(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[
 
     Ours does not lose to a measured cell whose range overlaps its own; a cited time has no range.
     """
+    if compared.empty:
+        return []
     said, won = [], []
     for _, line in compared.iterrows():
         dataset = line["dataset"]

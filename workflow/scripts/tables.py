@@ -26,7 +26,7 @@ from workflow.lib.render import (
     status_text,
     to_markdown,
 )
-from workflow.lib.tables import DEFINITIONS, EDGES, NODES, Datasets, Table, compare, counts, define
+from workflow.lib.tables import DEFINITIONS, EDGES, NODES, Datasets, Table, compare, counts, define, of_label
 
 # What the CSV says of each cell: the column's head followed by the right-hand name.
 FACTS = {
@@ -54,7 +54,7 @@ def to_csv(table: Table, rows: pd.DataFrame, source: str) -> str:
         EDGES: graphs["arcs"],
     }
     for column in table.columns:
-        flat |= {f"{column.label} {name}": facts[fact].xs(column.label) for fact, name in FACTS.items()}
+        flat |= {f"{column.label} {name}": of_label(facts[fact], column.label) for fact, name in FACTS.items()}
     flat["source"] = source
     flat["substitute"] = [substitutes.get(dataset, "") for dataset in table.datasets]
     return csv_text(pd.DataFrame(flat))
@@ -69,7 +69,7 @@ def to_text(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
             "Dataset": [f"{name}.txt{' †' if name in substitutes else ''}" for name in table.datasets],
             NODES: graphs["vertices"].map("{:,}".format),
             EDGES: graphs["arcs"].map("{:,}".format),
-            **{column.label: shown.xs(column.label) for column in table.columns},
+            **{column.label: of_label(shown, column.label) for column in table.columns},
         }
     )
 
