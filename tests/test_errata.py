@@ -22,8 +22,8 @@ from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.paper import bellman_ford, floyd_warshall
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
-from workflow.lib import measurements
-from workflow.scripts import tables
+from tests.rows import DATASETS
+from workflow.lib import measurements, tables
 
 ROOT = Path(__file__).parents[1]
 SAMPLE1 = ROOT / "workflow" / "samples" / "sample1.txt"
@@ -105,7 +105,7 @@ def test_factors_of_the_text():
     gain = (times["bellman_ford/naive"] - times["bellman_ford/stride"]).dropna()
     assert gain[gain > 0].round(1).to_dict() == {"ne": 1.3, "e": 2.4}
     for number, head, right in ((1, "Stride with Flag", flag), (3, "Tiled", tiled)):
-        ours = tables.compare(tables.TABLES[number], measurements.load([]))["paper speed-up"][head]
+        ours = tables.compare(tables.define(f"table{number}", DATASETS), measurements.load([]))["paper speed-up"][head]
         assert ours.to_dict() == pytest.approx(right)
 
 

@@ -24,7 +24,7 @@ from workflow.scripts import measure, measure_sweep, peak
 HOLDER = """
 import sys
 from pathlib import Path
-from workflow.scripts import lock
+from workflow.lib import lock
 with lock.held(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from kernels import datasets, harness, variants
 from kernels.errors import InputError, NotEnoughMemory
@@ -22,13 +21,13 @@ from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
+from tests.rows import DATASETS
 from workflow.lib import measurements
 from workflow.scripts import archive, collect, measure, simulated, tables
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 SHA256 = "5" * 64
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
 COLUMNS = [
@@ -384,7 +383,7 @@ def undrawn(monkeypatch):
 
 def run_archive(default="h200"):
     args = Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default, tolerance=0.05)
-    args.datasets = tables.of_config(CONFIG)
+    args.datasets = DATASETS
     archive.main(args)
 
 
@@ -476,7 +475,7 @@ def test_an_archive_holds_its_tables_and_figures():
 
     tables.write(
         "table1",
-        tables.of_config(CONFIG),
+        DATASETS,
         measurements.load(["results/archive/h200/timings.csv"]),
         "From the archive h200.",
         Path("again"),

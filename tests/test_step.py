@@ -73,7 +73,7 @@ def test_a_defect_goes_on(error):
 
 def ran(body, *arguments, **options):
     """What a step does with this statement as its work, in a process of its own."""
-    code = f"import os, signal\nfrom workflow.scripts import step\ndef main(args): {body}\n"
+    code = f"import os, signal\nfrom workflow.lib import step\ndef main(args): {body}\n"
     return subprocess.run(
         [sys.executable, "-c", f"{code}step.run(main, step.parser('A step.'))", *map(str, arguments)],
         **{"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},

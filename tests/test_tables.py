@@ -373,7 +373,11 @@ def test_without_measurements(number):
 @pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("dataset", [None, "village"])
 def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, dataset):
-    entry = {"vertices": 4, "arcs": 12, "tables": {"sssp": ["table1", "table5", "table6"], "apsp": ["table2", "table3"]}}
+    entry = {
+        "vertices": 4,
+        "arcs": 12,
+        "tables": {"sssp": ["table1", "table5", "table6"], "apsp": ["table2", "table3"]},
+    }
     shown, nothing = ({dataset: entry} if dataset else {}), measurements.load([])
     if name == "table6":
         made = table6.files(shown, nothing, sources.load([]), "Nothing measured.")
