@@ -130,13 +130,13 @@ def tiled_shared_kernels(tile: int) -> tuple:
         i, j = np.uint32(round_ * tile + y), np.uint32(round_ * tile + x)
         here[y, x] = load(n, i, j, dist, INF)
         last[y, x] = load(n, i, j, predecessor, -1)
-        cuda.syncthreads()
+        cuda.syncthreads()  # the tile is loaded
         k = np.uint32(0)
         while k < tile:
             if here[y, k] < np.int32(here[y, x] - here[k, x]):
                 here[y, x] = np.int32(here[y, k] + here[k, x])
                 last[y, x] = last[k, x]
-            cuda.syncthreads()
+            cuda.syncthreads()  # before the next k reads the tile
             k = np.uint32(k + 1)
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = here[y, x]
@@ -170,9 +170,9 @@ def tiled_shared_kernels(tile: int) -> tuple:
         to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
         from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
-        cuda.syncthreads()
+        cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # predecessors of this tile are read above and written below
+        cuda.syncthreads()  # this tile's predecessors, in global memory: read above, written below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
@@ -189,7 +189,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
         to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
         from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
-        cuda.syncthreads()
+        cuda.syncthreads()  # both tiles are loaded
         if i < n and j < n:
             shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
             dist[np.uint32(i * n + j)] = shortest
