@@ -47,9 +47,9 @@ class Variant:
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
     launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
     often (extensions in config.yaml).
-    shown: the tables and figures that show it, each with the head it has there: table1 to table6,
-    figure5, figure6, figure8, layouts (CSR beside ELL) and peak_table; of several with one head and
-    one problem the fastest is shown.
+    shown: the tables and figures that show it, each with the head it has there. Keys: table1,
+    table2, table3, table5, table6, figure5, figure6, figure8, layouts (CSR beside ELL), peak_table.
+    Of several with one head and one problem the fastest is shown.
     bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
     pairs of vertices. bits: of a distance, where its rate is compared with the card's peak.
