@@ -185,7 +185,7 @@ def _warm_up(seen):
 
 
 def warm_up(vertices: int, block: int, launches: int) -> None:
-    """Launch the paper's warm-up kernel (its utils.cuh): a thread a vertex, one barrier, no work."""
+    """Launch the paper's warm-up kernel (its utils.cuh), which only stores its thread number: a thread a vertex."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)

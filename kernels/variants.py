@@ -23,7 +23,7 @@ MAX_IN_32_BITS = 2**16 - 1  # vertices all pairs of which 32 bits can number
 
 @dataclass(frozen=True)
 class Bound:
-    """Theory's |V|^v |E|^e operations, in the worst case. why: where it comes from."""
+    """Theory: the operations grow at most with |V|^v |E|^e. why: where it comes from."""
 
     v: int
     e: int
@@ -47,16 +47,17 @@ class Variant:
     function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
     launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
     often (extensions in config.yaml).
-    shown: the tables and figures that show it, each with the head it has there; of several with one
-    head and one problem the fastest is shown.
-    bound: what theory says its time is proportional to. atomics: by name of a kernel, the least
+    shown: the tables and figures that show it, each with the head it has there. Keys: table1,
+    table2, table3, table5, table6, figure5, figure6, figure8, layouts (CSR beside ELL), peak_table.
+    Of several with one head and one problem the fastest is shown.
+    bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
     pairs of vertices. bits: of a distance, where its rate is compared with the card's peak.
     graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
     variant that runs on all cores. facts(graph, source): columns of its measurements that say how
     it lays out the graph.
-    run_s, host_bytes: what a cluster's job may take of time and host memory; seconds of a run in
-    n (n + m) for one source, in n^3 for all pairs, and bytes in n + m, or n^2.
+    run_s, host_bytes: what a cluster's job may take of time and host memory. run_s: seconds per
+    n (n + m) (one source) or per n^3 (all pairs). host_bytes: bytes per (n + m), or per n^2.
     """
 
     algorithm: str
@@ -361,8 +362,8 @@ _ENTRIES = (
                 **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
                 **{"global.add.u32": 8, "global.min.u32": 1},
             },
-            "claim_free_heads": {"cas.b32": 1, "add.u32": 1},
-            "claim_further_heads": {"cas.b32": 1, "add.u32": 1},
+            "start_zero_arcs": {"cas.b32": 1, "add.u32": 1},
+            "follow_zero_arcs": {"cas.b32": 1, "add.u32": 1},
         },
     ),
     Variant(

@@ -146,7 +146,7 @@ def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, la
 
 def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
-    monkeypatch.setattr(multi_source, "has_pairs", lambda: True)
+    monkeypatch.setattr(multi_source, "has_16_bit_pair_minimum", lambda: True)
     multi_source.apsp(path(2, directed=True), Result.poisoned("apsp", 2), Recorder(shared=SHARED))
     (((_, types), function),) = launched.items()
     ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
@@ -156,7 +156,7 @@ def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
 @pytest.mark.parametrize("name", ["blocked", "blocked16"])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
-    monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_pairs", lambda: True)
+    monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_16_bit_pair_minimum", lambda: True)
     VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
     products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("panel", "trailing")]
     assert len(products) == (4 if name == "blocked16" else 2)

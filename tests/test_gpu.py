@@ -209,9 +209,9 @@ def wide(make):
 @pytest.mark.gpu
 @pytest.mark.parametrize("make", [graphs.hubs, graphs.narrow_path], ids=lambda make: make.__name__)
 def test_halves_of_a_word_compared_at_once_and_one_by_one(make, monkeypatch):
-    assert card.has_pairs() == (cuda.get_current_device().compute_capability >= (9, 0))
+    assert card.has_16_bit_pair_minimum() == (cuda.get_current_device().compute_capability >= (9, 0))
     solve(MULTI_SOURCE, small(make))
-    monkeypatch.setattr(multi_source, "has_pairs", lambda: False)
+    monkeypatch.setattr(multi_source, "has_16_bit_pair_minimum", lambda: False)
     solve(MULTI_SOURCE, small(make))
 
 
@@ -221,8 +221,8 @@ def test_distances_that_do_not_fit_in_15_bits_are_found_again_in_32(last, again,
     variant, n = VARIANTS["floyd_warshall/blocked16"], 300
     on = graphs.path(n, [*[1] * (n - 3), 2**14 - (n - 3), last])
     once = VARIANTS["floyd_warshall/blocked"].launches(n, 32)
-    assert {run.launches for run in solve(variant, on)} == {once * (1 + (again and card.has_pairs()))}
-    monkeypatch.setattr(blocked, "has_pairs", lambda: False)
+    assert {run.launches for run in solve(variant, on)} == {once * (1 + (again and card.has_16_bit_pair_minimum()))}
+    monkeypatch.setattr(blocked, "has_16_bit_pair_minimum", lambda: False)
     assert {run.launches for run in solve(variant, on)} == {once}
 
 

@@ -71,7 +71,7 @@ def test_all_blocks_and_one_take_turns(capacity, grid_capacity, long, few, monke
     solve(graph([0, 1, 2]), shared=0)
 
 
-def test_far_is_gone_through_before_it_runs_over(monkeypatch):
+def test_far_is_sorted_before_it_overflows(monkeypatch):
     # Each vertex of a path lowers three far ones: 90 entries while the path is near, and far has 2 (33 + 8) places.
     for name, value in {"MIN_BLOCK_QUEUE": 1, "MAX_GRID_QUEUE": 1}.items():
         monkeypatch.setattr(near_far, name, value)
@@ -81,7 +81,7 @@ def test_far_is_gone_through_before_it_runs_over(monkeypatch):
     solve(on, delta=100, shared=0)
 
 
-def test_far_is_gone_through_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
+def test_far_is_sorted_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
     """A hub is lowered again by every other vertex of a path, and each time lowers 16 far ones."""
     for name, value in {"MIN_BLOCK_QUEUE": 8, "MAX_GRID_QUEUE": 8, "LONG_FAR": 0, "FEW_NEAR": 8}.items():
         monkeypatch.setattr(near_far, name, value)
@@ -103,12 +103,12 @@ def far_of(on: Graph) -> np.ndarray:
     return np.ma.masked_equal(far, poison).reshape(2, -1)
 
 
-def test_only_what_was_lowered_is_put_far():
+def test_only_what_was_lowered_is_added_to_far():
     entries = far_of(graph(range(1, 30))).compressed()
     assert len(entries) and (entries >> np.uint64(32)).max() < INF
 
 
-def test_of_two_equal_ways_one_is_put_far():
+def test_of_two_equal_ways_one_is_added_to_far():
     first_half, _ = far_of(Graph.from_arcs(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 9, 9]))
     assert first_half.compressed().tolist() == [10 << 32 | 3]
 
@@ -142,8 +142,8 @@ def test_a_hub_whose_free_arcs_lie_in_its_tree():
 )
 @pytest.mark.parametrize("block", [1, 5])
 def test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs(arcs, block, monkeypatch):
-    look, looks = near_far.claim_free, []
-    monkeypatch.setattr(near_far, "claim_free", lambda row, *rest: looks.append(int(row)) or look(row, *rest))
+    look, looks = near_far.take_zero_arcs, []
+    monkeypatch.setattr(near_far, "take_zero_arcs", lambda row, *rest: looks.append(int(row)) or look(row, *rest))
     on = Graph.from_arcs(23, *np.array([(*arc, 0) for arc in arcs]).T)
     result = solve(on, source=22, block=block)
     assert (result.predecessors >= 0).sum() == 22

@@ -7,21 +7,22 @@ and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the product of (min
     panel       M[K, :] = D (x) M[K, :]                the rows of K
     trailing    M = min(M, M[:, K] (x) M[K, :])        all rows
 
-`trailing` reads M[:, K] while another block writes it, and `panel` M[K, :]. The old and the new value give the same
-result: the new one is itself the least over K of old + D, or of D + old, and D has all paths through K already.
+`trailing` reads M[:, K] while another block writes it. Likewise `panel` reads M[K, :] while it is written. The old and
+the new value give the same result: the new one is itself the least over K of old + D, or of D + old, and D has all
+paths through K already.
 
 A block of threads makes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
 instruction a word for every k. Index arithmetic shares that unit of the card: therefore four words are loaded at once,
-and four k follow each other without a test of the counter (docs/performance/ has the measurements).
+and the loop over k is unrolled four times (docs/performance/ has the measurements).
 
 Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and is never less. Packed, a word holds the
 distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and columns
 past the last vertex are infinite.
 
-Packed distances are right, or seen to be wrong. Where a distance does not fit in 15 bits, take the first vertex v on
-that shortest path whose distance does not: the vertex u before it has its true distance, since what fits is never
-rounded, and v is at infinity. So an arc leads from a reached vertex to an unreached one, and `find_predecessors`,
-which reads the arcs anyway, looks for such an arc.
+A distance that does not fit in 15 bits is detected. On its shortest path take the first vertex v whose distance does
+not fit. The vertex u before it has its true distance, since what fits is never rounded; v is at infinity. So an arc
+leads from a reached vertex to an unreached one, and `find_predecessors`, which reads the arcs anyway, looks for such an
+arc.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from types import SimpleNamespace
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.gpu.card import SIMULATED, gpu_visible, has_pairs
+from kernels.gpu.card import SIMULATED, gpu_visible, has_16_bit_pair_minimum
 from kernels.gpu.intrinsics import add_min, add_min_pairs, i32, load_four, store_four, u32, u64
 from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph
@@ -113,9 +114,9 @@ class TileShape:
 def kernels(shape: TileShape) -> SimpleNamespace:
     """The kernels for tiles of one shape: initial, diagonal, panel, trailing, unpack.
 
-    Matrices are flat, `words` words a row. `pivot` holds the rows of a round's vertices, from row step * tile on; these
-    are the vertices from (first + step) * tile on. `target` holds whole tiles of any rows. All in one matrix: both are
-    that matrix, and first is 0.
+    Matrices are flat, `words` words a row. `pivot` is an array whose row 0 is vertex first_tile * tile. Round `step`
+    takes its rows from step * tile on. `target` holds whole tiles of any rows. Without strips, pivot = target = the
+    matrix, and first_tile = 0.
     """
     initial, unpack = conversions(shape)
     panel, trailing = products(shape)
@@ -155,15 +156,15 @@ def conversions(shape: TileShape) -> tuple:
             old = cuda.atomic.cas(matrix, at, seen, relax(u32(0), word, seen))
 
     @cuda.jit
-    def initial(n, words, first, indptr, indices, weights, matrix):
-        """A block a row: the weights of the arcs that leave vertex first + row, 0 to itself, else infinity."""
+    def initial(n, words, first_vertex, indptr, indices, weights, matrix):
+        """A block a row: the weights of the arcs that leave vertex first_vertex + row, 0 to itself, else infinity."""
         row, t, stride = u64(cuda.blockIdx.x) * words, u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         at = t
         while at < words:
             matrix[row + at] = u32(inf)
             at = u32(at + stride)
         cuda.syncthreads()
-        u = u32(first + cuda.blockIdx.x)
+        u = u32(first_vertex + cuda.blockIdx.x)
         if u < n:
             if t == 0:
                 atomic_min(matrix, row + u32(u // per_word), word_of(0, u))
@@ -192,13 +193,13 @@ def diagonal_kernel(shape: TileShape):
     diagonal_bounds = {} if SIMULATED else {"launch_bounds": diagonal_side**2}  # else it may need too many registers
 
     @cuda.jit(**diagonal_bounds)
-    def diagonal(words, first, step, pivot):
+    def diagonal(words, first_tile, step, pivot):
         """Floyd-Warshall in one tile: one block, per x per distances a thread, which are unpacked to 32 bits."""
         to_k = cuda.shared.array((2, tile), uint32)
         from_k = cuda.shared.array((2, tile), uint32)
         dist = cuda.local.array((per, per), uint32)
         y, x = u32(cuda.threadIdx.x // diagonal_side), u32(cuda.threadIdx.x % diagonal_side)
-        corner = u64(step * tile + y * per) * words + u32(((first + step) * tile + x * per) // per_word)
+        corner = u64(step * tile + y * per) * words + u32(((first_tile + step) * tile + x * per) // per_word)
         r = u32(0)
         while r < per:
             c = u32(0)
@@ -281,7 +282,7 @@ def products(shape: TileShape) -> tuple:
     def position(thread, i, length):
         """Where a thread's row or column i lies among `length` of them.
 
-        Half of them in either half of the tile, so that 16-byte loads next to each other meet no bank twice.
+        Half of them in either half of the tile, so that 16-byte loads next to each other have no bank conflicts.
         """
         return u32((i // wide) * (length // 2) + thread * wide + i % wide)
 
@@ -336,7 +337,7 @@ def products(shape: TileShape) -> tuple:
             e = u32(e + 1)
 
     @cuda.jit(device=True)
-    def lower_rows(words, top, j0, y, x, dist, target, part):
+    def relax_rows(words, top, j0, y, x, dist, target, part):
         """target = min(target, dist) in the thread's words."""
         r = u32(0)
         while r < per:
@@ -385,48 +386,49 @@ def products(shape: TileShape) -> tuple:
             cuda.syncthreads()  # also before `panel` writes the rows that it read
             done = u32(done + depth)
             columns, rows = columns + u64(to_k_words), rows + u64(depth) * words
-        lower_rows(words, top, j0, y, x, dist, target, part)
+        relax_rows(words, top, j0, y, x, dist, target, part)
 
     @cuda.jit(**bounds)
-    def panel(words, first, step, pivot):
+    def panel(words, first_tile, step, pivot):
         """The rows of the round's vertices."""
         top = u32(step * tile + cuda.blockIdx.y * height)
-        multiply(words, top, u32((first + step) * tile // per_word), u32(step * tile), pivot, pivot)
+        multiply(words, top, u32((first_tile + step) * tile // per_word), u32(step * tile), pivot, pivot)
 
     @cuda.jit(**bounds)
-    def trailing(words, first, step, pivot, target):
+    def trailing(words, first_tile, step, pivot, target):
         """All rows of target."""
         top = u32(cuda.blockIdx.y * height)
-        multiply(words, top, u32((first + step) * tile // per_word), u32(step * tile), pivot, target)
+        multiply(words, top, u32((first_tile + step) * tile // per_word), u32(step * tile), pivot, target)
 
     return panel, trailing
 
 
 @cuda.jit
-def find_predecessors(n, words, first, indptr, tails, weights, dist, predecessor, overflow):
-    """A block a source, first + row; arcs by head, cheapest first.
+def find_predecessors(n, words, first_source, indptr, tails, weights, dist, predecessor, overflow):
+    """A block a source, first_source + row; arcs by head, cheapest first.
 
     overflow[0] = 1 where an arc leads from a reached vertex to an unreached one: that distance did not fit.
 
     Arcs of positive weight come first: their tails are nearer, so that predecessors lead to the source. Arcs of weight
-    0 could form circles: along them a vertex takes only a tail that has a predecessor already, until nothing changes.
+    0 could form circles: along them a vertex takes as predecessor only a vertex that has one already, until nothing
+    changes.
     """
-    row, source = u64(cuda.blockIdx.x), u32(first + cuda.blockIdx.x)
-    here, there = row * words, row * n
+    row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
+    dist_row, predecessor_row = row * words, row * n
     waiting = i32(0)
     v = u32(cuda.threadIdx.x)
     while v < n:
-        d, last = dist[here + v], i32(-1)
+        d, last = dist[dist_row + v], i32(-1)
         arc, end = u32(indptr[v]), u32(indptr[u32(v + 1)])
         while v != source and last == -1 and arc < end and weights[arc] <= d:
             u, w = u32(tails[arc]), u32(weights[arc])
             if d == INF:
-                if dist[here + u] != INF:
+                if dist[dist_row + u] != INF:
                     overflow[0] = 1
-            elif w > 0 and dist[here + u] == u32(d - w):
+            elif w > 0 and dist[dist_row + u] == u32(d - w):
                 last = i32(u)
             arc = u32(arc + 1)
-        predecessor[there + v] = last
+        predecessor[predecessor_row + v] = last
         if v != source and d != INF and last == -1:
             waiting = i32(1)
         v = u32(v + cuda.blockDim.x)
@@ -434,13 +436,13 @@ def find_predecessors(n, words, first, indptr, tails, weights, dist, predecessor
         waiting = i32(0)
         v = u32(cuda.threadIdx.x)
         while v < n:
-            d = dist[here + v]
-            if v != source and d != INF and predecessor[there + v] == -1:
+            d = dist[dist_row + v]
+            if v != source and d != INF and predecessor[predecessor_row + v] == -1:
                 arc, end = u32(indptr[v]), u32(indptr[u32(v + 1)])
                 while arc < end and weights[arc] == 0:
                     u = u32(tails[arc])
-                    if dist[here + u] == d and (u == source or predecessor[there + u] != -1):
-                        predecessor[there + v] = i32(u)
+                    if dist[dist_row + u] == d and (u == source or predecessor[predecessor_row + u] != -1):
+                        predecessor[predecessor_row + v] = i32(u)
                         waiting = i32(1)
                         break
                     arc = u32(arc + 1)
@@ -461,12 +463,12 @@ def blocked(graph: Graph, result: Result, run: Run) -> None:
 
 
 def blocked16(graph: Graph, result: Result, run: Run) -> None:
-    """16 bits a distance, and again with 32 where one does not fit; fills result, (n, n).
+    """Two distances of 15 bits a word, and again with 32 bits where one does not fit; fills result, (n, n).
 
     Only with 32 bits on cards before compute capability 9.0, which need several instructions for a packed minimum.
     """
     shapes = [TileShape.of(run, packed=False)]
-    if has_pairs() or not gpu_visible():
+    if has_16_bit_pair_minimum() or not gpu_visible():
         shapes.insert(0, TileShape.of(run, packed=True))
     _find_paths(graph, result, run, *shapes)
 
@@ -502,7 +504,7 @@ def _find_paths(graph, result, run, *shapes):
                 arguments = np.uint32(n), np.uint32(n), np.uint32(0), *in_arcs, dist, predecessor, overflow
                 run.launch((find_predecessors, n, min(run.block, ROW_THREADS), arguments))
                 run.download((overflow, overflowed))
-            # A graph of one tile runs in all shapes: the tiny one that is run first compiles them all.
+            # The warm-up graph has one tile; running it in every shape compiles all kernels.
             if n > shape.tile and not overflowed[0]:
                 break
         with run.phase("copy_out"):

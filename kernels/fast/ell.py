@@ -26,7 +26,7 @@ from kernels.paper.bellman_ford import claim_head, drive, relax_arc, update_stri
 from kernels.run import Result, Run
 
 WARP = 32
-SLOTS_PER_ARC = 4  # at most, of the arcs in them
+SLOTS_PER_ARC = 4  # slots of the columns, at most, for each arc in them
 MAX_SLOTS = 2**31  # so that a slot's number, and the next in its row, fits in 32 bits
 
 
@@ -88,7 +88,7 @@ def facts(graph: Graph, source: int) -> dict[str, int]:
 def relax(column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, previous, dist):
     u, step = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
-        # The length is read each time: held in a register, the compiler unrolls the loop, as in bellman_ford.
+        # The length is read from memory in each step, as in bellman_ford: else the compiler unrolls the loop.
         slot, arc, ahead = u, u32(0), (i32(0), i32(0))
         if arc < u32(lengths[u]):
             ahead = heads[slot], weights[slot]

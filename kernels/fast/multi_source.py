@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32, uint64
 
-from kernels.gpu.card import SIMULATED, has_pairs
+from kernels.gpu.card import SIMULATED, has_16_bit_pair_minimum
 from kernels.gpu.intrinsics import HIGH, LOW, i32, least_halves, least_halves_at_once, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
@@ -96,7 +96,10 @@ def _starts(counts: np.ndarray) -> np.ndarray:
 
 
 def no_path_in_16_bits(graph: Graph) -> int:
-    """The 16-bit number that stands for "no path": its sum with any weight still fits. 0 where 16 bits are too few."""
+    """The 16-bit number that stands for "no path": its sum with any weight still fits.
+
+    0 where 16 bits are too few, where a weight is 0, or where there are no arcs: then 16-bit distances are not tried.
+    """
     weights, core = graph.weights, np.count_nonzero(np.diff(graph.indptr))
     fits = len(weights) and weights.min() > 0 and weights.max() <= MAX_NARROW_WEIGHT and core < 1 << 16
     return 0xFFFF - int(weights.max()) if fits else 0
@@ -140,10 +143,10 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
     sources = u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
-    def relax(size, first, no_path, slices, tails, weights, rows):
+    def relax(size, first_source, no_path, slices, tails, weights, rows):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         unreached = u32(no_path * u32(0x10001)) if narrow else no_path
-        cuda.syncthreads()  # others may still read the rows of the sources before
+        cuda.syncthreads()  # others may still read the previous batch's rows
         v = thread
         while v <= size:
             at = u32(u32(4) * v)
@@ -151,8 +154,8 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
             rows[u32(at | u32(1))] = unreached
             rows[u32(at | u32(2))] = unreached
             rows[u32(at | u32(3))] = unreached
-            if first <= v and v < u32(first + sources) and v < size:
-                k = u32(v - first)  # v is the block's k-th source
+            if first_source <= v and v < u32(first_source + sources) and v < size:
+                k = u32(v - first_source)  # v is the block's k-th source
                 if narrow:
                     half = HIGH if k & u32(1) == 0 else LOW  # the half of the word that is not the k-th's
                     rows[u32(at | (k >> u32(1)))] = u32(unreached & half)
@@ -214,27 +217,27 @@ def all_fit(size, no_path, rows):
 
 
 @cuda.jit(device=True)
-def write_path(n, v, k, first, core, there, d, u, dist, predecessor):
+def write_path(n, v, k, first_source, core, has_path, d, u, dist, predecessor):
     """Write the distance d and predecessor u (its place in core) of v for the block's k-th source.
 
-    there: whether there is a path.
+    first_source: the place in core of the block's first source.
     """
-    i = u32(first + u32(k))
+    i = u32(first_source + u32(k))
     if i < len(core):
         source = core[i]
         at = u64(u64(source) * u64(n) + u64(v))
         if v == source:
             dist[at], predecessor[at] = 0, -1
-        elif there:
+        elif has_path:
             dist[at], predecessor[at] = i32(d), i32(core[u])
         else:
             dist[at], predecessor[at] = INF, -1
 
 
 @cuda.jit(device=True)
-def write_narrow_path(n, v, k, first, no_path, core, best, dist, predecessor):
+def write_narrow_path(n, v, k, first_source, no_path, core, best, dist, predecessor):
     d = u32(best >> u32(16))
-    write_path(n, v, k, first, core, d < no_path, d, u32(best & LOW), dist, predecessor)
+    write_path(n, v, k, first_source, core, d < no_path, d, u32(best & LOW), dist, predecessor)
 
 
 read_narrow = arc_reader(narrow=True, hops=False)
@@ -247,7 +250,7 @@ def better_pair(low, high, word, u):
 
 
 @cuda.jit(device=True)
-def write_narrow_results(n, first, no_path, core, in_indptr, arcs, weights, rows, dist, predecessor):
+def write_narrow_results(n, first_source, no_path, core, in_indptr, arcs, weights, rows, dist, predecessor):
     """Distances and predecessors of eight sources.
 
     A best is a distance above the place of its tail in core, so that one minimum finds both. The eight are named one
@@ -265,14 +268,14 @@ def write_narrow_results(n, first, no_path, core, in_indptr, arcs, weights, rows
             b4, b5 = better_pair(b4, b5, u32(rows[u32(at | u32(2))] + w), u)
             b6, b7 = better_pair(b6, b7, u32(rows[u32(at | u32(3))] + w), u)
             arc = u32(arc + u32(1))
-        write_narrow_path(n, v, 0, first, no_path, core, b0, dist, predecessor)
-        write_narrow_path(n, v, 1, first, no_path, core, b1, dist, predecessor)
-        write_narrow_path(n, v, 2, first, no_path, core, b2, dist, predecessor)
-        write_narrow_path(n, v, 3, first, no_path, core, b3, dist, predecessor)
-        write_narrow_path(n, v, 4, first, no_path, core, b4, dist, predecessor)
-        write_narrow_path(n, v, 5, first, no_path, core, b5, dist, predecessor)
-        write_narrow_path(n, v, 6, first, no_path, core, b6, dist, predecessor)
-        write_narrow_path(n, v, 7, first, no_path, core, b7, dist, predecessor)
+        write_narrow_path(n, v, 0, first_source, no_path, core, b0, dist, predecessor)
+        write_narrow_path(n, v, 1, first_source, no_path, core, b1, dist, predecessor)
+        write_narrow_path(n, v, 2, first_source, no_path, core, b2, dist, predecessor)
+        write_narrow_path(n, v, 3, first_source, no_path, core, b3, dist, predecessor)
+        write_narrow_path(n, v, 4, first_source, no_path, core, b4, dist, predecessor)
+        write_narrow_path(n, v, 5, first_source, no_path, core, b5, dist, predecessor)
+        write_narrow_path(n, v, 6, first_source, no_path, core, b6, dist, predecessor)
+        write_narrow_path(n, v, 7, first_source, no_path, core, b7, dist, predecessor)
         v = u32(v + cuda.blockDim.x)
 
 
@@ -284,7 +287,7 @@ def wide_results(hops: bool):
     shift = word(32 if hops else 0)
 
     @cuda.jit(device=True)
-    def write_wide_results(n, first, no_path, core, in_indptr, tails, weights, rows, dist, predecessor):
+    def write_wide_results(n, first_source, no_path, core, in_indptr, tails, weights, rows, dist, predecessor):
         v = u32(cuda.threadIdx.x)
         while v < n:
             k = u32(0)
@@ -297,7 +300,7 @@ def wide_results(hops: bool):
                     if x < best:
                         best, tail = x, u
                     arc = u32(arc + u32(1))
-                write_path(n, v, k, first, core, best < no_path, best >> shift, tail, dist, predecessor)
+                write_path(n, v, k, first_source, core, best < no_path, best >> shift, tail, dist, predecessor)
                 k = u32(k + u32(1))
             v = u32(v + cuda.blockDim.x)
 
@@ -349,19 +352,21 @@ def search_from_all(in_shared: bool, hops: bool, at_once: bool):
         else:
             start = u64(u64(batch) * u64(size + u32(1)))
             rows = work[u64(4) * start :]
-        first = u32(u32(SOURCES) * batch)
+        first_source = u32(u32(SOURCES) * batch)
         done = False
         if may_be_narrow and no_path_16 != 0:
-            relax_narrow(size, first, no_path_16, slices, slice_arcs, slice_weights, rows)
+            relax_narrow(size, first_source, no_path_16, slices, slice_arcs, slice_weights, rows)
             done = all_fit(size, no_path_16, rows)
             if done:
-                write_narrow_results(n, first, no_path_16, core, in_indptr, arcs, weights, rows, dist, predecessor)
+                write_narrow_results(
+                    n, first_source, no_path_16, core, in_indptr, arcs, weights, rows, dist, predecessor
+                )
         if not done:
-            end = min(u32(first + u32(SOURCES)), size)
-            while first < end:
-                relax_wide(size, first, no_path, slices, slice_tails, slice_weights, rows)
-                write_wide_results(n, first, no_path, core, in_indptr, tails, weights, rows, dist, predecessor)
-                first = u32(first + u32(4))
+            end = min(u32(first_source + u32(SOURCES)), size)
+            while first_source < end:
+                relax_wide(size, first_source, no_path, slices, slice_tails, slice_weights, rows)
+                write_wide_results(n, first_source, no_path, core, in_indptr, tails, weights, rows, dist, predecessor)
+                first_source = u32(first_source + u32(4))
 
     return kernel
 
@@ -388,7 +393,9 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
             (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
             arguments = (u32(n), u32(no_path_in_16_bits(graph)), *arrays, work, dist, predecessor)
             shared = needed if in_shared else 0
-            search = run.prepare((search_from_all(in_shared, hops, has_pairs()), blocks, run.block, arguments, shared))
+            search = run.prepare(
+                (search_from_all(in_shared, hops, has_16_bit_pair_minimum()), blocks, run.block, arguments, shared)
+            )
         with run.phase("kernels"):
             search()
         with run.phase("copy_out"):

@@ -10,11 +10,11 @@
 The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
 Single-Source Shortest Paths, IPDPS 2014).
 
-On a road graph a search takes a thousand rounds and more, each with some hundred near vertices, so the latency of
-a round decides. A barrier of one block takes far less time than one of the whole card: so one block searches, with
-the near queue in shared memory (`search`). All blocks go on, with a queue in global memory (`search_on`), where the
-near entries do not fit in the block's queue, or where far is long when it has to be gone through. Where few entries
-are near again, one block goes on and the others wait. The host takes no part in that.
+On a road graph a search takes a thousand rounds and more, each with some hundred near vertices, so the latency of a
+round decides. A barrier of one block takes far less time than one of the whole card: so one block searches, with the
+near queue in shared memory (`search`). All blocks go on, with a queue in global memory (`search_on`), where the near
+entries do not fit in the block's queue, or where far is long when it has to be sorted. Where few entries are near
+again, one block goes on and the others wait. The host takes no part in that.
 
 A vertex has a row of DEGREE arcs, so that its arcs are found without reading where they start. A vertex with more
 arcs has a tree of rows: each further row is a vertex of its own behind an arc of weight 0. Where the graph itself
@@ -24,21 +24,21 @@ The state of a search is an array of uint32 words; all blocks have one in global
 memory. A near queue is double: a round reads one and fills the other. With places for c entries in each of the two:
 
     word              name       meaning
-    0, 1                         entries ever put into queue 0 and queue 1; never reset during a search, so that one
-                                 barrier a round is enough
+    0, 1              COUNTERS   entries added to queue 0 (1) since the search began; never reset during a search, so
+                                 that one barrier a round is enough
     2                 FAR        entries of far
-    3                 LEAST      the least distance found when far was last gone through
+    3                 LEAST      the least distance found when far was last sorted
     4, 5              FULL       1 where far had more entries than there are rows when queue 0 (1) was filled
     6, 7, 8           COUNT, THRESHOLD, HALF    handed over: near entries, threshold, which half of far is in use
     9 to 9 + 2c - 1   HEADER     the rows of queue 0's entries, then of queue 1's
     then 2c words                their distances, in the same order
 
-Far is an array of uint64, the distance above the row, in two halves: going through it reads one half and moves the
-entries that stay far to the other. Far cannot overflow. Whoever lowers a distance enqueues it, so a row has at most
-one entry with the distance that it has now; dropping the others leaves at most as many entries as there are rows. A
-round adds at most DEGREE for each near entry. So each half has places for all rows and for a round of one block and
-of all blocks, and far is gone through after any round that leaves more than `rows` entries in it, or, where one block
-leaves that to all, after their first round.
+Far is an array of uint64, the distance above the row, in two halves. To sort far is to read one half: outdated entries
+are dropped, near ones move to the near queue, the others to the other half. Far cannot overflow. Whoever lowers a
+distance enqueues it, so a row has at most one entry with the distance that it has now; dropping the others leaves at
+most as many entries as there are rows. A round adds at most DEGREE for each near entry. So each half has places for
+all rows and for a round of one block and of all blocks, and far is sorted after any round that leaves more than `rows`
+entries in it. If one block stops with far too long, all blocks sort far after their first round.
 """
 
 from functools import cache, lru_cache
@@ -58,10 +58,12 @@ DELTA = 8  # the default delta, in mean weights
 MAX_BLOCK_QUEUE = 4096  # places of one block's near queue, at most
 MIN_BLOCK_QUEUE = 64  # the same, at least, whatever shared memory there is
 MAX_GRID_QUEUE = 2**20  # places of all blocks' near queue, at most
-LONG_FAR = 2**14  # far is gone through by all blocks where it has more entries
+LONG_FAR = 2**14  # all blocks sort far where it has more entries
 FEW_NEAR = 512  # one block goes on where no more entries are near
-FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, HEADER = (u32(i) for i in (2, 3, 4, 6, 7, 8, 9))
-MAX_THREADS = {} if SIMULATED else {"launch_bounds": 1024}  # else cards before 9.0 have too few registers for them
+COUNTERS, FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, HEADER = (u32(i) for i in (0, 2, 3, 4, 6, 7, 8, 9))
+# Blocks of up to 1,024 threads. Without this bound the compiler gives a thread more registers than so many threads
+# can have on cards before 9.0, and the launch fails. The simulator does not take it.
+LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
 NO_ARC = np.uint64(INF << 32)  # longer than any path
 
 
@@ -130,16 +132,16 @@ class State(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where `enqueue` puts an entry.
+    """Where `enqueue` adds an entry.
 
     threshold: a distance below it is near. queue: 0 or 1, the near queue. start: the word where its entries start.
-    base: what its counter was when it was empty. half: the entry where the half of far starts.
+    count_when_empty: what its counter was when it was empty. half: the entry where the half of far starts.
     """
 
     threshold: int
     queue: int
     start: int
-    base: int
+    count_when_empty: int
     half: int
 
 
@@ -169,16 +171,16 @@ def search_rounds(all_blocks: bool):
 
     @cuda.jit(device=True)
     def enqueue(v, d, state, target):
-        """Put (v, d) near where d is below the threshold and a place is free, else far.
+        """Add (v, d) to the near queue where d is below the threshold and a place is free, else to far.
 
-        Return its place in far, 0 where it is near.
+        Return its place in far, 0 where it is in the near queue.
         """
         words, capacity = state.words, state.capacity
         is_near = d < target.threshold
         # One addition for either pile, so that a warp that has both does not make them one after the other.
-        place = next_place(words, target.queue if is_near else FAR)
-        if is_near and u32(place - target.base) < capacity:
-            at = u32(target.start + u32(place - target.base))
+        place = next_place(words, u32(COUNTERS + target.queue) if is_near else FAR)
+        if is_near and u32(place - target.count_when_empty) < capacity:
+            at = u32(target.start + u32(place - target.count_when_empty))
             words[at] = v
             words[u32(at + u32(2) * capacity)] = d
             return u32(0)
@@ -193,13 +195,13 @@ def search_rounds(all_blocks: bool):
 
         No branches, so that the loads of several are under way at once.
         """
-        there = i < u32(u32(DEGREE) * count)
-        at = u32(start + (i // u32(DEGREE) if there else u32(0)))
+        exists = i < u32(u32(DEGREE) * count)
+        at = u32(start + (i // u32(DEGREE) if exists else u32(0)))
         v, d = state.words[at], state.words[u32(at + u32(2) * state.capacity)]
         if all_blocks:  # skips outdated entries; for one block the load takes longer than their few arcs do
-            there = there and u32(state.dist[v]) >= d
+            exists = exists and u32(state.dist[v]) >= d
         arc = state.arcs[u64(u64(DEGREE) * u64(v) + u64(i % u32(DEGREE)))]
-        return u32(arc), u32(d + u32(arc >> u64(32))) if there else u32(INF)
+        return u32(arc), u32(d + u32(arc >> u64(32))) if exists else u32(INF)
 
     @cuda.jit(device=True)
     def relax_near(thread, threads, count, start, state, target):
@@ -231,20 +233,20 @@ def search_rounds(all_blocks: bool):
         return place
 
     @cuda.jit(device=True)
-    def divide_far(thread, threads, state, target):
-        """Go through far: drop outdated entries, move the others to the near queue or to far's other half.
+    def sort_far(thread, threads, state, target):
+        """Sort far: drop outdated entries, move the others to the near queue or to far's other half.
 
         target.half: the half in use; return the other one, which is in use from now on.
         """
         words, far = state.words, state.far
         length = words[FAR]
-        barrier()
+        barrier()  # all have read the counters before the first thread resets them
         if thread == 0:
             words[FAR] = words[FULL] = words[u32(FULL + u32(1))] = 0
             words[LEAST] = INF
-        barrier()
+        barrier()  # before `enqueue` adds to them
         half, least = u64(u64(len(far) // 2) - target.half), u32(INF)
-        to = Target(target.threshold, target.queue, target.start, target.base, half)
+        to = Target(target.threshold, target.queue, target.start, target.count_when_empty, half)
         i = thread
         while i < length:
             entry = far[u64(target.half + u64(i))]
@@ -255,7 +257,7 @@ def search_rounds(all_blocks: bool):
             i = u32(i + threads)
         if least != INF:
             cuda.atomic.min(words, LEAST, least)
-        barrier()
+        barrier()  # before entries, counters and the least distance are read
         return half
 
     @cuda.jit(device=True)
@@ -269,14 +271,19 @@ def search_rounds(all_blocks: bool):
         threads = u32(cuda.gridsize(1)) if all_blocks else u32(cuda.blockDim.x)
         rows = u32(len(state.dist))
         queue, start = u32(0), HEADER
-        base = total = earlier = u32(0)  # counters: of the queue being filled, when empty and now; of the other one
+        # Counters: of the queue being filled, when it was empty and now; of the other queue.
+        count_when_empty = count_now = other_count = u32(0)
         while True:
             full = False
             if count != 0:  # a round: read one queue, fill the other
                 filled, start = start, u32(u32(2) * HEADER + capacity - start)
                 queue = u32(u32(1) - queue)
-                base, earlier = earlier, total
-                place = relax_near(thread, threads, count, filled, state, Target(threshold, queue, start, base, half))
+                count_when_empty, other_count = other_count, count_now
+                to = Target(threshold, queue, start, count_when_empty, half)
+                place = relax_near(thread, threads, count, filled, state, to)
+                # The round's one barrier is between writing a near queue and its counter and reading them. The next
+                # round writes the other queue, which was read before this barrier, and adds to the other counter;
+                # no counter is reset, so one barrier is enough. dist needs none: it is only lowered, by atomic_min.
                 if all_blocks:
                     if place >= rows:
                         words[u32(FULL + queue)] = 1
@@ -284,18 +291,20 @@ def search_rounds(all_blocks: bool):
                     full = words[u32(FULL + queue)] != 0
                 else:
                     full = cuda.syncthreads_or(i32(place >= rows)) != 0
-                total = words[queue]
-                count = min(u32(total - base), capacity)
-            to_divide = full or count == 0
-            if not all_blocks and (u32(total - base) > capacity or (to_divide and words[FAR] > LONG_FAR)):
+                count_now = words[u32(COUNTERS + queue)]
+                count = min(u32(count_now - count_when_empty), capacity)
+            to_sort = full or count == 0
+            too_many = u32(count_now - count_when_empty) > capacity
+            if not all_blocks and (too_many or (to_sort and words[FAR] > LONG_FAR)):
                 return threshold, half, count, start
             if count == 0:
                 threshold = min(u32(threshold + delta), u32(INF))
             while full or (count == 0 and words[FAR] != 0):
-                half = divide_far(thread, threads, state, Target(threshold, queue, start, base, half))
+                to = Target(threshold, queue, start, count_when_empty, half)
+                half = sort_far(thread, threads, state, to)
                 full = False
-                total = words[queue]
-                count = min(u32(total - base), capacity)
+                count_now = words[u32(COUNTERS + queue)]
+                count = min(u32(count_now - count_when_empty), capacity)
                 if count == 0:  # the bucket of the least
                     threshold = min(u32(words[LEAST] // delta * delta + delta), u32(INF))
             if count == 0 or (all_blocks and count <= few):
@@ -316,7 +325,7 @@ def hand_over(words, start, capacity, count, to, to_capacity):
         to[u32(HEADER + u32(2) * to_capacity + i)] = words[u32(start + u32(2) * capacity + i)]
         i = u32(i + cuda.blockDim.x)
     if cuda.threadIdx.x == 0:
-        to[0] = to[1] = to[FULL] = to[u32(FULL + u32(1))] = 0
+        to[COUNTERS] = to[u32(COUNTERS + u32(1))] = to[FULL] = to[u32(FULL + u32(1))] = 0
         to[FAR] = words[FAR]
     cuda.syncthreads()
 
@@ -325,8 +334,8 @@ def hand_over(words, start, capacity, count, to, to_capacity):
 def run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far):
     """Go on with `count` entries at HEADER of block_words, and hand over to words what is near then.
 
-    Where far then has more entries than there are rows, FULL makes all blocks go through it after their first round,
-    which fills queue 1.
+    If one block stops with far too long, with more entries than there are rows, FULL makes all blocks sort far after
+    their first round, which fills queue 1.
     """
     state = State(block_words, block_capacity, arcs, dist, far)
     threshold, half, count, start = advance_one_block(state, u32(0), delta, threshold, half, count)
@@ -345,13 +354,14 @@ def search(source, delta, block_capacity, capacity, arcs, dist, far, words):
     block_words = cuda.shared.array(0, uint32)
     if cuda.threadIdx.x == 0:
         block_words[HEADER] = source
-        block_words[u32(HEADER + u32(2) * block_capacity)] = block_words[0] = block_words[1] = block_words[FAR] = 0
+        block_words[u32(HEADER + u32(2) * block_capacity)] = block_words[FAR] = 0
+        block_words[COUNTERS] = block_words[u32(COUNTERS + u32(1))] = 0
     cuda.syncthreads()
     threshold = min(delta, u32(INF))
     run_one_block(words, capacity, block_words, block_capacity, delta, threshold, u64(0), u32(1), arcs, dist, far)
 
 
-@cuda.jit(**MAX_THREADS)
+@cuda.jit(**LAUNCH_BOUNDS)
 def search_on(delta, block_capacity, capacity, arcs, dist, far, words):
     """The remaining distances, after `search`: blocks that are all on the card at once; arguments as there."""
     block_words = cuda.shared.array(0, uint32)
@@ -373,7 +383,7 @@ def search_on(delta, block_capacity, capacity, arcs, dist, far, words):
 
 
 @cuda.jit
-def claim_heads(arcs, owners, dist, predecessor):
+def find_predecessors(arcs, owners, dist, predecessor):
     """Predecessors along arcs of positive weight; of several that are equally good the last to write stays."""
     row = thread_x()
     if row < len(dist):
@@ -388,50 +398,50 @@ def claim_heads(arcs, owners, dist, predecessor):
 
 
 @cuda.jit(device=True)
-def claim_free(row, links, source, arcs, owners, dist, predecessor, far, words):
-    """Make a row's owner the predecessor along the row's arcs of weight 0, and queue each vertex claimed first here.
+def take_zero_arcs(row, also_tree_rows, source, arcs, owners, dist, predecessor, far, words):
+    """Make a row's owner the predecessor along the row's arcs of weight 0; queue each vertex that had none until then.
 
-    links: also queue the rows that this one leads to in the tree of its owner.
+    also_tree_rows: also queue the rows that this one leads to in the tree of its owner.
     """
     n, u = u32(len(predecessor)), owners[row]
     arc = u64(u64(DEGREE) * u64(row))
     end = u64(arc + u64(DEGREE))
     while arc < end:
         v, w = u32(arcs[arc]), u32(arcs[arc] >> u64(32))
-        claims = False
+        to_queue = False
         if w == 0:
             if v >= n:
-                claims = links
+                to_queue = also_tree_rows
             elif v != source and dist[v] == dist[row] and predecessor[v] < 0:
-                claims = cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1
-        if claims:
+                to_queue = cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1
+        if to_queue:
             far[cuda.atomic.add(words, FAR, u32(1))] = u64(v)
         arc = u64(arc + u64(1))
 
 
 @cuda.jit
-def claim_free_heads(source, arcs, owners, dist, predecessor, far, words):
+def start_zero_arcs(source, arcs, owners, dist, predecessor, far, words):
     """Predecessors along arcs of weight 0, from vertices that have one by now, and from the source.
 
-    far, which is empty by now (words[FAR] is 0), becomes the queue: each vertex is claimed, and so queued, once, and
-    each row of its tree once behind it. So a place for each row is enough, and the work is linear.
+    far, which is empty by now (words[FAR] is 0), becomes the queue: each vertex gets a predecessor once, and is queued
+    then, and each row of its tree is queued once behind it. So a place for each row is enough, and the work is linear.
     """
     row = thread_x()
     if row < len(dist):
         u = owners[row]
         if u == source or predecessor[u] >= 0:
-            claim_free(row, False, source, arcs, owners, dist, predecessor, far, words)
+            take_zero_arcs(row, False, source, arcs, owners, dist, predecessor, far, words)
 
 
 @cuda.jit
-def claim_further_heads(source, arcs, owners, dist, predecessor, far, words):
+def follow_zero_arcs(source, arcs, owners, dist, predecessor, far, words):
     """The same from the queued rows, level by level until the queue is empty: one block."""
     start, end = u32(0), words[FAR]
     while start < end:
-        cuda.syncthreads()  # all have read the end before anyone moves it
+        cuda.syncthreads()  # all have read the end before any thread adds to the queue
         i = u32(start + cuda.threadIdx.x)
         while i < end:
-            claim_free(u32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
+            take_zero_arcs(u32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
             i = u32(i + cuda.blockDim.x)
         cuda.syncthreads()
         start, end = end, words[FAR]
@@ -441,7 +451,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
     n, parts = graph.vertices, layout(graph)
     rows, source = len(parts.owners), np.uint32(run.source)
-    has_free_arcs = bool(graph.arcs and graph.weights.min() == 0)
+    has_zero_weights = bool(graph.arcs and graph.weights.min() == 0)
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
     block_capacity = min(MAX_BLOCK_QUEUE, max(MIN_BLOCK_QUEUE, (run.shared_limit // 4 - int(HEADER)) // 4))
     capacity = max(block_capacity, min(MAX_GRID_QUEUE, rows))
@@ -453,24 +463,24 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
             dist, predecessor, far, queues = run.allocate(
                 *((rows, np.int32), (n, np.int32), (far_places, np.uint64), (words, np.uint32))
             )
-            on = delta, np.uint32(block_capacity), np.uint32(capacity), arcs, dist, far, queues
+            common_arguments = delta, np.uint32(block_capacity), np.uint32(capacity), arcs, dist, far, queues
             shared = 4 * (int(HEADER) + 4 * block_capacity)
-            find = run.prepare(
+            find_distances = run.prepare(
                 (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
-                (search, 1, run.block, (source, *on), shared),
-                (search_on, run.multiprocessors, run.block, on, shared),
+                (search, 1, run.block, (source, *common_arguments), shared),
+                (search_on, run.multiprocessors, run.block, common_arguments, shared),
             )
             tree = arcs, owners, dist, predecessor
-            claims = [(claim_heads, blocks_for(rows, run.block), run.block, tree)]
-            if has_free_arcs:
+            kernels = [(find_predecessors, blocks_for(rows, run.block), run.block, tree)]
+            if has_zero_weights:
                 queued = source, *tree, far, queues
-                claims.append((claim_free_heads, blocks_for(rows, run.block), run.block, queued))
-                claims.append((claim_further_heads, 1, run.block, queued))
-            claim = run.prepare(*claims)
+                kernels.append((start_zero_arcs, blocks_for(rows, run.block), run.block, queued))
+                kernels.append((follow_zero_arcs, 1, run.block, queued))
+            find_tree = run.prepare(*kernels)
         with run.phase("kernels"):
-            find()
+            find_distances()
         with run.phase("predecessors"):
-            claim()
+            find_tree()
         with run.phase("copy_out"):
             run.download((dist[:n], result.distances), (predecessor, result.predecessors))
 

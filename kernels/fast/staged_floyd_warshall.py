@@ -1,7 +1,7 @@
 """Blocked Floyd-Warshall of a matrix larger than the card's memory: it stays on the host, strips come and go.
 
 A strip is some rows of tiles. For each strip, the pivot strip P, in turn: the launches of blocked Floyd-Warshall run
-its rounds within it; then every other strip is copied to the card, lowered by way of P's vertices, and copied back,
+its rounds within it; then every other strip is copied to the card, relaxed through P's vertices, and copied back,
 while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for n * n * (rows of P) relaxations.
 
 The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
@@ -97,8 +97,8 @@ def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
         arguments = (words, np.uint32(pivot * height), STEP, on_card[pivot])
         trailing = kernel.trailing, (columns, shape.blocks(rows)), threads, (*arguments, on_card[strip])
         if pivot == 0:
-            first = np.uint32(strip * height * shape.tile)
-            initial = np.uint32(n), words, first, *out_arcs, on_card[strip]
+            first_vertex = np.uint32(strip * height * shape.tile)
+            initial = np.uint32(n), words, first_vertex, *out_arcs, on_card[strip]
             run.launch((kernel.initial, rows * shape.tile, min(run.block, ROW_THREADS), initial))
         if strip == pivot:
             diagonal = kernel.diagonal, 1, shape.diagonal_side**2, arguments

@@ -30,7 +30,7 @@ def gpu_visible() -> bool:
     return not SIMULATED and cuda.is_available()
 
 
-def has_pairs() -> bool:
+def has_16_bit_pair_minimum() -> bool:
     """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
     return gpu_visible() and current().compute_capability >= (9, 0)
 

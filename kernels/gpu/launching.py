@@ -41,7 +41,7 @@ def prepared(launches: tuple) -> Prepared:
 
 @cache
 def check_arguments() -> None:
-    """Launch a kernel that writes down its arguments; once a process. Raise RuntimeError where others arrive."""
+    """Launch a kernel that writes down its arguments; once a process. Raise RuntimeError where they arrive changed."""
     arrived = cuda.to_device(np.zeros_like(internals.EXPECTED))
     arguments = *(cuda.to_device(a) if a.ndim else a for a in internals.ECHOED), arrived
     Prepared(((internals.echo, 1, 1, arguments),)).launch(1)
@@ -125,11 +125,8 @@ class Prepared:
 def _launch_loop():
     library = ctypes.CDLL("libcuda.so.1")
     functions = library.cuLaunchKernel, library.cuLaunchCooperativeKernel, library.cuCtxSynchronize
-    pointers = (
-        3,
-        2,
-        0,
-    )  # stream, parameters, and `extra`, which only the first takes; the third takes no argument at all
+    # Pointers that each takes at the end: (stream, parameters, extra), (stream, parameters), and no argument at all.
+    pointers = (3, 2, 0)
     for function, count in zip(functions, pointers, strict=True):
         function.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * count] if count else []
         function.restype = ctypes.c_int

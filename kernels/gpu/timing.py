@@ -6,9 +6,10 @@ from numba import cuda
 
 
 class CardTimer:
-    """`with CardTimer() as timer: ...`; then timer.seconds, from when the card comes to the block until it has done it.
+    """`with CardTimer() as timer: ...`; then timer.seconds: seconds the card spent on the work launched inside the with
+    statement, with gaps in which it waited for the host.
 
-    The host waits at the end of the block.
+    The host waits at the end of the statement.
     """
 
     seconds = 0.0

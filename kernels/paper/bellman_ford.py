@@ -35,7 +35,7 @@ def claim_head(u, v, w, dist, predecessor):
 
 @cuda.jit(device=True)
 def relax_arcs(u, indptr, indices, weights, previous, dist):
-    # The end is read each time: held in a register, the compiler unrolls the loop, which costs
+    # The end is read from memory in each step: else the compiler unrolls the loop, which costs
     # more than it gives where a vertex has two or three arcs.
     arc = np.uint32(indptr[u])
     while arc < np.uint32(indptr[np.uint32(u + 1)]):

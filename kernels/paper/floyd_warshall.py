@@ -124,22 +124,22 @@ def tiled_shared_kernels(tile: int) -> tuple:
 
     @cuda.jit
     def primary_tile(n, round_, dist, predecessor):
-        here = cuda.shared.array(shape, int32)
+        tile_dist = cuda.shared.array(shape, int32)
         last = cuda.shared.array(shape, int32)
         y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
         i, j = np.uint32(round_ * tile + y), np.uint32(round_ * tile + x)
-        here[y, x] = load(n, i, j, dist, INF)
+        tile_dist[y, x] = load(n, i, j, dist, INF)
         last[y, x] = load(n, i, j, predecessor, -1)
-        cuda.syncthreads()
+        cuda.syncthreads()  # the tile is loaded
         k = np.uint32(0)
         while k < tile:
-            if here[y, k] < np.int32(here[y, x] - here[k, x]):
-                here[y, x] = np.int32(here[y, k] + here[k, x])
+            if tile_dist[y, k] < np.int32(tile_dist[y, x] - tile_dist[k, x]):
+                tile_dist[y, x] = np.int32(tile_dist[y, k] + tile_dist[k, x])
                 last[y, x] = last[k, x]
-            cuda.syncthreads()
+            cuda.syncthreads()  # before the next k reads the tile
             k = np.uint32(k + 1)
         if i < n and j < n:
-            dist[np.uint32(i * n + j)] = here[y, x]
+            dist[np.uint32(i * n + j)] = tile_dist[y, x]
             predecessor[np.uint32(i * n + j)] = last[y, x]
 
     @cuda.jit(device=True)
@@ -170,9 +170,9 @@ def tiled_shared_kernels(tile: int) -> tuple:
         to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
         from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
-        cuda.syncthreads()
+        cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # predecessors of this tile are read above and written below
+        cuda.syncthreads()  # this tile's predecessors, in global memory: read above, written below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
@@ -189,7 +189,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
         to_k[y, x] = load(n, i, np.uint32(primary + x), dist, INF)
         from_k[y, x] = load(n, np.uint32(primary + y), j, dist, INF)
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
-        cuda.syncthreads()
+        cuda.syncthreads()  # both tiles are loaded
         if i < n and j < n:
             shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
             dist[np.uint32(i * n + j)] = shortest
