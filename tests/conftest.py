@@ -17,7 +17,7 @@ from tests import warm
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
 LONGEST = (
     *("test_workflow.py", "test_slurm.py", "test_compile.py", "test_sweeps.py", "test_kernels.py", "test_blocked.py"),
-    *("test_report.py", "test_measure.py", "test_beyond.py", "test_growth.py", "test_scipy_suite.py"),
+    *("test_report.py", "test_measure.py", "test_extensions.py", "test_growth.py", "test_scipy_suite.py"),
 )
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
