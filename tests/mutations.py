@@ -586,7 +586,7 @@ MUTATIONS = [
     Mutation("workflow/scripts/performance.py", 'found["vertices"] ** 3 / found["kernels"]',
         'found["vertices"] ** 3 / found["median"]',
         "tests/test_readme.py::test_rates_are_over_the_peak_of_as_many_bits"),
-    Mutation("workflow/scripts/reviewers.py", "finding.low - slack", "finding.low",
+    Mutation("workflow/scripts/reviewers.py", "ends = f\"{finding.low - slack", "ends = f\"{finding.low",
         "tests/test_audit.py::test_a_reviewers_commands_measure_the_claims_cells"),
     Mutation("workflow/lib/documents.py", "if not pattern.search(text):", "if False:",
         "tests/test_readme.py::test_nothing_is_written_where_a_page_lacks_its_markers"),

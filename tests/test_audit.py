@@ -363,6 +363,7 @@ def test_the_three_files(tmp_path):
     text, page = (tmp_path / "claims.md").read_text(), Words((tmp_path / "claims.html").read_text())
     for number, claim in enumerate(CLAIMS.values(), start=1):
         assert f"## {number}. {claim.claim}\n" in text and f"{number}. {claim.claim}" in page.text
+    assert f"| {CROSS}2.19, n=1, 1 " in text  # the paper's own
     for sentence in (SOURCE, "On card: bellman_ford/stride_flag, bellman_ford/naive.", *audit.rule(TOLERANCE)):
         assert f"- {sentence}\n" in text or text.count(sentence) == 1
         assert sentence in page.text
@@ -438,7 +439,8 @@ def test_a_reviewers_commands_measure_the_claims_cells(config, tmp_path):
     rows = measurements.load(put(tmp_path, two(1, 2.8, "nyc")))
     chosen = audit.select(rows, list(CLAIMS.values()))
     audited = audit.audit(chosen, list(CLAIMS.values()), TOLERANCE)
-    lines = [line.split("|") for line in reviewers.table(rows, audited, config).splitlines() if line.startswith("|")]
+    text = reviewers.table(rows, audited, config)
+    lines = [line.split("|") for line in text.splitlines() if line.startswith("|")]
     lines = {line[1].strip(): [cell.strip() for cell in line[2:-1]] for line in lines[2:]}
     assert list(lines)[:4] == ["All claims", "Table 1, Figure 5", "Table 2", "Table 3, Figure 6"]
     assert len(lines) == 4 + len(CLAIMS)
@@ -458,3 +460,14 @@ def test_a_reviewers_commands_measure_the_claims_cells(config, tmp_path):
     low, high = map(float, re.search(rf"nyc: holds, {CROSS}2\.8 \(([\d.]+) to ([\d.]+)\)", expected).groups())
     finding = audited[4].here["nyc"]
     assert (low, high) == (pytest.approx(finding.low - 0.14, rel=5e-3), pytest.approx(finding.high + 0.14, rel=5e-3))
+
+
+def test_verdicts_near_no_difference_are_named():
+    claim = CLAIMS["stride_small"]
+    found = {
+        "nyc": audit.Finding(audit.HOLDS, value=0.95, low=0.93, high=0.96),
+        "bay": audit.Finding(audit.SAME, value=1.0, low=1.0, high=1.0),
+        "col": audit.Finding(audit.HOLDS, value=0.8, low=0.79, high=0.81),
+    }
+    one, unknown = (audit.Audited(claim, {}, here, {}) for here in (found, {"nyc": audit.Finding(audit.UNKNOWN)}))
+    assert reviewers.unsure([unknown, one], TOLERANCE) == "claim 2 on nyc, bay"
