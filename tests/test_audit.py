@@ -439,7 +439,9 @@ def test_a_reviewers_commands_measure_the_claims_cells(config, tmp_path):
     rows = measurements.load(put(tmp_path, two(1, 2.8, "nyc")))
     chosen = audit.select(rows, list(CLAIMS.values()))
     audited = audit.audit(chosen, list(CLAIMS.values()), TOLERANCE)
-    text = reviewers.table(rows, audited, config)
+    once = put(tmp_path / "once", {("floyd_warshall/tiled", name): [1.0] for name in ("gnutella04", "gnutella25")})
+    text = reviewers.table(pd.concat([rows, measurements.load(once)]), audited, config)
+    assert "\n\nCells of the claims with a single run: floyd_warshall/tiled on gnutella04, gnutella25.\n" in text
     lines = [line.split("|") for line in text.splitlines() if line.startswith("|")]
     lines = {line[1].strip(): [cell.strip() for cell in line[2:-1]] for line in lines[2:]}
     assert list(lines)[:4] == ["All claims", "Table 1, Figure 5", "Table 2", "Table 3, Figure 6"]

@@ -84,6 +84,17 @@ def unsure(audited: list[audit.Audited], tolerance: float) -> str:
     return "; ".join(said)
 
 
+def single(rows: pd.DataFrame, cells: list[plan.Cell]) -> str:
+    """ "bellman_ford/naive on fla, ne": those of the cells that have one time only."""
+    ok = rows[rows["status"] == "ok"]
+    counts = ok.groupby(measurements.CELL, sort=False).size()
+    once: dict[str, list[str]] = {}
+    for cell in cells:
+        if counts.get(cell) == 1:
+            once.setdefault(f"{cell[0]}/{cell[1]}", []).append(cell[2])
+    return "; ".join(f"{name} on {', '.join(datasets)}" for name, datasets in once.items())
+
+
 def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str:
     """Markdown: claim, command, time, the expected result with its allowed variation.
 
@@ -114,6 +125,8 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
         note += " † A substitute, as said above."
     if near := unsure(audited, tolerance):
         note += f"\n\nVerdicts so near to *{audit.SAME}* that another run may change them: {near}."
+    if once := single(rows, claimed):
+        note += f"\n\nCells of the claims with a single run: {once}."
     of_tables = dict.fromkeys(cell for name in plan.PAPER_TABLES for cell in plan.table_cells(config, name))
     on_gpu, on_cpu = (
         time_text([cell for cell in of_tables if find(*cell[:2]).on_gpu == gpu], took) for gpu in (True, False)
