@@ -592,7 +592,7 @@ MUTATIONS = [
         "tests/test_audit.py::test_verdicts_near_no_difference_are_named"),
     Mutation("workflow/scripts/reviewers.py", "counts.get(cell) == 1:", "counts.get(cell):",
         "tests/test_audit.py::test_a_reviewers_commands_measure_the_claims_cells"),
-    Mutation("workflow/scripts/reviewers.py", "ends = f\"{finding.low - slack", "ends = f\"{finding.low",
+    Mutation("workflow/scripts/reviewers.py", 'ends = f"{finding.low - slack', 'ends = f"{finding.low',
         "tests/test_audit.py::test_a_reviewers_commands_measure_the_claims_cells"),
     Mutation("workflow/lib/documents.py", "if not pattern.search(text):", "if False:",
         "tests/test_readme.py::test_nothing_is_written_where_a_page_lacks_its_markers"),

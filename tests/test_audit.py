@@ -470,6 +470,7 @@ def test_verdicts_near_no_difference_are_named():
         "nyc": audit.Finding(audit.HOLDS, value=0.95, low=0.93, high=0.96),
         "bay": audit.Finding(audit.SAME, value=1.0, low=1.0, high=1.0),
         "col": audit.Finding(audit.HOLDS, value=0.8, low=0.79, high=0.81),
+        "fla": audit.Finding(audit.FAILS, value=1.3, low=1.29, high=1.31),
     }
     one, unknown = (audit.Audited(claim, {}, here, {}) for here in (found, {"nyc": audit.Finding(audit.UNKNOWN)}))
     assert reviewers.unsure([unknown, one], TOLERANCE) == "claim 2 on nyc, bay"
