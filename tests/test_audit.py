@@ -233,7 +233,7 @@ def test_the_fastest_must_be_faster_than_each(tmp_path):
 def test_times_of_different_cards_do_not_compare_but_of_a_card_and_a_processor_do(tmp_path):
     cells = two(1, 2.8, "nyc")
     finding = judged(tmp_path / "a", CLAIMS["flag_factor"], cells, devices={"bellman_ford/naive": "other"}).here["nyc"]
-    assert (finding.verdict, finding.why) == ("not measured", "on different cards: card, other")
+    assert (finding.verdict, finding.why) == ("not measured", "on different models of card: card, other")
     cells = {("dijkstra/naive", "gnutella04"): around(1), ("dijkstra/cpu", "gnutella04"): around(3)}
     one = judged(tmp_path / "b", CLAIMS["dijkstra_gpu"], cells, devices={"dijkstra/cpu": "processor"})
     assert verdicts(one.here) == {"gnutella04": "holds"}

@@ -169,14 +169,14 @@ def compare(claim: Claim, over: str, left: np.ndarray, right: np.ndarray, tolera
 def judge(claim: Claim, dataset: str, times: Times, tolerance: float, cards: Mapping) -> Finding:
     """What times say of the claim on one dataset, where the strongest competitor decides.
 
-    cards: which GPU each (algorithm/variant, dataset) ran on; times of different ones do not compare.
+    cards: which GPU each (algorithm/variant, dataset) ran on; times of different models do not compare.
     """
     needed = [(name, dataset) for name in (claim.left, *claim.right)]
     if missing := [name for name, _ in needed if (name, dataset) not in times]:
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}")
     ran_on = dict.fromkeys(cards[cell] for cell in needed if cell in cards)
     if len(ran_on) > 1:
-        return Finding(UNKNOWN, why=f"on different cards: {', '.join(ran_on)}")
+        return Finding(UNKNOWN, why=f"on different models of card: {', '.join(ran_on)}")
     left = times[claim.left, dataset]
     findings = [compare(claim, over, left, times[over, dataset], tolerance) for over in claim.right]
     return min(findings, key=lambda finding: ((FAILS, SAME, LESS, MORE, HOLDS).index(finding.verdict), finding.value))
