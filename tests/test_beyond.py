@@ -192,7 +192,7 @@ def test_figure_8_says_what_it_is_of(rows, tmp_path):
     figure8.write(DATASETS, rows, "From the test.", tmp_path)
     said = words((tmp_path / "figure8.svg").read_bytes())
     assert "Other programs (cited)" in said and "nyc †" in said
-    assert said[-1] == "Median of n = 1 to 3 repeats, test card and test CPU; † substitute graph. From the test."
+    assert said[-1] == "Median of n = 1 to 3 repeats, test card, test CPU; † substitute graph. From the test."
     assert {path.suffix for path in tmp_path.glob("figure8.*")} == {".svg", ".pdf", ".png"}
 
 

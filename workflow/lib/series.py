@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -117,5 +118,6 @@ def caption(
     said = f"{subject}: {said}" if subject else said[0].upper() + said[1:]
     on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
     devices = pd.concat([timed[on_gpu], timed[~on_gpu]])["device"].unique()
+    names = [re.sub(r"\((R|TM)\)| Processor$", "", device) for device in devices]
     mark = "; † substitute graph" if measurements.substitutes(rows) else ""
-    return f"{said}, {' and '.join(devices)}{mark}. {source}"
+    return f"{said}, {', '.join(names)}{mark}. {source}"
