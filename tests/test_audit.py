@@ -233,7 +233,7 @@ def test_the_fastest_must_be_faster_than_each(tmp_path):
 def test_times_of_different_cards_do_not_compare_but_of_a_card_and_a_processor_do(tmp_path):
     cells = two(1, 2.8, "nyc")
     finding = judged(tmp_path / "a", CLAIMS["flag_factor"], cells, devices={"bellman_ford/naive": "other"}).here["nyc"]
-    assert (finding.verdict, finding.why) == ("not measured", "on different cards: card, other")
+    assert (finding.verdict, finding.why) == ("not measured", "on different models of card: card, other")
     cells = {("dijkstra/naive", "gnutella04"): around(1), ("dijkstra/cpu", "gnutella04"): around(3)}
     one = judged(tmp_path / "b", CLAIMS["dijkstra_gpu"], cells, devices={"dijkstra/cpu": "processor"})
     assert verdicts(one.here) == {"gnutella04": "holds"}
@@ -363,6 +363,7 @@ def test_the_three_files(tmp_path):
     text, page = (tmp_path / "claims.md").read_text(), Words((tmp_path / "claims.html").read_text())
     for number, claim in enumerate(CLAIMS.values(), start=1):
         assert f"## {number}. {claim.claim}\n" in text and f"{number}. {claim.claim}" in page.text
+    assert f"| {CROSS}2.19, n=1, 1 " in text  # the paper's own
     for sentence in (SOURCE, "On card: bellman_ford/stride_flag, bellman_ford/naive.", *audit.rule(TOLERANCE)):
         assert f"- {sentence}\n" in text or text.count(sentence) == 1
         assert sentence in page.text
@@ -438,7 +439,10 @@ def test_a_reviewers_commands_measure_the_claims_cells(config, tmp_path):
     rows = measurements.load(put(tmp_path, two(1, 2.8, "nyc")))
     chosen = audit.select(rows, list(CLAIMS.values()))
     audited = audit.audit(chosen, list(CLAIMS.values()), TOLERANCE)
-    lines = [line.split("|") for line in reviewers.table(rows, audited, config).splitlines() if line.startswith("|")]
+    once = put(tmp_path / "once", {("floyd_warshall/tiled", name): [1.0] for name in ("gnutella04", "gnutella25")})
+    text = reviewers.table(pd.concat([rows, measurements.load(once)]), audited, config)
+    assert "\n\nCells of the claims with a single run: floyd_warshall/tiled on gnutella04, gnutella25.\n" in text
+    lines = [line.split("|") for line in text.splitlines() if line.startswith("|")]
     lines = {line[1].strip(): [cell.strip() for cell in line[2:-1]] for line in lines[2:]}
     assert list(lines)[:4] == ["All claims", "Table 1, Figure 5", "Table 2", "Table 3, Figure 6"]
     assert len(lines) == 4 + len(CLAIMS)
@@ -458,3 +462,15 @@ def test_a_reviewers_commands_measure_the_claims_cells(config, tmp_path):
     low, high = map(float, re.search(rf"nyc: holds, {CROSS}2\.8 \(([\d.]+) to ([\d.]+)\)", expected).groups())
     finding = audited[4].here["nyc"]
     assert (low, high) == (pytest.approx(finding.low - 0.14, rel=5e-3), pytest.approx(finding.high + 0.14, rel=5e-3))
+
+
+def test_verdicts_near_no_difference_are_named():
+    claim = CLAIMS["stride_small"]
+    found = {
+        "nyc": audit.Finding(audit.HOLDS, value=0.95, low=0.93, high=0.96),
+        "bay": audit.Finding(audit.SAME, value=1.0, low=1.0, high=1.0),
+        "col": audit.Finding(audit.HOLDS, value=0.8, low=0.79, high=0.81),
+        "fla": audit.Finding(audit.FAILS, value=1.3, low=1.29, high=1.31),
+    }
+    one, unknown = (audit.Audited(claim, {}, here, {}) for here in (found, {"nyc": audit.Finding(audit.UNKNOWN)}))
+    assert reviewers.unsure([unknown, one], TOLERANCE) == "claim 2 on nyc, bay"

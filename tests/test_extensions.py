@@ -137,7 +137,7 @@ def test_words_say_where_ours_loses(made):
     assert not re.search(r"- col\.txt", said)  # ours was not measured
     for peer in ("ADDS", "LonestarGPU near-far", "GAP on 16 cores", "SParry"):
         assert re.search(rf"- {peer}: .*H200.*\.\n", said)
-    assert "Cited times, which this project did not measure: " in said
+    assert "Cited times: measured on one host on 20 November 2026, outside this project's workflow" in said
     assert "nyc.txt: made_by_hand" in said and "- From the test.\n" in said
 
 
@@ -192,7 +192,7 @@ def test_figure_8_says_what_it_is_of(rows, tmp_path):
     figure8.write(DATASETS, rows, "From the test.", tmp_path)
     said = words((tmp_path / "figure8.svg").read_bytes())
     assert "Other programs (cited)" in said and "nyc †" in said
-    assert said[-1] == "Median and range of n = 1 to 3 repeats, test card; † substitute graph. From the test."
+    assert said[-1] == "Median of n = 1 to 3 repeats, test card, test CPU; † substitute graph. From the test."
     assert {path.suffix for path in tmp_path.glob("figure8.*")} == {".svg", ".pdf", ".png"}
 
 

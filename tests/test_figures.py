@@ -212,7 +212,9 @@ def archived():
 
 def of_growth(rows, source):
     cells = long_table.cells(rows, DATASETS)
-    return growth.draw(growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, source))
+    return growth.draw(
+        growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, source, what="median")
+    )
 
 
 def of_sweep(name):

@@ -85,9 +85,10 @@ def test_every_link_leads_somewhere(page):
 def test_what_was_not_measured_is_left_out_or_said():
     rows = measurements.load([])
     audited = audit.audit(audit.select(rows, audit.claims()), audit.claims(), TOLERANCE)
+    assert "of 0, 0 rest on" in readme.certainty(audited, {}, TOLERANCE)
     text = readme.findings(rows, audited, NO_PEAKS)
-    assert text.startswith("\nTimes are medians") and "1." not in text
-    assert "| not measured: all 3 | not measured |" in readme.claims_table(audited, {}, "card")
+    assert text.startswith("\nTimes in findings") and "1." not in text
+    assert "| not measured: all 3 | not measured |" in readme.claims_table(audited, {}, "card", TOLERANCE)
     for parts in performance.documents(rows, NO_PEAKS, "card").values():
         assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
 
@@ -109,7 +110,22 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (n = 1 to 3)" in launches
     assert "SciPy on one core is 100 to 600 times faster" in libraries and "(n = 1 to 2)" in libraries
     assert "takes 2.00 ms on nyc † and 2.00 ms on e † (n = 3): 50.0 to 50.0 times faster than SciPy" in one_source
-    assert rest[0] == "" and "GPU: test card; CPUs: test CPU." in rest[1] and "substitute" in rest[1]
+    assert "the fastest of 3 programs" in one_source and "(ADDS, LonestarGPU near-far, GAP on 16 cores)" in one_source
+    assert rest[0] == "" and "GPU: test card. CPU: test CPU (the libraries)." in rest[1]
+    assert rest[1].endswith("real topology, drawn lengths; e is the five others joined.")
+
+
+def test_what_the_verdicts_rest_on_is_counted(tmp_path):
+    cells = {("bellman_ford/stride", "nyc"): around(12), ("bellman_ford/naive", "nyc"): around(10)}
+    cells |= {(f"bellman_ford/{name}", "bay"): [seconds] for name, seconds in (("stride", 2.0), ("naive", 1.0))}
+    cells |= {("bellman_ford/stride", "col"): [1.0, 1.1], ("bellman_ford/naive", "col"): [2.0]}
+    rows = audit.select(measurements.load(put(tmp_path, cells)), [CLAIMS["stride_small"]])
+    audited = audit.audit(rows, [CLAIMS["stride_small"]], TOLERANCE)
+    ids = {("stride", "nyc"): "a", ("naive", "nyc"): "b", ("stride", "bay"): "a", ("naive", "bay"): "a"}
+    records = {f"bellman_ford/{name}/{at}": {"card": {"before": {"uuid": card}}} for (name, at), card in ids.items()}
+    text = readme.certainty(audited, records | {"dijkstra/cpu/nyc": {"card": None}}, TOLERANCE)
+    assert "of 3, 1 rest on 95 % intervals (6 repeats or more of both variants), 2 on a tolerance of 5 %, 1 of" in text
+    assert "The GPU times are of 2 cards; 1 of the verdicts compare times of two of them." in text
 
 
 def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):

@@ -284,7 +284,7 @@ def test_archive_keeps_what_was_measured(changeable):
     changeable.snakemake("archive")
     kept = changeable.files("results/archive/stub-1")
     assert kept["results/archive/stub-1/timings.csv"].count(b"\n") == 1 + len(TABLE1 + TABLE2 + TABLE3)
-    assert {f"results/archive/stub-1/{name}" for name in ("provenance.json", "table1.md", "figure6.svg")} <= set(kept)
+    assert {f"results/archive/stub-1/{name}" for name in ("provenance.json", "table1.md", "figure6.png")} <= set(kept)
     assert changeable.plan("all") == set()
 
 

@@ -40,6 +40,12 @@ def _family(variant: Variant) -> str:
     return FAMILIES[variant.family] if variant.on_gpu or variant.family != "paper" else "the paper's CPU variants"
 
 
+def families(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """By device, the families of variants that ran on it. rows: as measurements.load gives them."""
+    family = measurements.variants(rows).map({key: _family(variant) for key, variant in VARIANTS.items()})
+    return {device: list(dict.fromkeys(names)) for device, names in family.groupby(rows["device"], sort=False)}
+
+
 def facts(rows: pd.DataFrame, archive: str) -> list[str]:
     """Sentences that hold for all tables of a document: source, devices, generated graphs, throttling.
 
@@ -53,9 +59,7 @@ def facts(rows: pd.DataFrame, archive: str) -> list[str]:
             f"Measured from {days[0]} to {days[-1]}; "
             + (f"commits {', '.join(commits)}." if commits else "the commits are not recorded.")
         )
-    family = measurements.variants(rows).map({key: _family(variant) for key, variant in VARIANTS.items()})
-    for device, names in family.groupby(rows["device"], sort=False):
-        sentences.append(f"On {device}: {', '.join(dict.fromkeys(names))}.")
+    sentences += [f"On {device}: {', '.join(ran)}." for device, ran in families(rows).items()]
     sentences += measurements.generated(rows)
     throttled = rows[rows["throttling"] != ""]
     for (*variant, dataset), reasons in throttled.groupby(measurements.CELL, sort=False)["throttling"].first().items():
@@ -80,7 +84,7 @@ def substitutes_table(rows: pd.DataFrame) -> str:
         }
         for dataset, text in found.items()
     ]
-    link = "[Why there are substitutes](data.md#the-substitutes-of-the-development)."
+    link = "[Why there are substitutes](data.md#the-substitutes)."
     return f"† marks a dataset that is not the paper's graph:\n\n{narrow(pd.DataFrame(lines))}\n\n{link}\n"
 
 

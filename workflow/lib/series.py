@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -103,7 +104,7 @@ def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, d
 def caption(
     rows: pd.DataFrame, source: str, settings: Sequence[str] = (), subject: str = "", what: str = "median and range"
 ) -> str:
-    """A line on what rows are: of how many repeats, on which card, whether of substitutes, from where.
+    """A line on what rows are: of how many repeats, on which devices, whether of substitutes, from where.
 
     settings: a sweep's columns. subject: what was measured, where no title says it. what: is drawn of a cell.
     """
@@ -116,6 +117,7 @@ def caption(
     said = f"{what} of n = {number} repeats" if many > 1 else "one repeat (n = 1)"
     said = f"{subject}: {said}" if subject else said[0].upper() + said[1:]
     on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
-    devices = (timed[on_gpu] if on_gpu.any() else timed)["device"].unique()
+    devices = pd.concat([timed[on_gpu], timed[~on_gpu]])["device"].unique()
+    names = [re.sub(r"\((R|TM)\)| Processor$", "", device) for device in devices]
     mark = "; † substitute graph" if measurements.substitutes(rows) else ""
-    return f"{said}, {' and '.join(devices)}{mark}. {source}"
+    return f"{said}, {', '.join(names)}{mark}. {source}"

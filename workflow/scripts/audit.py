@@ -115,16 +115,17 @@ def rule(tolerance: float) -> list[str]:
     """The sentences that say how judge and outcome reach their verdicts."""
     percent = f"{100 * tolerance:g} %"
     return [
-        f"{CROSS}r: the median time of the other variant over that of the claim's, which is faster where r is above 1.",
+        f"{CROSS}r: the median time of the other variant divided by that of the variant that the claim is about; above "
+        "1 the latter is faster. n: its repeats first, then the other's. An interval or a range is in brackets.",
         f"With {MIN_REPEATS} repeats or more of both, one variant is faster where the {INTERVAL}s of the two medians "
         "(order statistics) do not overlap; else there is no difference. A claimed value holds where the claim's "
         f"variant is faster and the {INTERVAL} of r (bootstrap, percentiles) meets the claimed range, widened by the "
         f"tolerance of {percent} at both ends.",
-        "With fewer repeats of either there is no interval: what stands in brackets is the range of all ratios, and "
+        "With fewer repeats of either there is no interval: the brackets have the range of all ratios, and "
         f"the verdict rests on the tolerance. r within {percent} of 1 is no difference; a claimed value holds where r "
         "lies in the claimed range, widened by the tolerance. The paper's tables, with one time a cell, are judged so.",
         f"Where the claim's variant is faster, but not by the claimed value, it is {LESS} or {MORE}.",
-        "A claim that a variant is the fastest is judged by its strongest competitor.",
+        'A claim that a variant is faster than several is judged against the fastest of them, named after "over".',
         "A claim is reproduced where it holds on every dataset it is about, in part where on some, not where on none "
         "of those measured. A dataset on which a needed variant has no time is not measured, and nothing is guessed.",
     ]
@@ -168,14 +169,14 @@ def compare(claim: Claim, over: str, left: np.ndarray, right: np.ndarray, tolera
 def judge(claim: Claim, dataset: str, times: Times, tolerance: float, cards: Mapping) -> Finding:
     """What times say of the claim on one dataset, where the strongest competitor decides.
 
-    cards: which GPU each (algorithm/variant, dataset) ran on; times of different ones do not compare.
+    cards: which GPU each (algorithm/variant, dataset) ran on; times of different models do not compare.
     """
     needed = [(name, dataset) for name in (claim.left, *claim.right)]
     if missing := [name for name, _ in needed if (name, dataset) not in times]:
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}")
     ran_on = dict.fromkeys(cards[cell] for cell in needed if cell in cards)
     if len(ran_on) > 1:
-        return Finding(UNKNOWN, why=f"on different cards: {', '.join(ran_on)}")
+        return Finding(UNKNOWN, why=f"on different models of card: {', '.join(ran_on)}")
     left = times[claim.left, dataset]
     findings = [compare(claim, over, left, times[over, dataset], tolerance) for over in claim.right]
     return min(findings, key=lambda finding: ((FAILS, SAME, LESS, MORE, HOLDS).index(finding.verdict), finding.value))
@@ -345,8 +346,8 @@ def value_text(claim: Claim, finding: Finding) -> str:
         text += f" over {finding.over}"
     if finding.ends:
         low, high = (f"{end:.3g}" if claim.by_seconds else digits(end) for end in (finding.low, finding.high))
-        text += f" [{low}, {high}], {finding.ends}, n={finding.repeats[0]}, {finding.repeats[1]}"
-    return text
+        text += f" [{low}, {high}], {finding.ends}"
+    return f"{text}, n={finding.repeats[0]}, {finding.repeats[1]}"
 
 
 def write(rows: pd.DataFrame, listed: list[Claim], source: str, tolerance: float, folder: Path) -> None:

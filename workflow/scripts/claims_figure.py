@@ -129,11 +129,11 @@ def _free(audited: list[audit.Audited], datasets: list[str]) -> tuple[int, int, 
 
 
 def caption(rows: pd.DataFrame, source: str) -> str:
-    """One line: where the measurements are from, the cards, what † means."""
-    gpus = rows["device"][rows["driver"] != ""]
-    cards = ", ".join(dict.fromkeys(gpus))
+    """One line: where the measurements are from, the devices, what † means."""
+    on_gpu = rows["driver"] != ""
+    devices = ", ".join(dict.fromkeys([*rows["device"][on_gpu], *rows["device"][~on_gpu]]))
     marks = " † Substitute for the paper's graph." if substitutes(rows) else ""
-    return f"{source}{f' On {cards}.' if cards else ''}{marks}"
+    return f"{source}{f' On {devices}.' if devices else ''}{marks}"
 
 
 def write(

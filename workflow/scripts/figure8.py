@@ -52,7 +52,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     rows = series.select(PLACE, by_problem, rows)
     found, shown = cells(by_problem, rows), heads()
     figure = Figure(figsize=(plots.WIDTH, HEIGHT))
-    plots.caption(figure, series.caption(rows, source))
+    plots.caption(figure, series.caption(rows, source, what="median"))
     panels = []
     for axes, (problem, title) in zip(figure.subplots(len(TITLES)), TITLES.items(), strict=True):
         names = by_problem.get(problem, ())

@@ -71,7 +71,7 @@ def brief(rows: pd.DataFrame, archive: str) -> str:
     devices = ", ".join(dict.fromkeys(rows["device"]))
     days = sorted({started[:10] for started in rows["started"] if started})
     when = f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
-    marks = " † A [substitute](../data.md#the-substitutes-of-the-development)." if substitutes(rows) else ""
+    marks = " † A [substitute](../data.md#the-substitutes)." if substitutes(rows) else ""
     return f"From the archive `{archive}`: {devices}{when}.{marks}"
 
 

@@ -19,10 +19,10 @@ import yaml
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import measurements, pages, step
-from workflow.lib.documents import facts, fill, narrow, page_text, substitutes_table, time_text
+from workflow.lib import measurements, pages, records, step
+from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
 from workflow.lib.measurements import substitutes
-from workflow.lib.render import digits
+from workflow.lib.render import CROSS, digits
 from workflow.scripts import audit, performance, reviewers
 
 README = "README.md"
@@ -62,8 +62,15 @@ def rule_graph() -> str:
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def claims_table(audited: list[audit.Audited], others: dict[str, str], archive: str) -> str:
-    """Markdown: claim, verdicts on the paper's own tables and on ours, and the claim's verdict."""
+def claims_table(audited: list[audit.Audited], others: dict[str, str], archive: str, tolerance: float) -> str:
+    """Markdown: claim, verdicts on the paper's own tables and on ours, and the claim's verdict.
+
+    others: the datasets that are substitutes. tolerance: the audit's.
+    """
+    legend = (
+        "*No difference*: the two times have overlapping intervals or, where there are none, are within "
+        f"{100 * tolerance:g} % of each other."
+    )
     table = pd.DataFrame(
         [
             {
@@ -78,7 +85,7 @@ def claims_table(audited: list[audit.Audited], others: dict[str, str], archive: 
     note = f"Ratios, intervals and the rule of each verdict: [claims.md](results/archive/{archive}/claims.md)."
     if names := [name for name in others if any(name in one.here for one in audited)]:
         note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
-    return f"{narrow(table)}\n\n{note}"
+    return f"{legend}\n\n{narrow(table)}\n\n{note}"
 
 
 def by_verdict(findings: dict[str, audit.Finding]) -> str:
@@ -137,50 +144,55 @@ def _claims(cells: Cells) -> str:
         "**Of the paper's {} claims {} are reproduced, {} in part and {} not** ({} a cell). ".format(
             len(judged), *counts, cells.repeats(*whole)
         )
-        + "Its fastest variants are the fastest here too; its factors are not ours: Stride with Flag gains less over "
-        "Naive than claimed, the tiled variants gain more, and between Stride and Naive there is hardly a difference."
+        + "Among the paper's variants the same are the fastest here; the speed-ups differ: that of Stride with Flag "
+        "over Naive is less than claimed, those of the tiled variants are greater, and Stride and Naive hardly differ."
     )
 
 
 def _launches(cells: Cells) -> str:
     plain, graph = ("bellman_ford/naive", "nyc"), ("bellman_ford/naive_graph", "nyc")
     return (
-        "**On small road networks the time is launching, not computing.** Naive Bellman-Ford on nyc † takes "
+        "**On small road networks most of the time goes into launching kernels.** Naive Bellman-Ford on nyc † takes "
         f"{cells.time(*plain)} for {cells.launches[plain]:,.0f} launches; the same kernels replayed from CUDA graphs "
-        f"take {cells.time(*graph)} ({cells.repeats(plain, graph)}). A faster kernel makes little difference there."
+        f"take {cells.time(*graph)} ({cells.repeats(plain, graph)}). With a wait after each launch, as in the paper, "
+        "a faster kernel makes little difference there."
     )
 
 
 def _libraries(cells: Cells) -> str:
     best, library = "bellman_ford/stride_flag", "dijkstra/scipy"
     return (
-        "**From one source a CPU library is faster than the paper's best variant.** SciPy on one core is "
-        f"{cells.factors(best, library, ROADS)} times faster than Stride with Flag on the six road networks † "
+        "**From one source a CPU library is faster than the paper's best variant, measured here.** SciPy on one core "
+        f"is {cells.factors(best, library, ROADS)} times faster than Stride with Flag on the six road networks † "
         f"({cells.repeats(*((key, dataset) for key in (best, library) for dataset in ROADS))})."
     )
 
 
 def _one_source(cells: Cells) -> str:
     ours, library = "delta_stepping/near_far", "dijkstra/scipy"
-    cited = pd.read_csv(measurements.PAPER / "peers.csv").groupby("dataset")["seconds"].min()
-    peers = between([cited[dataset] / cells.seconds(ours, dataset) for dataset in ROADS])
+    cited = pd.read_csv(measurements.PAPER / "peers.csv")
+    cited = cited[cited["dataset"].isin(ROADS)]
+    least, programs = cited.groupby("dataset")["seconds"].min(), cited["peer"].unique()
+    peers = between([least[dataset] / cells.seconds(ours, dataset) for dataset in ROADS])
     return (
-        f"**Our kernel for one source needs milliseconds.** `near_far` takes {cells.time(ours, 'nyc')} on nyc † and "
+        f"**Our kernel for one source takes milliseconds.** `near_far` takes {cells.time(ours, 'nyc')} on nyc † and "
         f"{cells.time(ours, 'e')} on e † ({cells.repeats(*((ours, dataset) for dataset in ROADS))}): "
-        f"{cells.factors(library, ours, ROADS)} times faster than SciPy, {peers} times faster than the fastest cited "
-        "program."
+        f"{cells.factors(library, ours, ROADS)} times faster than SciPy, {peers} times faster than the fastest of "
+        f"{len(programs)} programs whose times are [cited](workflow/paper/peers.yaml), not measured here "
+        f"({', '.join(programs)})."
     )
 
 
 def _all_pairs(cells: Cells) -> str:
     ours, best, dense = "bellman_ford/multi_source_apsp", "floyd_warshall/tiled_shared", "floyd_warshall/blocked"
     rate, peak = cells.rates.loc[(dense, "gnutella30")]
-    every = [(key, dataset) for key in (ours, dense) for dataset in GNUTELLA]
     return (
-        "**All pairs of a sparse graph need milliseconds too.** `multi_source_apsp` takes "
+        "**All pairs of a sparse graph take milliseconds too.** `multi_source_apsp` takes "
         f"{cells.time(ours, GNUTELLA[0])} to {cells.time(ours, GNUTELLA[-1])} on the Gnutella graphs "
-        f"({cells.repeats(*every)}), {cells.factors(best, ours, GNUTELLA)} times faster than the paper's best; "
-        f"`blocked`, for dense graphs, makes {digits(rate / 1e12)} T relaxations/s on gnutella30"
+        f"({cells.repeats(*((ours, dataset) for dataset in GNUTELLA))}), "
+        f"{cells.factors(best, ours, GNUTELLA)} times faster than the paper's best; `blocked`, for dense graphs, makes "
+        f"{digits(rate / 1e12)} {CROSS} 10¹² relaxations a second on gnutella30 "
+        f"({cells.repeats((dense, 'gnutella30'))})"
         + ("." if pd.isna(peak) else f", {100 * rate / peak:.0f} % of the card's measured peak.")
     )
 
@@ -191,8 +203,9 @@ FINDINGS: tuple[Callable[[Cells], str], ...] = (_claims, _launches, _libraries, 
 def findings(rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFrame) -> str:
     """The findings as a numbered list; one whose cells were not measured is left out. peaks: as peak.csv has them."""
     cells = Cells(rows, audited, peaks)
-    gpus = ", ".join(dict.fromkeys(rows["device"][rows["driver"] != ""]))
-    cpus = ", ".join(dict.fromkeys(rows["device"][rows["driver"] == ""]))
+    on_gpu = rows["driver"] != ""
+    gpus = ", ".join(dict.fromkeys(rows["device"][on_gpu]))
+    cpus = "; ".join(f"{device} ({', '.join(ran)})" for device, ran in families(rows[~on_gpu]).items())
     said = []
     for finding in FINDINGS:
         try:
@@ -201,12 +214,38 @@ def findings(rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFra
             continue
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     legend = (
-        "Times are medians of n repeats of the search alone, from a graph on the device to a result left there"
-        f"{f'. GPU: {gpus}' if gpus else ''}{f'; CPUs: {cpus}' if cpus else ''}."
+        "Times in findings 2 to 5 are medians of n repeats of the search alone, without copies to or from the GPU; "
+        "verdicts and Tables 1 to 3 use the paper's timed region"
+        f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
     if cells.substitutes:
-        legend += " † A [substitute](docs/data.md#the-substitutes-of-the-development): real topology, drawn lengths."
+        legend += " † A [substitute](docs/data.md#the-substitutes): real topology, drawn lengths"
+        legend += "; e is the five others joined." if "e" in cells.substitutes else "."
     return "\n".join([*lines, "", legend])
+
+
+def certainty(audited: list[audit.Audited], provenance: dict[str, dict], tolerance: float) -> str:
+    """What the verdicts rest on, and on how many cards they were measured. provenance: as records.read gives it."""
+    judged = [
+        (one.claim.left, dataset, finding)
+        for one in audited
+        for dataset, finding in one.here.items()
+        if finding.verdict != audit.UNKNOWN
+    ]
+    rests = [finding.rests_on for _, _, finding in judged]
+    single = sum(finding.repeats == (1, 1) for _, _, finding in judged)
+    ids = {cell: record["card"]["before"]["uuid"] for cell, record in provenance.items() if record.get("card")}
+    pairs = [(ids.get(f"{left}/{name}"), ids.get(f"{finding.over}/{name}")) for left, name, finding in judged]
+    apart = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
+    text = (
+        "How sure: every result was compared with SciPy's before its time was kept. A verdict is one claim on one "
+        f"dataset: of {len(judged)}, {rests.count('intervals')} rest on {audit.INTERVAL}s ({audit.MIN_REPEATS} repeats "
+        f"or more of both variants), {rests.count('tolerance')} on a tolerance of {100 * tolerance:g} %, {single} of "
+        "these on a single run of each variant."
+    )
+    if cards := len(set(ids.values())):
+        text += f" The GPU times are of {cards} cards; {apart} of the verdicts compare times of two of them."
+    return f"{text} [The method](docs/method.md)."
 
 
 def results(archive: Path, rows: pd.DataFrame) -> str:
@@ -233,12 +272,14 @@ def _unaligned(line: str) -> str:
 def documents(archive: Path, config: dict) -> dict[str, dict[str, str]]:
     """What is generated from an archive: by page, the content of each marker."""
     rows, claims = measurements.load([archive / "timings.csv"]), audit.claims()
-    audited = audit.audit(audit.select(rows, claims), claims, config["audit"]["tolerance"])
+    tolerance = config["audit"]["tolerance"]
+    audited = audit.audit(audit.select(rows, claims), claims, tolerance)
     peaks = performance.load_peaks(archive / "peak.csv")
     return {
         README: {
             "findings": findings(rows, audited, peaks),
-            "claims": claims_table(audited, substitutes(rows), archive.name),
+            "certainty": certainty(audited, records.read(archive / records.ARCHIVED), tolerance),
+            "claims": claims_table(audited, substitutes(rows), archive.name, tolerance),
         },
         "docs/results.md": {"results": results(archive, rows)},
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, audited, config)},

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 
 import pandas as pd
 
-from kernels.variants import VARIANTS, shown_in
+from kernels.variants import VARIANTS, find, shown_in
 from workflow.lib import measurements, plan
 from workflow.lib.documents import narrow
 from workflow.lib.measurements import marked, substitutes
@@ -69,6 +69,32 @@ def expected(one: audit.Audited, tolerance: float, others: Container[str]) -> st
     return "<br>".join(lines)
 
 
+def unsure(audited: list[audit.Audited], tolerance: float) -> str:
+    """ "claim 1 on nyc, col": verdicts of no difference, or whose allowed variation comes within the tolerance of 1."""
+    said = []
+    for number, one in enumerate(audited, start=1):
+        near = []
+        for dataset, finding in one.here.items():
+            slack = tolerance * abs(finding.value)
+            reaches = finding.low - slack <= 1 + tolerance and finding.high + slack >= 1 - tolerance
+            if finding.verdict == audit.SAME or (not one.claim.by_seconds and reaches):
+                near.append(dataset)
+        if near:
+            said.append(f"claim {number} on {', '.join(near)}")
+    return "; ".join(said)
+
+
+def single(rows: pd.DataFrame, cells: list[plan.Cell]) -> str:
+    """ "bellman_ford/naive on fla, ne": those of the cells that have one time only."""
+    ok = rows[rows["status"] == "ok"]
+    counts = ok.groupby(measurements.CELL, sort=False).size()
+    once: dict[str, list[str]] = {}
+    for cell in cells:
+        if counts.get(cell) == 1:
+            once.setdefault(f"{cell[0]}/{cell[1]}", []).append(cell[2])
+    return "; ".join(f"{name} on {', '.join(datasets)}" for name, datasets in once.items())
+
+
 def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str:
     """Markdown: claim, command, time, the expected result with its allowed variation.
 
@@ -79,7 +105,7 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
     percent = f"{100 * tolerance:g} %"
     lines = [("All claims", "audit", claimed, "the verdicts below, in `results/claims.md`")]
     for name in plan.PAPER_TABLES:
-        lines.append(_table_line(name, plan.table_cells(config, name), percent))
+        lines.append(_table_line(name, plan.table_cells(config, name), percent, rows, others))
     for number, one in enumerate(audited, start=1):
         lines.append(_claim_line(number, one, claimed, expected(one, tolerance, others)))
     text = pd.DataFrame(
@@ -92,9 +118,21 @@ def table(rows: pd.DataFrame, audited: list[audit.Audited], config: dict) -> str
     ran_on = ", ".join(dict.fromkeys(device for device in rows["device"] if device))
     note = (
         f"Times and results: archive `{config['archive']}`, on {ran_on}. In parentheses: the allowed variation, which "
-        f"is the interval or range of the archive widened by {percent}."
+        f"is the interval or range of the archive widened by {percent} at both ends or, where n = 1, the single "
+        f"ratio ± {percent}."
     )
-    return f"{narrow(text)}\n\n{note}{' † A substitute, as said above.' if others else ''}"
+    if others:
+        note += " † A substitute, as said above."
+    if near := unsure(audited, tolerance):
+        note += f"\n\nVerdicts so near to *{audit.SAME}* that another run may change them: {near}."
+    if once := single(rows, claimed):
+        note += f"\n\nCells of the claims with a single run: {once}."
+    of_tables = dict.fromkeys(cell for name in plan.PAPER_TABLES for cell in plan.table_cells(config, name))
+    on_gpu, on_cpu = (
+        time_text([cell for cell in of_tables if find(*cell[:2]).on_gpu == gpu], took) for gpu in (True, False)
+    )
+    note += f"\n\nAll cells of Tables 1 to 3, with all repeats: on the GPU {on_gpu}, on a CPU {on_cpu}."
+    return f"{narrow(text)}\n\n{note}"
 
 
 def figures_of(table: str) -> list[str]:
@@ -107,14 +145,22 @@ def figures_of(table: str) -> list[str]:
     return [place for place in shown if place.startswith("figure") and families[place] == {"paper"}]
 
 
-def _table_line(table: str, cells: list[plan.Cell], percent: str) -> tuple:
+def _table_line(table: str, cells: list[plan.Cell], percent: str, rows: pd.DataFrame, others: Collection[str]) -> tuple:
     """A table of the paper and the figures drawn from it: what, target, cells, expected."""
+    cards = " or ".join(dict.fromkeys(rows["device"][rows["driver"] != ""])) or "the same card"
+    if any(dataset in others for _, _, dataset in cells):
+        expect = "the same order of variants; the times differ, since the archive's graphs are substitutes †"
+    else:
+        expect = (
+            f"on {cards}, GPU medians within {percent} of the range in [results.md](results.md), or of the single "
+            "time where n = 1; CPU columns depend on your processor"
+        )
     names = [table, *figures_of(table)]
     return (
         ", ".join(re.sub(r"([a-z]+)(\d+)", lambda found: f"{found[1].title()} {found[2]}", name) for name in names),
         " ".join(names),
         cells,
-        f"`results/{table}.md`: medians within the ranges in [results.md](results.md), or up to {percent} outside",
+        f"`results/{table}.md`: {expect}",
     )
 
 
