@@ -122,10 +122,11 @@ def test_what_the_verdicts_rest_on_is_counted(tmp_path):
     rows = audit.select(measurements.load(put(tmp_path, cells)), [CLAIMS["stride_small"]])
     audited = audit.audit(rows, [CLAIMS["stride_small"]], TOLERANCE)
     ids = {("stride", "nyc"): "a", ("naive", "nyc"): "b", ("stride", "bay"): "a", ("naive", "bay"): "a"}
+    ids |= {("stride", "col"): "b", ("naive", "col"): "a"}
     records = {f"bellman_ford/{name}/{at}": {"card": {"before": {"uuid": card}}} for (name, at), card in ids.items()}
     text = readme.certainty(audited, records | {"dijkstra/cpu/nyc": {"card": None}}, TOLERANCE)
     assert "of 3, 1 rest on 95 % intervals (6 repeats or more of both variants), 2 on a tolerance of 5 %, 1 of" in text
-    assert "The GPU times are of 2 cards; 1 of the verdicts compare times of two of them." in text
+    assert "The GPU times are of 2 cards; 2 of the verdicts compare times of two of them." in text
 
 
 def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):
