@@ -958,7 +958,7 @@ MUTATIONS += [
     ),
     Mutation(
         "workflow/lib/checked_csv.py",
-        "        self.read(paths)\n        return",
+        "        self._checked(said, self.advice)\n        return",
         "        return",
         "tests/test_checked.py::test_a_broken_archive_is_refused_and_stays_as_it_is",
     ),

@@ -110,14 +110,13 @@ class Schema:
 
         Raises InputError for a file that is none of this kind, and for the first value that breaks a rule.
         """
-        frames = [self._open(path) for path in paths]
-        return self._checked(pd.concat([frame for frame in frames if len(frame)] or [self._frame({})]), self.advice)
+        return self._checked(self._opened(paths), self.advice)
 
     def text(self, paths: Iterable[Path | str]) -> list[dict[str, str]]:
         """The rows of all files as text, by column. Raises as read does."""
-        paths = list(paths)
-        self.read(paths)
-        return [record for path in paths for record in self._open(path).to_dict("records")]
+        said = self._opened(paths)
+        self._checked(said, self.advice)
+        return said.to_dict("records")
 
     def to_csv(self, rows: Iterable[dict], path: Path) -> str:
         """The text of a file of these rows, which is to be at path. Raises InputError where read would refuse it."""
@@ -128,6 +127,11 @@ class Schema:
         file.seek(0)
         self._checked(self._parse(file, path, DEFECT), DEFECT)
         return file.getvalue()
+
+    def _opened(self, paths: Iterable[Path | str]) -> pd.DataFrame:
+        """The rows of all files as they stand there, all str."""
+        frames = [self._open(path) for path in paths]
+        return pd.concat([frame for frame in frames if len(frame)] or [self._frame({})])
 
     def _open(self, path: Path | str) -> pd.DataFrame:
         try:

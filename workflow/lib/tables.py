@@ -117,11 +117,7 @@ def datasets_of(name: str, datasets: Datasets) -> dict[str, tuple[str, ...]]:
 
 def shown_pairs(datasets: Datasets) -> list[tuple[str, str]]:
     """(problem, dataset) of all tables."""
-    return list(
-        dict.fromkeys(
-            (problem, dataset) for dataset, entry in datasets.items() for problem in entry.get("tables", {}) if dataset
-        )
-    )
+    return [(problem, dataset) for dataset, entry in datasets.items() for problem in entry.get("tables", {})]
 
 
 def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:

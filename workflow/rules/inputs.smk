@@ -75,12 +75,6 @@ def needs_sources(wildcards):
     return source_files()
 
 
-def provenance_file(measured):
-    """What a file of measurements was measured on: timings.csv's provenance.json, a cell's own."""
-    path = Path(measured)
-    return str(path.with_name("provenance.json") if path.name == "timings.csv" else path.with_suffix(".json"))
-
-
 def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:

@@ -6,7 +6,11 @@ rule appendix:
     input:
         in_report(MEASURED, "measurements", "timings.csv", "timings", "timings.csv"),
         provenance=in_report(
-            map(provenance_file, MEASURED), "provenance", "provenance.json", "provenance", "provenance.json"
+            [str(records.beside(Path(path))) for path in MEASURED],
+            "provenance",
+            "provenance.json",
+            "provenance",
+            "provenance.json",
         ),
     output:
         in_report(APPENDIX[:1], "provenance", "Provenance", "provenance"),
