@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import platform
+import sys
 from functools import cache
 
 from numba import config, cuda
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 SIMULATOR = "numba CUDA simulator"  # the name of its device
+if SIMULATED:
+    # The simulator's main thread polls one Python thread for each of the card's. At Python's 5 ms between two of them
+    # it takes three to five times as long.
+    sys.setswitchinterval(1e-4)
 # NVML's bits for clocks below what was asked for; idling and set application clocks do not count.
 _THROTTLING = {
     "power cap": 0x4,

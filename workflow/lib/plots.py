@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +60,8 @@ STYLE = {
     "svg.hashsalt": "shortest paths",  # the same figure has the same bytes
     "pdf.fonttype": 42,
 }
-METADATA = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+FORMATS = tuple(METADATA)
 
 # Okabe and Ito's colours, told apart by the colour-blind.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -117,9 +118,9 @@ APART = 1.5  # pixels around a value, at 100 pixels an inch
 MARK = 5  # pixels from the middle of a mark to its edge
 
 
-def styled() -> AbstractContextManager:
-    """In it a figure is drawn and saved."""
-    return style.context(["default", STYLE])
+def styled(look: Mapping = STYLE) -> AbstractContextManager:
+    """In it a figure is drawn and saved. look: matplotlib's rcParams."""
+    return style.context(["default", look])
 
 
 def looks(palette: Sequence[Look], series: Iterable[str]) -> dict[str, Look]:
@@ -260,12 +261,14 @@ def caption(figure: Figure, text: str) -> None:
     figure.supxlabel(text, x=0.015, ha="left", fontsize=SMALL, color="0.25", wrap=True)
 
 
-def write(stem: Path, draw: Callable[[], Figure]) -> None:
-    """Draw a figure and write it as SVG, PDF and PNG: stem.svg and so on."""
-    with styled():
+def write(stem: Path, draw: Callable[[], Figure], formats: Collection[str] = FORMATS, look: Mapping = STYLE) -> None:
+    """Draw a figure and write it in each format: stem.svg and so on. look: as styled takes it."""
+    with styled(look):
         figure = draw()
-        for suffix, metadata in METADATA.items():
-            path = stem.with_suffix(suffix)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # it is laid out, once for all formats
+        for form in formats:
+            path = stem.with_suffix(f".{form}")
             with atomic(path) as file:
-                figure.savefig(file, format=suffix[1:], metadata=metadata)
+                figure.savefig(file, format=form, metadata=METADATA[form])
             logging.info("wrote %s", path)

@@ -40,8 +40,9 @@ from workflow.scripts import (
     tables,
 )
 
-# Kept as they are, for the tables that show them.
 KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
+PICTURES = ["png"]
+# Kept as they are, for the tables that show them.
 PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load}
 
 
@@ -99,17 +100,17 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
         if name != table6.NAME:
             tables.write(name, datasets, rows, source, folder)
     for name in figures.PLOTS:
-        figures.write(name, datasets, rows, source, folder)
+        figures.write(name, datasets, rows, source, folder, PICTURES)
     searches, peaks = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
     table6.write(datasets, rows, searches, source, folder)
-    figure8.write(datasets, rows, source, folder)
+    figure8.write(datasets, rows, source, folder, PICTURES)
     peak_table.write(peaks, rows, source, folder)
     for script in (launch_overhead, layouts):
         script.write(rows, datasets, source, folder)
-    growth.write(rows, datasets, source, folder, folder)
+    growth.write(rows, datasets, source, folder, folder, PICTURES)
     summary.write(rows, source, folder)
     audit.write(rows, audit.claims(), source, args.tolerance, folder)
-    claims_figure.write(rows, audit.claims(), source, args.tolerance, folder)
+    claims_figure.write(rows, audit.claims(), source, args.tolerance, folder, PICTURES)
 
 
 def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
@@ -117,7 +118,7 @@ def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
     rows = draw_sweep.load(sweep, [measured])
     folder = copy(measured, rows, archive)
     with kept_part(folder) as drawn:
-        draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn)
+        draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn, PICTURES)
 
 
 def copy(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:

@@ -7,25 +7,21 @@ tables, by the same rule.
 from __future__ import annotations
 
 import argparse
-import logging
 import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from kernels.datasets import atomic
-from workflow.lib import measurements, step
+from workflow.lib import measurements, plots, step
 from workflow.lib.measurements import marked, substitutes
 from workflow.scripts import audit
 
 STEM = "claims"
-FORMATS = ("svg", "pdf", "png")
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,6 @@ STYLE = {
     "svg.hashsalt": "claims",  # the same figure has the same bytes
     "pdf.fonttype": 42,
 }
-METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 WIDTH, HEIGHT = 9.6, 5.6  # inches
 LABEL = 4.55  # the width of the claims, in cells
 CORNER = 0.36  # the side of the small square, of a cell
@@ -142,18 +137,13 @@ def write(
     source: str,
     tolerance: float,
     folder: Path,
-    formats: Collection[str] = FORMATS,
+    formats: Collection[str] = plots.FORMATS,
 ) -> None:
     """Write claims.svg, .pdf, .png (those of formats) into a folder. rows: as measurements.load gives them."""
     rows = audit.select(rows, listed)
     audited = audit.audit(rows, listed, tolerance)
-    with style.context(["default", STYLE]):
-        figure = draw(audited, substitutes(rows), caption(rows, source))
-        for form in formats:
-            path = folder / f"{STEM}.{form}"
-            with atomic(path) as file:
-                figure.savefig(file, format=form, metadata=METADATA[form])
-            logging.info("wrote %s", path)
+    said = caption(rows, source)
+    plots.write(folder / STEM, lambda: draw(audited, substitutes(rows), said), formats, STYLE)
 
 
 def main(args: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ python -m workflow.scripts.draw_sweep --sweep delta_sweep --measurements results
 """
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
@@ -35,9 +36,11 @@ def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
     return figure
 
 
-def write(sweep: Sweep, rows: pd.DataFrame, source: str, folder: Path) -> None:
+def write(
+    sweep: Sweep, rows: pd.DataFrame, source: str, folder: Path, formats: Collection[str] = plots.FORMATS
+) -> None:
     """Write the figure's files into a folder."""
-    plots.write(folder / sweep.name, lambda: picture(sweep, rows, source))
+    plots.write(folder / sweep.name, lambda: picture(sweep, rows, source), formats)
 
 
 def main(args: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ without predecessors.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -83,9 +83,11 @@ def _marks(axes: Axes, shown: dict[str, Look], names: Sequence[str], cells: pd.D
     return np.concatenate(points)
 
 
-def write(datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
+def write(
+    datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path, formats: Collection[str] = plots.FORMATS
+) -> None:
     """Write the figure's files into a folder."""
-    plots.write(folder / PLACE, lambda: draw(datasets, rows, source))
+    plots.write(folder / PLACE, lambda: draw(datasets, rows, source), formats)
 
 
 def main(args: argparse.Namespace) -> None:

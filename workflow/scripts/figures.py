@@ -6,7 +6,7 @@ What has no time is named under its dataset.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,9 +113,16 @@ def draw(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figu
     return figure
 
 
-def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
+def write(
+    name: str,
+    datasets: Datasets,
+    rows: pd.DataFrame,
+    source: str,
+    folder: Path,
+    formats: Collection[str] = plots.FORMATS,
+) -> None:
     """Write the figure's files into a folder."""
-    plots.write(folder / name, lambda: draw(name, datasets, rows, source))
+    plots.write(folder / name, lambda: draw(name, datasets, rows, source), formats)
 
 
 def main(args: argparse.Namespace) -> None:

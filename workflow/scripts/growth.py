@@ -5,7 +5,7 @@ proportional to.
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -230,7 +230,14 @@ def _guides(axes: Axes, guides: dict[int, str], cells: pd.DataFrame, factor: flo
         axes.plot(ends, times, line, color="0.6", zorder=0, label=f"theory, {name}: {slope}")
 
 
-def write(rows: pd.DataFrame, datasets: Datasets, source: str, results: Path, pictures: Path) -> None:
+def write(
+    rows: pd.DataFrame,
+    datasets: Datasets,
+    source: str,
+    results: Path,
+    pictures: Path,
+    formats: Collection[str] = plots.FORMATS,
+) -> None:
     """Write the table's files and the figure's into two folders; rows: as measurements.load gives them."""
     cells = long_table.cells(rows, datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)
@@ -250,7 +257,7 @@ def write(rows: pd.DataFrame, datasets: Datasets, source: str, results: Path, pi
     keys = pd.MultiIndex.from_frame(cells[["column", "dataset"]])
     drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
     caption = series.caption(drawn, source, what="median")
-    plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption))
+    plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption), formats)
 
 
 def main(args: argparse.Namespace) -> None:
