@@ -1,96 +1,158 @@
-"""Python commands without their start: each run is a fork of a Python that has the slow imports behind it.
+"""Python commands without their start: each is a fork of a Python that has the slow imports behind it.
 
-Nothing of the project is imported before the fork, so that a changed copy of the project runs its own code.
+Nothing of the project is imported before the fork, so that a changed copy of the project runs its own code. The steps
+that Snakemake starts are such forks too: it finds this file as `python` on PATH.
 """
 
-import atexit
+import array
 import json
 import os
-import runpy
+import select
 import socket
-import subprocess
 import sys
-import tempfile
+from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
+WHEN_IMPORTED = "NUMBA_ENABLE_CUDASIM"  # numba reads it then; all else is read by the run
+ADDRESS = "WARM_PYTHON_"  # with the value of that: the environment's word for the socket of the process that forks
 SLOW = (
-    *("numba.cuda", "pandas", "scipy.sparse.csgraph", "jsonschema", "requests", "matplotlib.figure"),
+    *("numba.cuda", "pandas", "scipy.sparse.csgraph", "scipy.stats", "jsonschema", "requests", "matplotlib.figure"),
     *("snakemake.cli", "snakemake.report.html_reporter", "pytest", "hypothesis"),
 )
-WHEN_IMPORTED = "NUMBA_ENABLE_CUDASIM"  # numba reads it then; all else is read by the run
 
 
-def run(module: str, *words: str, cwd: Path, env: dict[str, str], together: bool = False):
+def run(module: str, *words: str, cwd, env: dict[str, str], together: bool = False):
     """`python -m module words` in a folder, and `snakemake words` as that is typed, to the end.
 
     Returns what subprocess.run does; together: stdout has what is said on stderr too.
     """
-    with tempfile.NamedTemporaryFile("r") as out, tempfile.NamedTemporaryFile("r") as err:
-        order = module, list(map(str, words)), str(cwd), env, out.name, out.name if together else err.name
-        code = _warm(env.get(WHEN_IMPORTED, "0")).run(order)
-        return subprocess.CompletedProcess((module, *words), code, out.read(), err.read())
+    import subprocess
+    import tempfile
+
+    started = {value: _started(value) for value in ({"0", "1"} if module == "snakemake" else {_value(env)})}
+    if module == "snakemake":
+        path = os.pathsep.join([_folder().name, env["PATH"]])
+        env = {**env, "PATH": path, **{ADDRESS + value: address for value, address in started.items()}}
+    with open(os.devnull) as nothing, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        files = nothing, out, out if together else err
+        words = list(map(str, words))
+        code = _forked(started[_value(env)], module, words, str(cwd), env, [file.fileno() for file in files])
+        texts = [file.seek(0) or file.read() for file in (out, err)]
+        return subprocess.CompletedProcess((module, *words), code, *texts)
+
+
+def _value(env) -> str:
+    return env.get(WHEN_IMPORTED) or "0"
+
+
+def _forked(address: str, module: str, words: list[str], cwd: str, env: dict, files: list[int]) -> int:
+    """Have a process forked that is the command; its exit status."""
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.connect(address)
+        order = json.dumps([module, words, cwd, env]).encode()
+        channel.sendmsg([b"%12d" % len(order)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
+        channel.sendall(order)
+        return int(channel.recv(16) or 1)
 
 
 @cache
-def _warm(simulator: str) -> "Warm":
-    return Warm({**os.environ, WHEN_IMPORTED: simulator})
+def _folder():
+    """A folder in which this file is `python`."""
+    import tempfile
+
+    folder = tempfile.TemporaryDirectory()
+    shim = os.path.join(folder.name, "python")
+    with open(shim, "w") as file:
+        file.write(f'#!/bin/sh\nexec {sys.executable} -ISE {os.path.abspath(__file__)} "$@"\n')
+    os.chmod(shim, 0o755)
+    return folder
 
 
-class Warm:
-    """The process that forks. It ends with the one that started it."""
+@cache
+def _started(value: str) -> str:
+    """The socket of the process that forks for this value of WHEN_IMPORTED. It ends with the one that started it."""
+    import atexit
+    import subprocess
 
-    def __init__(self, environment: dict[str, str]):
-        ours, its = socket.socketpair()
-        self._orders, self._answers = ours.makefile("w"), ours.makefile("r")
-        words = [sys.executable, __file__, str(its.fileno())]
-        self._process = subprocess.Popen(words, env=environment, pass_fds=[its.fileno()])
-        its.close()
-        ours.close()  # the files keep it open
-        atexit.register(self._end)
-
-    def _end(self) -> None:
-        self._orders.close()
-        self._answers.close()
-        self._process.wait()
-
-    def run(self, order: tuple) -> int:
-        """The exit status."""
-        self._orders.write(json.dumps(order) + "\n")
-        self._orders.flush()
-        return int(self._answers.readline())
+    address = os.path.join(_folder().name, value)
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(address)
+    server.listen(64)
+    environment = {**os.environ, WHEN_IMPORTED: value}
+    words = [sys.executable, __file__, "--serve", str(server.fileno())]
+    process = subprocess.Popen(words, env=environment, pass_fds=[server.fileno()], stdin=subprocess.PIPE)
+    server.close()
+    atexit.register(process.communicate)
+    return address
 
 
-def _serve(channel: socket.socket) -> None:
-    channel.set_inheritable(False)
+def _serve(server: socket.socket) -> None:
+    server.set_inheritable(False)
     for module in SLOW:
         __import__(module)
     sys.modules["snakemake.cli"].get_argument_parser()  # imports Snakemake's plugins
-    with channel.makefile("r") as orders, channel.makefile("w") as answers:
-        for line in orders:
-            if not (child := os.fork()):
-                _become(*json.loads(line))
-            _, status = os.waitpid(child, 0)
-            answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
-            answers.flush()
+    while True:
+        ready, _, _ = select.select([server, sys.stdin], [], [])
+        if sys.stdin in ready:  # closed: the one that started this has ended
+            return
+        channel, _ = server.accept()
+        if not os.fork():
+            server.close()
+            _attend(channel)
+        channel.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
-def _become(module: str, words: list[str], cwd: str, env: dict[str, str], out: str, err: str) -> None:
+def _attend(channel: socket.socket) -> None:
+    """Fork the command that the channel asks for; say there how it ended; kill it where nobody listens any more."""
+    files = array.array("i")
+    size, data, *_ = channel.recvmsg(12, socket.CMSG_SPACE(3 * files.itemsize))
+    files.frombytes(data[0][2])
+    with channel.makefile("rb") as orders:
+        order = json.loads(orders.read(int(size)))
+    if not (child := os.fork()):
+        channel.close()
+        _become(*order, files)
+    ended = os.pidfd_open(child)
+    ready, _, _ = select.select([channel, ended], [], [])
+    if ended not in ready:
+        os.kill(child, 15)
+    _, status = os.waitpid(child, 0)
+    with suppress(BrokenPipeError):
+        channel.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files) -> None:
     """Be the command, and end with it."""
-    for number, path, how in ((0, os.devnull, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
-        opened = os.open(path, how | (os.O_APPEND if number else 0))
+    import runpy
+
+    for number, opened in enumerate(files):
         os.dup2(opened, number)
         os.close(opened)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    script = Path(sys.executable).with_name(module)
+    script = os.path.join(os.path.dirname(sys.executable), module)
     added = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:1] = [str(script.parent) if module == "snakemake" else cwd, *added]
-    sys.argv = [str(script), *words]
+    sys.path[:1] = [os.path.dirname(script) if module == "snakemake" else cwd, *added]
+    sys.argv = [script, *words]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
     sys.exit()
 
 
+def _shim(words: list[str]) -> None:
+    """Be what was typed after `python`: a step is forked, anything else is run as it is."""
+    address = os.environ.get(ADDRESS + _value(os.environ))
+    if words[:1] == ["-m"] and words[1].startswith("workflow.") and address:
+        sys.exit(_forked(address, words[1], words[2:], os.getcwd(), dict(os.environ), [0, 1, 2]))
+    os.execv(sys.executable, [sys.executable, *words])
+
+
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    if sys.argv[1:2] == ["--serve"]:
+        _serve(socket.socket(fileno=int(sys.argv[2])))
+    else:
+        _shim(sys.argv[1:])
