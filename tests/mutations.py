@@ -591,7 +591,7 @@ MUTATIONS = [
     Mutation("workflow/scripts/performance.py", 'found["vertices"] ** 3 / found["kernels"]',
         'found["vertices"] ** 3 / found["median"]',
         "tests/test_readme.py::test_rates_are_over_the_peak_of_as_many_bits"),
-    Mutation("workflow/scripts/readme.py", "self.regions[slow, dataset] / ", "self.seconds(slow, dataset) / ",
+    Mutation("workflow/scripts/readme.py", "/ self.regions[fast, dataset]", "/ self.seconds(fast, dataset)",
         "tests/test_readme.py::test_findings_say_the_numbers_of_the_rows"),
     Mutation("workflow/scripts/readme.py", "pair[0] != pair[1]", "pair[0] == pair[1]",
         "tests/test_readme.py::test_what_the_verdicts_rest_on_is_counted"),
