@@ -473,4 +473,12 @@ def test_verdicts_near_no_difference_are_named():
         "fla": audit.Finding(audit.FAILS, value=1.3, low=1.29, high=1.31),
     }
     one, unknown = (audit.Audited(claim, {}, here, {}) for here in (found, {"nyc": audit.Finding(audit.UNKNOWN)}))
-    assert reviewers.unsure([unknown, one], TOLERANCE) == "claim 2 on nyc, bay"
+    # Claimed: 4 to 6 times, so that a verdict changes at 3.8 and at 6.3.
+    found = {
+        "gnutella04": audit.Finding(audit.MORE, value=6.6, low=6.6, high=6.7),
+        "gnutella25": audit.Finding(audit.LESS, value=3.7, low=3.6, high=3.7),
+        "gnutella30": audit.Finding(audit.MORE, value=6.8, low=6.7, high=6.9),
+    }
+    valued = audit.Audited(CLAIMS["tiled_factor"], {}, found, {})
+    said = reviewers.unsure([unknown, one, valued], TOLERANCE)
+    assert said == "claim 2 on nyc, bay; claim 3 on gnutella04, gnutella25"

@@ -17,7 +17,7 @@ def code(algorithm: str, variant: str) -> str:
 
 
 def module_code(name: str) -> str:
-    """A digest of a module of kernels and of all that it imports from there, but for what graphs and errors are."""
+    """A digest of a module of kernels and of all that it imports from there, but for NO_TIMES."""
     found, paths = [], [_source_file(name)]
     for path in paths:  # which grows
         text = (ROOT / path).read_text()

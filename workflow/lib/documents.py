@@ -21,7 +21,7 @@ FAMILIES = {
 
 
 def page_text(page: Path) -> str:
-    """A page's text. Raises InputError where it is none."""
+    """A page's text. Raises InputError where it is not text."""
     try:
         return page.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

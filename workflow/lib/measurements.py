@@ -255,7 +255,7 @@ def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated
 
     settings, simulated: see schema. To the columns come CARD: clocks (float64, NaN where not recorded) and reasons for
     throttling (str, empty where there is none), from the record beside each file.
-    Raises InputError where a file is none, a value is not as the schema says, or a record is none of the cell.
+    Raises InputError where a file is no such CSV, a value is not as the schema says, or a record is another cell's.
     """
     paths = list(paths)
     rows = schema(settings, simulated=simulated).read(paths)
@@ -292,7 +292,7 @@ def _card(card: dict) -> dict:
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
     """The rows of columns (each algorithm/variant) on datasets.
 
-    Raises InputError where a dataset was not the same graph for all of them: no two of its times compare.
+    Raises InputError where a dataset's graph differs between variants: its times cannot be compared.
     """
     chosen = rows[variants(rows).isin(columns) & rows["dataset"].isin(datasets)]
     for dataset, group in chosen.groupby("dataset"):

@@ -129,9 +129,9 @@ def looks(palette: Sequence[Look], series: Iterable[str]) -> dict[str, Look]:
 
 
 def short(count: int) -> str:
-    """A count as on the paper's axes, cut off, not rounded: 264346 is 264K, 3598623 3.5M, 1057066 1M."""
+    """A count almost as on the paper's axes, cut off, not rounded: 264346 is 264K, 3598623 3.5M, 1057066 1.0M."""
     if count >= 1_000_000:
-        return f"{count // 100_000 / 10:g}M"
+        return f"{count // 100_000 / 10:.1f}M"
     return f"{count // 1000}K" if count >= 1000 else str(count)
 
 
@@ -257,7 +257,7 @@ def _conflicts(label: Annotation, edges: Bbox, taken: list[Bbox]) -> int:
 
 
 def caption(figure: Figure, text: str) -> None:
-    """One line of small text under the whole figure."""
+    """Small text under the whole figure."""
     figure.supxlabel(text, x=0.015, ha="left", fontsize=SMALL, color="0.25", wrap=True)
 
 

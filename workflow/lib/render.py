@@ -64,7 +64,7 @@ def digits(number: float) -> str:
 
 
 def speed_up(ratio: float) -> str:
-    """ "The text ", x1.51" with a proper cross; nothing where there is no ratio."""
+    """The text ", x1.51", with a proper cross; nothing where there is no ratio."""
     return "" if np.isnan(ratio) else f", {CROSS}{digits(ratio)}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from kernels.variants import find
 from workflow.lib import plan
 
-# What a cluster's job may take. Both rules bound the paper's card and code; a slower one is given more by
+# What a cluster's job may take. Limits enough for the paper's card; for a slower one raise them by
 # --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.
 BASE_S = 600  # starting, compiling, warming up, the oracle
 BASE_MB = 2000  # Python, numba and a CUDA context

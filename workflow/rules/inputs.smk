@@ -26,7 +26,7 @@ def packed_graph(wildcards):
     if why := plan.refusal(config, *cell, wildcards.place):
         raise WorkflowError(why)
     graph = f"resources/graphs/{wildcards.dataset}.npz"
-    # Snakemake asks for changed params only where no input is made anew, hence also here.
+    # Snakemake ignores changed params where an input is remade, so they are compared here.
     measured = Path(f"results/{wildcards.place}/{'/'.join(cell)}.json")
     try:
         graphs = [record["graph"] for record in records.read(measured).values()] if measured.exists() else []

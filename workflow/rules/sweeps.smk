@@ -60,7 +60,7 @@ for sweep in SWEPT:
             figure_files(sweep),
 
 
-# One search from each of many sources: a file a dataset, so that a run that was stopped goes on where it was.
+# Searches from each of many sources: a file for each dataset, so that a stopped run continues where it was.
 rule measure_sources:
     input:
         "resources/graphs/{dataset}.npz",

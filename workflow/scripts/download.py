@@ -91,7 +91,7 @@ def check_sources(dataset: str, entry: dict, archives: dict) -> None:
 def places(dataset: str, entry: dict, archives: dict) -> list[str]:
     """Every URL a dataset's file may be had from, in order of preference.
 
-    Raises InputError where a source is none.
+    Raises InputError where a source is no URL and no path in a known archive.
     """
     result = []
     for source in entry["sources"]:

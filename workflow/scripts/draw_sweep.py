@@ -29,7 +29,9 @@ def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
         sweep.draw(figure, rows)
         variant, dataset = measurements.variants(rows).iloc[0], rows["dataset"].iloc[0]
         subject = f"{long_table.algorithm(variant)} on {measurements.marked(dataset, measurements.substitutes(rows))}"
-        plots.caption(figure, series.caption(rows, source, sweep.columns, subject))
+        commits = ", ".join(dict.fromkeys(commit[:7] for commit in rows["commit"] if commit))
+        run = f"\nMeasured at commit {commits}." if commits else ""
+        plots.caption(figure, series.caption(rows, source, sweep.columns, subject) + run)
     else:
         plots.say_unmeasured(figure.subplots(subplot_kw={"xticks": [], "title": sweep.name}))
         plots.caption(figure, source)

@@ -25,6 +25,7 @@ from workflow.scripts import table6
 
 PLACE, TABLE = "figure8", "table6"
 CITED = "Other programs (cited)"
+CITED_FROM = "Cited: as published in workflow/paper/peers.csv and peers.yaml, not measured here."
 LOOK_OF_CITED, LOOK_OF_OURS = Look(plots.GREY, "D"), Look(plots.VERMILION, "^")
 TITLES = {"sssp": "From one source", "apsp": "From every source"}
 HEIGHT = 6.4  # inches
@@ -52,7 +53,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     rows = series.select(PLACE, by_problem, rows)
     found, shown = cells(by_problem, rows), heads()
     figure = Figure(figsize=(plots.WIDTH, HEIGHT))
-    plots.caption(figure, series.caption(rows, source, what="median"))
+    plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{CITED_FROM}")
     panels = []
     for axes, (problem, title) in zip(figure.subplots(len(TITLES)), TITLES.items(), strict=True):
         names = by_problem.get(problem, ())

@@ -43,6 +43,7 @@ NOTES = [
     f"whose growth is another) by least squares, over the tables' datasets: at least {LEAST} of them, else no fit.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 where the "
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
+    "The figure shows a problem only where one of its variants has a fit.",
 ]
 
 
@@ -138,15 +139,21 @@ def theory(facts: pd.DataFrame) -> list[str]:
     return [f"O({term(bound)}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
 
 
+def drawn_problems(facts: pd.DataFrame) -> list[str]:
+    """The problems that have a panel: those with a fit; all where none has one."""
+    fitted = set(facts["problem"][facts["vertices_exponent"].notna()])
+    return [problem for problem in PROBLEMS if problem in fitted] or list(PROBLEMS)
+
+
 def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
     """The figure, to be called in plots.styled(); facts, cells: as fits takes and gives them."""
-    panels = {problem: facts[facts["problem"] == problem] for problem in PROBLEMS}
+    panels = {problem: facts[facts["problem"] == problem] for problem in drawn_problems(facts)}
     lines = [-(-(len(panel) + len(GUIDES[problem])) // LEGEND_COLUMNS) for problem, panel in panels.items()]
     heights = [PANEL + LEGEND_LINE * (count + 2) for count in lines]
     figure = Figure(figsize=(plots.WIDTH, sum(heights) + 0.6))
     plots.caption(figure, caption)
-    every = figure.subplots(len(panels), height_ratios=heights)
-    for axes, (problem, panel) in zip(every, panels.items(), strict=True):
+    every = figure.subplots(len(panels), height_ratios=heights, squeeze=False)
+    for axes, (problem, panel) in zip(every.flat, panels.items(), strict=True):
         mine = cells[cells["column"].isin(panel["column"])]
         unit, factor = plots.unit(mine["kernels"])
         axes.set(title=f"Shortest paths, {PROBLEMS[problem]}", ylabel=f"Time of the kernels ({unit})")
@@ -254,7 +261,8 @@ def write(
         [*NOTES, *theory(facts), *origin],
         ["Theory's slope", "R²", "R² of that"],
     )
-    keys = pd.MultiIndex.from_frame(cells[["column", "dataset"]])
+    shown = cells["column"].map(lambda key: VARIANTS[key].problem).isin(drawn_problems(facts))
+    keys = pd.MultiIndex.from_frame(cells.loc[shown, ["column", "dataset"]])
     drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
     caption = series.caption(drawn, source, what="median")
     plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption), formats)

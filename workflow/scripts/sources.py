@@ -1,4 +1,4 @@
-"""One search from each of many sources: results/sources/<dataset>.csv each, joined into results/sources.csv.
+"""Searches from each of many sources: results/sources/<dataset>.csv each, joined into results/sources.csv.
 
     python -m workflow.scripts.sources --measurements results/sources/nyc.csv results/sources/bay.csv --out FILE.csv
 

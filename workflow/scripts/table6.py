@@ -26,6 +26,7 @@ SOURCES = {"sssp": "one source", "apsp": "every source"}
 PHASES = ("kernels", "predecessors")
 PEERS, MANY, RATE = "Other programs (cited)", "Many sources", "Rate"
 SAID = ("column", "status", "median", "min", "max", "repeats", "kernels", "predecessors", "device", "factor")
+SPARRY = "https://github.com/qriosa/SParry"
 NEAR = 1.5  # times a peer's, for the median over many sources
 
 
@@ -190,8 +191,9 @@ def _many(line: pd.Series, problem: str) -> str:
     if np.isnan(line[f"{MANY} median"]):
         return "no measurement" if problem == "sssp" else "-"
     median, least, most = (digits(line[f"{MANY} {what}"]) for what in ("median", "min", "max"))
-    ratio = render.speed_up(line[f"{MANY} over fastest peer"])
-    return f"{median} s{ratio}\n[{least}, {most}], {line[f'{MANY} count']:.0f} sources"
+    over = line[f"{MANY} over fastest peer"]
+    part = "" if np.isnan(over) else f"{digits(over)} of the fastest cited\n"
+    return f"{median} s\n{part}[{least}, {most}], {line[f'{MANY} count']:.0f} sources"
 
 
 def verdicts(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
@@ -233,10 +235,11 @@ def who_notes() -> list[str]:
         of_problem: dict[str, list[str]] = {}
         for key in (key for key, head in heads().items() if head == who):
             of_problem.setdefault(SOURCES[VARIANTS[key].problem], []).append(long_table.label(key))
-        parts = (f"from {sources} {'; '.join(names)}" for sources, names in of_problem.items())
-        said.append(f"{who}, of several the fastest: {'. '.join(parts)}.".replace(". from", ". From"))
+        several = any(len(names) > 1 for names in of_problem.values())
+        parts = (f"From {sources}: {'; '.join(names)}." for sources, names in of_problem.items())
+        said.append(f"{who} is {'the fastest of these' if several else 'one variant'}. {' '.join(parts)}")
     said.append(
-        "Block per source: kernels after the pseudocode of SParry, a program; one block searches from one source."
+        f"Block per source: kernels after the pseudocode of SParry ({SPARRY}); one block searches from one source."
     )
     return said
 
@@ -244,13 +247,14 @@ def who_notes() -> list[str]:
 def own_notes(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
     return [
         "Times: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and "
-        "the result left there; on a CPU what the library takes. Median, [least, greatest] of n repeats.",
+        "the result left there (Blocked, Staged copies it to the host); on a CPU what the library takes. Median, "
+        "[least, greatest] of n repeats.",
         *who_notes(),
         f"{CROSS}: how many times longer than ours; below 1 ours loses.",
         "Rate: MTEPS are millions of arcs a second, the arcs of the graph, times the vertices where each is a source, "
         "over the time; relaxations/s, for Floyd-Warshall, are the vertices cubed over the time.",
-        f"{MANY}: each source's median; then median and range over the sources. {CROSS}: that time divided by the "
-        "fastest cited time; below 1 ours is faster.",
+        f"{MANY}: each source's median; then median and range over the sources. Of the fastest cited: that median "
+        "divided by the fastest cited time; below 1 ours is faster.",
         "Cited times: measured on one host on 20 November 2026, outside this project's workflow, from vertex 0, on its "
         "substitutes of the road networks (docs/data.md) and on the Gnutella graphs. Their logs are not part of the "
         "repository.",
