@@ -17,6 +17,8 @@ WHEN_IMPORTED = "NUMBA_ENABLE_CUDASIM"  # numba reads it then; all else is read 
 ADDRESS = "WARM_PYTHON_"  # with the value of that: the environment's word for the socket of the process that forks
 SLOW = (
     *("numba.cuda", "pandas", "scipy.sparse.csgraph", "scipy.stats", "jsonschema", "requests", "matplotlib.figure"),
+    *("pandas.io.formats.style", "tabulate", "fontTools.subset", "PIL.PngImagePlugin", "psutil", "networkit"),
+    *(f"matplotlib.backends.backend_{form}" for form in ("agg", "pdf", "svg")),
     *("snakemake.cli", "snakemake.report.html_reporter", "pytest", "hypothesis"),
 )
 
