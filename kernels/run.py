@@ -52,7 +52,7 @@ class Run:
 
     source: where single-source paths start. block: threads a block. tile: side of a tile.
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
-    graph: launch from CUDA graphs instead of waiting for each launch.
+    cuda_graph: launch from CUDA graphs instead of waiting for each launch.
     delta: the width of delta-stepping's buckets; None for the variant's own rule.
     grid: blocks of a kernel whose blocks share out the work; None for the variant's own rule.
     shared: bytes of shared memory a block may have; None for what the card has.
@@ -66,7 +66,7 @@ class Run:
     tile: int = 32
     limit_s: float = float("inf")
     on_gpu: bool = True
-    graph: bool = False
+    cuda_graph: bool = False
     delta: int | None = None
     grid: int | None = None
     shared: int | None = None
@@ -117,7 +117,7 @@ class Run:
         """Launch kernels in turn, `times` over; the host waits after every launch, as in the paper.
 
         A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it needs some; STEP among the
-        arguments is the number of the iteration. With `graph` the same launches come from CUDA graphs, and the host
+        arguments is the number of the iteration. With `cuda_graph` the same launches come from CUDA graphs, and the host
         waits once, at the end.
         """
         if SIMULATED:
@@ -126,11 +126,11 @@ class Run:
                     kernel[blocks, threads, 0, *shared](*(np.uint32(step) if a is STEP else a for a in arguments))
         else:
             ready = prepared(launches)
-            (ready.replay if self.graph else ready.launch)(times)
+            (ready.replay if self.cuda_graph else ready.launch)(times)
         self.launches += times * len(launches)
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
-        """A function that launches the kernels in turn and waits after each, whatever `graph` says.
+        """A function that launches the kernels in turn and waits after each, whatever `cuda_graph` says.
 
         Arguments are laid out now, in another phase than that of the launches: that takes longer than a short kernel.
         """

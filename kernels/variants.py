@@ -53,7 +53,7 @@ class Variant:
     bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
     pairs of vertices. bits: of a distance, where its rate is compared with the card's peak.
-    graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
+    cuda_graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
     variant that runs on all cores. facts(graph, source): columns of its measurements that say how
     it lays out the graph.
     run_s, host_bytes: what a cluster's job may take of time and host memory. run_s: seconds per
@@ -73,7 +73,7 @@ class Variant:
     device: str = "gpu"
     index_bits: int = 64
     bits: int | None = None
-    graph: bool = False
+    cuda_graph: bool = False
     parallel: bool = False
     facts: Callable[[Graph, int], dict[str, int]] | None = None
     run_s: float | None = None
@@ -100,7 +100,7 @@ class Variant:
     @property
     def plain(self) -> str:
         """The key of the variant that waits after every launch; its own but for a CUDA-graph variant."""
-        return self.key.removesuffix("_graph") if self.graph else self.key
+        return self.key.removesuffix("_graph") if self.cuda_graph else self.key
 
     def check_size(self, graph: Graph) -> None:
         """Raise InputError where the graph has more vertices than the kernels can number the pairs of."""
@@ -425,7 +425,7 @@ _WITH_GRAPH = (
 def _graph_variant(plain: Variant) -> Variant:
     """The same launches from CUDA graphs, in a column group of its own in the paper's tables."""
     shown = {place: head for place, head in plain.shown.items() if place in ("table1", "table3")}
-    return replace(plain, name=f"{plain.name}_graph", graph=True, shown=shown)
+    return replace(plain, name=f"{plain.name}_graph", cuda_graph=True, shown=shown)
 
 
 VARIANTS = {variant.key: variant for variant in _ENTRIES}

@@ -606,7 +606,7 @@ MUTATIONS = [
     Mutation("workflow/lib/plan.py",
         "if not simulating(config) or not found.on_gpu:", "if not simulating(config):",
         "tests/test_configuration.py::test_which_cells_are_refused"),
-    Mutation("workflow/lib/plan.py", " if not find(*cell[:2]).graph]", "]",
+    Mutation("workflow/lib/plan.py", " if not find(*cell[:2]).cuda_graph]", "]",
         "tests/test_configuration.py::test_what_is_simulated_without_a_target"),
     Mutation("workflow/lib/plan.py",
         'return cells if any("/".join(path.parts[-3:-1]) in on_gpu for path in cells) else []', "return cells",

@@ -493,7 +493,7 @@ def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
 
 def test_what_is_simulated_without_a_target(config):
     found = plan.simulated_cells(config)
-    plain = {key for key, variant in VARIANTS.items() if not variant.graph}
+    plain = {key for key, variant in VARIANTS.items() if not variant.cuda_graph}
     assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
     assert {key for key in plain if VARIANTS[key].on_gpu} == {
         "/".join(cell[:2]) for cell in found if plan.on_gpu(*cell[:2]) and cell[2] == "sample1"

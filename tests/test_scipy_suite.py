@@ -246,5 +246,5 @@ def test_a_cpu_variant_passes(variant):
 @pytest.mark.simulator
 @pytest.mark.parametrize("problem", LARGEST)
 def test_the_gpu_variants_pass(problem):
-    variants = [v for v in VARIANTS.values() if v.problem == problem and v.on_gpu and not v.graph]
+    variants = [v for v in VARIANTS.values() if v.problem == problem and v.on_gpu and not v.cuda_graph]
     all_pass(variants, [case for case in OURS if max(case.vertices) <= LARGEST[problem]])

@@ -492,7 +492,7 @@ def _find_paths(graph, result, run, *shapes):
     n = graph.vertices
     run.require(4 * max(s.rounds(n) * s.tile * s.words(n) for s in shapes) + 2 * 4 * n * n)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.graph = True  # nothing here is the paper's, which waits after every launch
+    run.cuda_graph = True  # nothing here is the paper's, which waits after every launch
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.uint32), (n * n, np.int32))

@@ -84,7 +84,7 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     np.fill_diagonal(matrix, 0)
     run.require(matrix.nbytes)
     (on_card,) = run.upload(matrix.ravel().view(np.uint32))
-    run.graph = True  # as the variants do
+    run.cuda_graph = True  # as the variants do
     with run.timed(), run.phase("kernels"):
         run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))

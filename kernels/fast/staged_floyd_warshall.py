@@ -47,7 +47,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
         return blocked(graph, result, run)
     run.require(STRIPS * height * shape.tile * shape.words(n) * 4)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.graph = True  # the host waits for a strip's launches, and not for the copies beside them
+    run.cuda_graph = True  # the host waits for a strip's launches, and not for the copies beside them
     distances = result.distances.view(np.uint32)
     size = height * shape.tile
     dist_of = [distances[top : top + size] for top in range(0, n, size)]

@@ -139,7 +139,7 @@ def _claims(cells: Cells) -> str:
     if not judged:
         raise KeyError("no claim was measured")
     counts = [judged.count(outcome) for outcome in ("reproduced", "reproduced in part", "not reproduced")]
-    whole = [key for key in cells.found.index if VARIANTS[key[0]].family == "paper" and not VARIANTS[key[0]].graph]
+    whole = [key for key in cells.found.index if VARIANTS[key[0]].family == "paper" and not VARIANTS[key[0]].cuda_graph]
     return (
         "**Of the paper's {} claims {} are reproduced, {} in part and {} not** ({} a cell). ".format(
             len(judged), *counts, cells.repeats(*whole)
