@@ -117,8 +117,8 @@ class Run:
         """Launch kernels in turn, `times` over; the host waits after every launch, as in the paper.
 
         A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it needs some; STEP among the
-        arguments is the number of the iteration. With `cuda_graph` the same launches come from CUDA graphs, and the host
-        waits once, at the end.
+        arguments is the number of the iteration. With `cuda_graph` the same launches come from CUDA graphs, and the
+        host waits once, at the end.
         """
         if SIMULATED:
             for step in range(times):
