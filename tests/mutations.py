@@ -153,9 +153,9 @@ MUTATIONS = [
         "v = thread_x()\n    if v < len(dist) - 1:",
         "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
     Mutation("kernels/paper/bellman_ford.py",
-        "        relax_arcs(u, indptr, indices, weights, previous, dist)\n        u = np.uint32(u + step)\n"
+        "        relax_arcs(u, indptr, indices, weights, previous, dist)\n        u = np.uint32(u + stride)\n"
         "\n\n@cuda.jit\ndef update_stride(", "        relax_arcs(u, indptr, indices, weights, previous, dist)\n"
-        "        u = np.uint32(u + step + 1)\n\n\n@cuda.jit\ndef update_stride(",
+        "        u = np.uint32(u + stride + 1)\n\n\n@cuda.jit\ndef update_stride(",
         "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/stride]"),
     Mutation("kernels/paper/bellman_ford.py", "if previous[v] > dist[v]:", "if previous[v] > np.int64(dist[v]) + 1:",
         "tests/test_kernels.py::test_a_distance_that_falls_by_one_is_passed_on"),
@@ -168,8 +168,8 @@ MUTATIONS = [
         "tests/test_kernels.py::test_every_variant_against_scipy[bellman_ford/naive]"),
     Mutation("kernels/paper/bellman_ford.py", "[start == 0] if flagged", "[start != 0] if flagged",
         "tests/test_kernels.py::test_a_distance_that_falls_by_one_is_passed_on"),
-    Mutation("kernels/paper/bellman_ford.py", "max(1, blocks_for(n, run.block) // halves)",
-        "blocks_for(n, run.block) // halves", "tests/test_errata.py::test_half_of_one_block_is_none"),
+    Mutation("kernels/paper/bellman_ford.py", "max(1, blocks_for(n, run.block) // divide_blocks_by)",
+        "blocks_for(n, run.block) // divide_blocks_by", "tests/test_errata.py::test_half_of_one_block_is_none"),
     Mutation("kernels/paper/bellman_ford.py", "cuda.atomic.min(dist, v, np.int32(previous[u] + w))",
         "dist[v] = np.int32(previous[u] + w)", "tests/test_compile.py::test_compiles[bellman_ford/stride_ell-cc75]"),
     Mutation("kernels/paper/bellman_ford.py", "if dist[v] != INF and dist[u] ==", "if dist[u] ==",
