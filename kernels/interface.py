@@ -39,7 +39,7 @@ HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, 
 class Paths:
     """distances: float64, infinite where there is no path. predecessors: int32, -9999 where there is none.
 
-    Both (n,) from one source, (n, n) with a row a source for all pairs. variant, reason: which one
+    Both (n,) from one source, (n, n) with one row per source for all pairs. variant, reason: which one
     (algorithm/variant) was chosen, and why.
     """
 
@@ -154,7 +154,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
     shape = TileShape.of(Run(), packed=False)
-    matrices = 4 * shape.rounds(n) * shape.tile * shape.words(n) + 8 * n * n
+    matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
     if matrices > card.free:
         return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
     why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"

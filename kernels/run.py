@@ -28,7 +28,7 @@ POISON = -7  # in every result before a run: neither a distance nor a predecesso
 
 @dataclass
 class Result:
-    """distances, predecessors: int32, (n,) for one source, (n, n) with a row a source for all pairs.
+    """distances, predecessors: int32, (n,) for one source, (n, n) with one row per source for all pairs.
 
     INF is the distance and -1 the predecessor where there is no path; -1 is the source's own.
     """
@@ -50,7 +50,7 @@ class Result:
 class Run:
     """One timed run of one variant.
 
-    source: where single-source paths start. block: threads a block. tile: side of a tile.
+    source: where single-source paths start. block: threads per block. tile: side of a tile.
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
     cuda_graph: launch from CUDA graphs instead of waiting for each launch.
     delta: the width of delta-stepping's buckets; None for the variant's own rule.
@@ -185,7 +185,7 @@ def _warm_up(seen):
 
 
 def warm_up(vertices: int, block: int, launches: int) -> None:
-    """Launch the paper's warm-up kernel (its utils.cuh), which only stores its thread number: a thread a vertex."""
+    """Launch the paper's warm-up kernel (its utils.cuh), which only stores its thread number: one thread per vertex."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)

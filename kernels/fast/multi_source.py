@@ -1,4 +1,4 @@
-"""Bellman-Ford from every source of a sparse graph, eight sources a block.
+"""Bellman-Ford from every source of a sparse graph, eight sources per block.
 
 Only vertices with out-arcs lead anywhere: they are the core. A block takes the next eight of them as sources and
 keeps a row of distances, one for each source, for each core vertex, in shared memory where they fit.
@@ -133,7 +133,7 @@ def arc_reader(narrow: bool, hops: bool):
 
 @cache
 def relaxation(narrow: bool, hops: bool, at_once: bool):
-    """A device function: the distances from the block's sources to the core's `size` vertices, four words a vertex.
+    """A device function: the distances from the block's sources to the core's `size` vertices, four words per vertex.
 
     at_once: the card takes the minimum of both halves of a word in one instruction.
     """
@@ -281,7 +281,7 @@ def write_narrow_results(n, first_source, no_path, core, in_indptr, arcs, weight
 
 @cache
 def wide_results(hops: bool):
-    """A device function: distances and predecessors of four sources, a word a distance."""
+    """A device function: distances and predecessors of four sources, one word per distance."""
     word = u64 if hops else u32
     read = arc_reader(False, hops)
     shift = word(32 if hops else 0)
@@ -377,7 +377,7 @@ def bytes_of_block(core: int, hops: bool) -> int:
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
-    """Eight sources a block; fills result, (n, n). Weights may be 0."""
+    """Eight sources per block; fills result, (n, n). Weights may be 0."""
     n, parts = graph.vertices, layout(graph)
     hops = bool(graph.arcs) and graph.weights.min() == 0
     needed = bytes_of_block(len(parts.core), hops)

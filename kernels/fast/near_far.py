@@ -25,7 +25,7 @@ memory. A near queue is double: a round reads one and fills the other. With plac
 
     word              name       meaning
     0, 1              COUNTERS   entries added to queue 0 (1); no round resets them (only `hand_over` does), so that
-                                 one barrier a round is enough
+                                 one barrier per round is enough
     2                 FAR        entries of far
     3                 LEAST      the least distance found when far was last split
     4, 5              FULL       1: split far after the round that fills queue 0 (1)

@@ -117,7 +117,7 @@ def update_stride_flag(previous, dist, changed):
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """A thread a vertex (section 2.1.1)."""
+    """One thread per vertex (section 2.1.1)."""
     drive(graph, result, run, csr(graph, run), relax_naive, update_naive, predecessors_naive)
 
 
@@ -133,7 +133,7 @@ def stride_flag(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Two launches an iteration, and one for the predecessors."""
+    """Two launches per iteration, and one for the predecessors."""
     return 2 * (vertices - 1) + 1
 
 

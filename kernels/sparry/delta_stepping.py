@@ -1,4 +1,4 @@
-"""Delta-stepping from every source, one block a source, after SParry's delta-stepping APSP.
+"""Delta-stepping from every source, one block per source, after SParry's delta-stepping APSP.
 
     while a vertex is queued
         the bucket: queued vertices with a distance in [start, start + delta), start the least multiple of delta
@@ -123,7 +123,7 @@ def search_by_buckets(in_shared: bool):
 
 
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
-    """A block a source; fills result, (n, n). run.delta is the width of a bucket, None for default_delta."""
+    """One block per source; fills result, (n, n). run.delta is the width of a bucket, None for default_delta."""
     delta = run.delta or default_delta(graph)
     arrays = graph.indptr, graph.indices, graph.weights
     work = np.int32, np.uint8

@@ -66,6 +66,6 @@ def search_from_block(in_shared: bool):
 
 
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
-    """A block a source; fills result, (n, n)."""
+    """One block per source; fills result, (n, n)."""
     arrays = graph.indptr, graph.indices, graph.weights
     block_per_source.drive(graph, result, run, search_from_block, arrays, (np.int32, np.uint8))
