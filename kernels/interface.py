@@ -148,7 +148,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     if n * (n + arcs) < SMALL:
         return "dijkstra/scipy_apsp", f"a GPU takes longer to start than {n:,} searches of so few vertices and arcs"
     core = int(np.count_nonzero(np.diff(graph.indptr)))
-    rows = bytes_of_block(core, hops=bool(arcs and graph.weights.min() == 0))
+    rows = bytes_of_block(core, count_hops=bool(arcs and graph.weights.min() == 0))
     if arcs * SPARSE < n * n and rows <= card.shared and 8 * n * n <= card.free:
         return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
@@ -161,8 +161,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     farthest = _farthest(graph)
     seen = f"{why}; from one vertex the largest distance is {farthest:,}"
     if 2 * farthest < PACKED_INF:
-        return "floyd_warshall/blocked16", f"{seen}, so that all should fit in 16 bits"
-    return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 16 bits"
+        return "floyd_warshall/blocked16", f"{seen}, so that all should fit in 15 bits"
+    return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 15 bits"
 
 
 def _farthest(graph: Graph) -> int:
