@@ -1,8 +1,8 @@
 """One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A driver is called with a Graph, a Result to fill and a Run. It uploads what the paper has on the card before the clock
-starts (`upload_untimed`), opens `timed`, and inside it one `phase` after the other; the harness reads `seconds` and
-`phases` afterwards. The same drivers run in numba's CUDA simulator.
+A variant's function is called with a Graph, a Result to fill and a Run. It uploads what the paper has on the card
+before the clock starts (`upload_untimed`), opens `timed`, and inside it one `phase` after the other; the harness reads
+`seconds` and `phases` afterwards. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations

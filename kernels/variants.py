@@ -1,7 +1,7 @@
 """The registry: every variant there is, one entry each, with all that the project knows of it.
 
 What is listed here is measured, checked, shown in the tables and figures that its entry names, and documented. To add
-a variant, write its function and its entry; nothing else changes (docs/extending.md).
+a variant, write its function and its entry; no other code and no test changes (docs/extending.md).
 """
 
 from collections.abc import Callable, Mapping
