@@ -1,8 +1,9 @@
 """Blocked Floyd-Warshall of a matrix larger than the card's memory: it stays on the host, strips come and go.
 
 A strip is some rows of tiles. For each strip, the pivot strip P, in turn: the launches of blocked Floyd-Warshall run
-its rounds within it; then every other strip is copied to the card, relaxed through P's vertices, and copied back,
-while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for n * n * (rows of P) relaxations.
+the rounds of P's diagonal tiles within P; then every other strip is copied to the card, relaxed through P's vertices,
+and copied back, while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for
+n * n * (rows of P) relaxations.
 
 The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
 

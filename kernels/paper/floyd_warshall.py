@@ -11,7 +11,8 @@ memory.
 Loops count in uint32 by `while`: numba gives `range` a 64-bit counter that the compiler cannot unroll.
 
 The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
-the diagonal; then the other tiles of its row and of its column; then the remaining tiles.
+the diagonal; then the other tiles of its row and of its column; then the remaining tiles. `round_` is the round's
+number. kernels/fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
 """
 
 from functools import cache, lru_cache
@@ -172,7 +173,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # this tile's predecessors, in global memory: read above, written below
+        cuda.syncthreads()  # in row tiles, predecessors that threads read above and write below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
