@@ -66,7 +66,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Three launches a round within the pivot strip, and one for each other strip; two more for each strip."""
+    """Three launches per round within the pivot strip, one per round for each other strip; two more for each strip."""
     shape = TileShape.of(Run(tile=tile), packed=False)
     tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
     return launches_in_one_piece(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
