@@ -126,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
         command.add_argument("--output", choices=["none", "print", "write"], default="none", help="node, cost and path")
         command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
-        command.add_argument("--block", type=int, default=1024, help="threads a block (default 1024)")
+        command.add_argument("--block", type=int, default=1024, help="threads per block (default 1024)")
         command.add_argument("--tile", type=int, default=32, help="side of a tile (default 32)")
     for name, (tool, text) in TOOLS.items():
         command = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")

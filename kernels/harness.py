@@ -133,7 +133,7 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
         tile=protocol.tile,
         limit_s=protocol.timeout_s,
         on_gpu=variant.on_gpu,
-        graph=variant.graph,
+        cuda_graph=variant.cuda_graph,
         delta=protocol.delta,
         grid=protocol.grid,
     )

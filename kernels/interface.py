@@ -39,7 +39,7 @@ HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, 
 class Paths:
     """distances: float64, infinite where there is no path. predecessors: int32, -9999 where there is none.
 
-    Both (n,) from one source, (n, n) with a row a source for all pairs. variant, reason: which one
+    Both (n,) from one source, (n, n) with one row per source for all pairs. variant, reason: which one
     (algorithm/variant) was chosen, and why.
     """
 
@@ -148,21 +148,21 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     if n * (n + arcs) < SMALL:
         return "dijkstra/scipy_apsp", f"a GPU takes longer to start than {n:,} searches of so few vertices and arcs"
     core = int(np.count_nonzero(np.diff(graph.indptr)))
-    rows = bytes_of_block(core, hops=bool(arcs and graph.weights.min() == 0))
+    rows = bytes_of_block(core, count_hops=bool(arcs and graph.weights.min() == 0))
     if arcs * SPARSE < n * n and rows <= card.shared and 8 * n * n <= card.free:
         return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
     shape = TileShape.of(Run(), packed=False)
-    matrices = 4 * shape.rounds(n) * shape.tile * shape.words(n) + 8 * n * n
+    matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
     if matrices > card.free:
         return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
     why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"
     farthest = _farthest(graph)
     seen = f"{why}; from one vertex the largest distance is {farthest:,}"
     if 2 * farthest < PACKED_INF:
-        return "floyd_warshall/blocked16", f"{seen}, so that all should fit in 16 bits"
-    return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 16 bits"
+        return "floyd_warshall/blocked16", f"{seen}, so that all should fit in 15 bits"
+    return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 15 bits"
 
 
 def _farthest(graph: Graph) -> int:

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
-ROWS = 256  # sources a block
+ROWS = 256  # sources per block
 
 
 def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:

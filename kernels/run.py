@@ -1,8 +1,8 @@
 """One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A driver is called with a Graph, a Result to fill and a Run. It uploads what the paper has on the card before the clock
-starts (`upload_untimed`), opens `timed`, and inside it one `phase` after the other; the harness reads `seconds` and
-`phases` afterwards. The same drivers run in numba's CUDA simulator.
+A variant's function is called with a Graph, a Result to fill and a Run. It uploads what the paper has on the card
+before the clock starts (`upload_untimed`), opens `timed`, and inside it one `phase` after the other; the harness reads
+`seconds` and `phases` afterwards. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POISON = -7  # in every result before a run: neither a distance nor a predecesso
 
 @dataclass
 class Result:
-    """distances, predecessors: int32, (n,) for one source, (n, n) with a row a source for all pairs.
+    """distances, predecessors: int32, (n,) for one source, (n, n) with one row per source for all pairs.
 
     INF is the distance and -1 the predecessor where there is no path; -1 is the source's own.
     """
@@ -50,9 +50,9 @@ class Result:
 class Run:
     """One timed run of one variant.
 
-    source: where single-source paths start. block: threads a block. tile: side of a tile.
+    source: where single-source paths start. block: threads per block. tile: side of a tile.
     limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
-    graph: launch from CUDA graphs instead of waiting for each launch.
+    cuda_graph: launch from CUDA graphs instead of waiting for each launch.
     delta: the width of delta-stepping's buckets; None for the variant's own rule.
     grid: blocks of a kernel whose blocks share out the work; None for the variant's own rule.
     shared: bytes of shared memory a block may have; None for what the card has.
@@ -66,7 +66,7 @@ class Run:
     tile: int = 32
     limit_s: float = float("inf")
     on_gpu: bool = True
-    graph: bool = False
+    cuda_graph: bool = False
     delta: int | None = None
     grid: int | None = None
     shared: int | None = None
@@ -117,8 +117,8 @@ class Run:
         """Launch kernels in turn, `times` over; the host waits after every launch, as in the paper.
 
         A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it needs some; STEP among the
-        arguments is the number of the iteration. With `graph` the same launches come from CUDA graphs, and the host
-        waits once, at the end.
+        arguments is the number of the iteration. With `cuda_graph` the same launches come from CUDA graphs, and the
+        host waits once, at the end.
         """
         if SIMULATED:
             for step in range(times):
@@ -126,11 +126,11 @@ class Run:
                     kernel[blocks, threads, 0, *shared](*(np.uint32(step) if a is STEP else a for a in arguments))
         else:
             ready = prepared(launches)
-            (ready.replay if self.graph else ready.launch)(times)
+            (ready.replay if self.cuda_graph else ready.launch)(times)
         self.launches += times * len(launches)
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
-        """A function that launches the kernels in turn and waits after each, whatever `graph` says.
+        """A function that launches the kernels in turn and waits after each, whatever `cuda_graph` says.
 
         Arguments are laid out now, in another phase than that of the launches: that takes longer than a short kernel.
         """
@@ -185,7 +185,7 @@ def _warm_up(seen):
 
 
 def warm_up(vertices: int, block: int, launches: int) -> None:
-    """Launch the paper's warm-up kernel (its utils.cuh), which only stores its thread number: a thread a vertex."""
+    """Launch the paper's warm-up kernel (its utils.cuh), which only stores its thread number: one thread per vertex."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)

@@ -1,7 +1,7 @@
 """The registry: every variant there is, one entry each, with all that the project knows of it.
 
 What is listed here is measured, checked, shown in the tables and figures that its entry names, and documented. To add
-a variant, write its function and its entry; nothing else changes (docs/extending.md).
+a variant, write its function and its entry; no other code and no test changes (docs/extending.md).
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +53,8 @@ class Variant:
     bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
     pairs of vertices. bits: of a distance, where its rate is compared with the card's peak.
-    graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
+    zero_weights: whether predecessors lead to the source also where arcs of weight 0 form circles.
+    cuda_graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
     variant that runs on all cores. facts(graph, source): columns of its measurements that say how
     it lays out the graph.
     run_s, host_bytes: what a cluster's job may take of time and host memory. run_s: seconds per
@@ -73,7 +74,8 @@ class Variant:
     device: str = "gpu"
     index_bits: int = 64
     bits: int | None = None
-    graph: bool = False
+    cuda_graph: bool = False
+    zero_weights: bool = False
     parallel: bool = False
     facts: Callable[[Graph, int], dict[str, int]] | None = None
     run_s: float | None = None
@@ -100,7 +102,7 @@ class Variant:
     @property
     def plain(self) -> str:
         """The key of the variant that waits after every launch; its own but for a CUDA-graph variant."""
-        return self.key.removesuffix("_graph") if self.graph else self.key
+        return self.key.removesuffix("_graph") if self.cuda_graph else self.key
 
     def check_size(self, graph: Graph) -> None:
         """Raise InputError where the graph has more vertices than the kernels can number the pairs of."""
@@ -113,13 +115,16 @@ class Variant:
 
 
 # What several entries share.
-_SERIAL = {"launches": serial.launches, "family": "paper", "device": "cpu"}
+_SERIAL = {"launches": serial.launches, "family": "paper", "device": "cpu", "zero_weights": True}
 _BELLMAN_FORD = {"problem": "sssp", "launches": bellman_ford.launches, "family": "paper", "bound": EVERY_ARC}
-_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "bound": MATRIX, "index_bits": 32}
-_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours", "bound": MATRIX, "host_bytes": 8}
+_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "bound": MATRIX, "index_bits": 32, "zero_weights": True}
+_BLOCKED = {
+    **{"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours", "bound": MATRIX, "zero_weights": True},
+    "host_bytes": 8,
+}
 _BLOCKED_ATOMICS = {"initial": {"cas.b32": 2}}
 _SPARRY = {"launches": block_per_source.launches, "family": "sparry", "index_bits": 32}
-_LIBRARY = {"launches": serial.launches, "family": "library", "device": "cpu"}
+_LIBRARY = {"launches": serial.launches, "family": "library", "device": "cpu", "zero_weights": True}
 
 
 def _at(head: str, *places: str) -> dict[str, str]:
@@ -189,6 +194,7 @@ _ENTRIES = (
         function=multi_source.apsp,
         launches=multi_source.launches,
         family="ours",
+        zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
         former="bellman_ford/frontier_apsp",
     ),
@@ -210,6 +216,7 @@ _ENTRIES = (
         function=dijkstra.naive,
         launches=dijkstra.launches,
         family="paper",
+        zero_weights=True,
         index_bits=32,
         run_s=1.5e-10,
         host_bytes=21,
@@ -355,6 +362,7 @@ _ENTRIES = (
         function=near_far.sssp,
         launches=near_far.launches,
         family="ours",
+        zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
         atomics={
             "search": {"min.s32": 3, "shared.add.u32": 8, "shared.min.u32": 1},
@@ -425,7 +433,7 @@ _WITH_GRAPH = (
 def _graph_variant(plain: Variant) -> Variant:
     """The same launches from CUDA graphs, in a column group of its own in the paper's tables."""
     shown = {place: head for place, head in plain.shown.items() if place in ("table1", "table3")}
-    return replace(plain, name=f"{plain.name}_graph", graph=True, shown=shown)
+    return replace(plain, name=f"{plain.name}_graph", cuda_graph=True, shown=shown)
 
 
 VARIANTS = {variant.key: variant for variant in _ENTRIES}

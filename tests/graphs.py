@@ -148,7 +148,7 @@ def solve(variant: Variant, on: Graph, *, runs: int = len(FILLINGS), rows: int |
     """Let a variant run on a graph with these settings of Run; every result is checked, or so many rows of it."""
     done, result = [], Result.poisoned(variant.problem, on.vertices)
     for i in range(runs):
-        run = Dirty(graph=variant.graph, **settings)
+        run = Dirty(cuda_graph=variant.cuda_graph, **settings)
         run.filling = FILLINGS[i % len(FILLINGS)]
         result.poison()
         variant.function(on, result, run)

@@ -104,7 +104,7 @@ def test_a_matrix_is_padded_to_whole_tiles(vertices, packed):
 def test_strips_take_a_quarter_of_the_matrix(vertices):
     shape = TileShape.of(CARD, packed=False)
     height, strips = staged.strips_of(shape, vertices)
-    assert staged.STRIPS * height * shape.tile * shape.words(vertices) * 4 <= 4 * shape.words(vertices) ** 2 / 4
+    assert staged.STRIPS * height * shape.tile * shape.pitch(vertices) * 4 <= 4 * shape.pitch(vertices) ** 2 / 4
     assert (strips - 1) * height < shape.rounds(vertices) <= strips * height
 
 
@@ -114,7 +114,7 @@ def test_shared_memory_holds_a_part_of_a_tile_at_a_time(monkeypatch):
     monkeypatch.setattr(blocked, "kernels", cache(blocked.kernels.__wrapped__))  # not those made before
     shape, n = TileShape(4, 2, packed=False), 13
     weights = np.random.default_rng(2).integers(1, 99, (n, n))
-    matrix = np.full((shape.rounds(n) * shape.tile, shape.words(n)), blocked.INF, np.uint32)
+    matrix = np.full((shape.rounds(n) * shape.tile, shape.pitch(n)), blocked.INF, np.uint32)
     matrix[:n, :n] = np.where(np.eye(n), 0, weights)
     blocked.run_rounds(shape, n, matrix.reshape(-1), Run())
     graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
@@ -138,7 +138,7 @@ class Sparse(dict):
 class FarApart(TileShape):
     """Rows so long that those of a few vertices pass 2^32 words."""
 
-    def words(self, vertices):
+    def pitch(self, vertices):
         return 2**30 - self.tile
 
 
@@ -146,34 +146,34 @@ class FarApart(TileShape):
 @pytest.mark.parametrize("packed", [False, True])
 def test_rows_beyond_32_bits_do_not_fold_onto_each_other(packed):
     shape, n, run = FarApart(2, 2, packed), 11, Run(block=8, tile=4)
-    words, weights = shape.words(n), np.random.default_rng(1).integers(1, 9, (n, n))
+    pitch, weights = shape.pitch(n), np.random.default_rng(1).integers(1, 9, (n, n))
     np.fill_diagonal(weights, 0)
     matrix, dist = Sparse(), np.zeros(n * n, np.uint32)
-    matrix.length = shape.rounds(n) * shape.tile * words
+    matrix.length = shape.rounds(n) * shape.tile * pitch
     for u in range(shape.rounds(n) * shape.tile):
         for at in range(shape.columns(n) * shape.tile):
             ends = [
                 weights[u, v] if max(u, v) < n else blocked.PACKED_INF if packed else blocked.INF
                 for v in range(at * shape.per_word, (at + 1) * shape.per_word)
             ]
-            matrix[u * words + at] = sum(int(d) << 16 * half for half, d in enumerate(ends))
+            matrix[u * pitch + at] = sum(int(d) << 16 * half for half, d in enumerate(ends))
     blocked.run_rounds(shape, n, matrix, run)
     kernel = blocked.kernels(shape)
-    kernel.unpack[n, 8](np.uint32(n), np.uint32(words), matrix, dist)
+    kernel.unpack[n, 8](np.uint32(n), np.uint32(pitch), matrix, dist)
     graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
     assert dist.reshape(n, n).tolist() == oracle(graph, tuple(range(n))).tolist()
 
 
 @pytest.mark.simulator
 def test_predecessors_are_found_in_rows_beyond_32_bits():
-    n, words = 6, 2**31
+    n, pitch = 6, 2**31
     graph = Graph.from_arcs(n, np.arange(5), np.arange(1, 6), np.full(5, 3))
     dist, predecessor = Sparse(), np.full(n * n, -7, np.int32)
-    dist.length = n * words
+    dist.length = n * pitch
     for u in range(n):
         for v in range(n):
-            dist[u * words + v] = 3 * (v - u) if v >= u else blocked.INF
-    numbers = np.uint32(n), np.uint32(words), np.uint32(0)
+            dist[u * pitch + v] = 3 * (v - u) if v >= u else blocked.INF
+    numbers = np.uint32(n), np.uint32(pitch), np.uint32(0)
     overflow = np.zeros(1, np.int32)
     blocked.find_predecessors[n, 4](*numbers, *blocked.arcs_by_head(graph), dist, predecessor, overflow)
     assert predecessor.reshape(n, n).tolist() == [[v - 1 if v > u else -1 for v in range(n)] for u in range(n)]

@@ -101,7 +101,7 @@ def test_every_gpu_variant_is_here():
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
-@pytest.mark.parametrize("key", [key for key in GPU_VARIANTS if not VARIANTS[key].graph])
+@pytest.mark.parametrize("key", [key for key in GPU_VARIANTS if not VARIANTS[key].cuda_graph])
 def test_compiles(key, capability, launched, monkeypatch):
     # A kernel that calls a device function asks for the present card: let it see the target.
     card = SimpleNamespace(compute_capability=capability)

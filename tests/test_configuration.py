@@ -341,7 +341,8 @@ def test_the_papers_cells(config):
         ("dijkstra", "cpu", "gnutella04"),
         ("floyd_warshall", "cpu", "gnutella04"),
     ]
-    sizes = [len(plan.table_cells(config, table)) for table in plan.PAPER_TABLES]
+    cells = [plan.table_cells(config, table) for table in plan.PAPER_TABLES]
+    sizes = [sum(VARIANTS[f"{cell[0]}/{cell[1]}"].family == "paper" for cell in of_table) for of_table in cells]
     assert sizes == [1 + 6 * 3 + 14, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
 
 
@@ -372,17 +373,32 @@ def test_what_decides_a_datasets_graph(config, change):
     assert plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
 
 
-# Those of other modules whose variants take from it what they time.
-TAKEN_BY = {
-    "paper.bellman_ford": ["fast.ell"],
-    "sparry.block_per_source": ["sparry.edge", "sparry.dijkstra", "sparry.delta_stepping"],
-    "gpu.copies": ["fast.staged_floyd_warshall"],
-    "fast.blocked_floyd_warshall": ["fast.staged_floyd_warshall"],
-}
 MODULES = {variant.function.__module__.removeprefix("kernels.") for variant in VARIANTS.values()}
+NOT_TIMED = ("check", "errors", "graph", "harness", "memory")
 
 
-@pytest.mark.parametrize("changed", [*sorted(MODULES | set(TAKEN_BY)), "run", "gpu.card", "graph", "check", "harness"])
+def imports(module: str) -> set[str]:
+    """The module and all of kernels that it imports, directly or not, but for what is not timed."""
+    found = [module]
+    for name in found:  # which grows
+        text = (ROOT / "kernels" / f"{name.replace('.', '/')}.py").read_text()
+        for package, names in re.findall(r"^from kernels\.?(\S*) import (\([^)]*\)|.*)", text, re.MULTILINE):
+            candidates = {package, *(f"{package}.{name}".lstrip(".") for name in re.findall(r"\w+", names))}
+            files = {name for name in candidates if (ROOT / "kernels" / f"{name.replace('.', '/')}.py").is_file()}
+            found += sorted(files - {*found, *NOT_TIMED})
+    return set(found)
+
+
+def test_which_modules_a_variant_imports():
+    assert "paper.bellman_ford" in imports("fast.ell")
+    assert {"gpu.copies", "fast.blocked_floyd_warshall"} <= imports("fast.staged_floyd_warshall")
+    for name in ("edge", "dijkstra", "delta_stepping"):
+        assert imports(f"sparry.{name}") & MODULES == {f"sparry.{name}"}
+        assert "sparry.block_per_source" in imports(f"sparry.{name}")
+    assert all({"run", "gpu.card", "gpu.launching"} <= imports(module) for module in MODULES)
+
+
+@pytest.mark.parametrize("changed", [*sorted(set().union(*map(imports, MODULES))), *NOT_TIMED])
 def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
     monkeypatch.setattr(digests, "ROOT", tmp_path)
@@ -394,12 +410,9 @@ def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeyp
     with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
         file.write("\n")
     due = {key for key, digest in each().items() if digest != before[key]}
-    if changed in ("run", "gpu.card"):
-        assert due == set(VARIANTS)
-    else:
-        modules = {f"kernels.{name}" for name in [changed, *TAKEN_BY.get(changed, [])]}
-        assert due == {key for key, variant in VARIANTS.items() if variant.function.__module__ in modules}
-        assert bool(due) == (changed in MODULES | set(TAKEN_BY))
+    modules = {f"kernels.{module}" for module in MODULES if changed in imports(module)}
+    assert due == {key for key, variant in VARIANTS.items() if variant.function.__module__ in modules}
+    assert bool(due) == (changed not in NOT_TIMED)
 
 
 @pytest.mark.parametrize(
@@ -493,7 +506,7 @@ def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
 
 def test_what_is_simulated_without_a_target(config):
     found = plan.simulated_cells(config)
-    plain = {key for key, variant in VARIANTS.items() if not variant.graph}
+    plain = {key for key, variant in VARIANTS.items() if not variant.cuda_graph}
     assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
     assert {key for key in plain if VARIANTS[key].on_gpu} == {
         "/".join(cell[:2]) for cell in found if plan.on_gpu(*cell[:2]) and cell[2] == "sample1"

@@ -81,7 +81,7 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
         (random_graph(1000, 3000), CARD, "bellman_ford/multi_source_apsp", "sparse, and the "),
         (random_graph(1000, 3000), Card(9000, CARD.free), "floyd_warshall/blocked16", "do not fit in shared memory; "),
         (random_graph(1000, 9000), CARD, "floyd_warshall/blocked16", "dense; from one vertex the largest distance is "),
-        (random_graph(1000, 9000, 10**6), CARD, "floyd_warshall/blocked", "so that not all may fit in 16 bits"),
+        (random_graph(1000, 9000, 10**6), CARD, "floyd_warshall/blocked", "so that not all may fit in 15 bits"),
         (
             random_graph(1000, 3000),
             Card(CARD.shared, 7 * 10**6),

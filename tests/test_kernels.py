@@ -86,7 +86,7 @@ def assert_tree(case, source, distances, predecessors):
     [pytest.param(v, id=key, marks=[pytest.mark.simulator] * v.on_gpu) for key, v in VARIANTS.items()],
 )
 def test_every_variant_against_scipy(variant):
-    examples = 1 if variant.graph else EXAMPLES[variant.problem]  # CUDA graphs are of a real card
+    examples = 1 if variant.cuda_graph else EXAMPLES[variant.problem]  # CUDA graphs are of a real card
 
     # Cases are small: they are not made smaller still, which takes minutes in the simulator.
     @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate), derandomize=True, deadline=None)

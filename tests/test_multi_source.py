@@ -46,7 +46,7 @@ def test_small_distances_need_16_bits_only(monkeypatch):
     def not_needed(*_):
         raise AssertionError("a word a distance")
 
-    monkeypatch.setattr(multi_source, "wide_results", lambda hops: not_needed)
+    monkeypatch.setattr(multi_source, "wide_results", lambda count_hops: not_needed)
     monkeypatch.setattr(
         multi_source, "search_from_all", multi_source.search_from_all.__wrapped__
     )  # not one made before

@@ -71,7 +71,7 @@ def test_all_blocks_and_one_take_turns(capacity, grid_capacity, long, few, monke
     solve(graph([0, 1, 2]), shared=0)
 
 
-def test_far_is_sorted_before_it_overflows(monkeypatch):
+def test_far_is_split_before_it_overflows(monkeypatch):
     # Each vertex of a path lowers three far ones: 90 entries while the path is near, and far has 2 (33 + 8) places.
     for name, value in {"MIN_BLOCK_QUEUE": 1, "MAX_GRID_QUEUE": 1}.items():
         monkeypatch.setattr(near_far, name, value)
@@ -81,7 +81,7 @@ def test_far_is_sorted_before_it_overflows(monkeypatch):
     solve(on, delta=100, shared=0)
 
 
-def test_far_is_sorted_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
+def test_far_is_split_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
     """A hub is lowered again by every other vertex of a path, and each time lowers 16 far ones."""
     for name, value in {"MIN_BLOCK_QUEUE": 8, "MAX_GRID_QUEUE": 8, "LONG_FAR": 0, "FEW_NEAR": 8}.items():
         monkeypatch.setattr(near_far, name, value)
@@ -98,7 +98,7 @@ def far_of(on: Graph) -> np.ndarray:
     arcs, owners = near_far.layout(on)
     dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 8 * 64), poison, np.uint64)
     dist[source] = 0
-    words, numbers = np.zeros(near_far.HEADER + 4 * 64, np.uint32), np.array([0, 5, 64, 64], np.uint32)
+    words, numbers = np.zeros(near_far.ENTRIES + 4 * 64, np.uint32), np.array([0, 5, 64, 64], np.uint32)
     near_far.search[1, 5, 0, words.nbytes](*numbers, arcs, dist, far, words)
     return np.ma.masked_equal(far, poison).reshape(2, -1)
 

@@ -1,16 +1,22 @@
-"""A new variant is a function and an entry, a new dataset an entry, and nothing else: both are then everywhere."""
+"""A new variant is a function and an entry, a new dataset an entry: both are then everywhere, and no test changes."""
 
 import re
+import subprocess
+import sys
 
 import pytest
+from mutations import copy_project, run_pytest
 from test_sbatch import sbatch_calls
 from test_workflow import SIMULATOR, Project
 
-FUNCTION = '''"""A variant that only tests know: Bellman-Ford's stride variant under another name."""
+FUNCTION = '''"""A variant that only tests know: Bellman-Ford's stride variant with a quarter of the blocks."""
 
-from kernels.paper.bellman_ford import stride as dummy
+from kernels.paper.bellman_ford import csr, drive, predecessors_stride, relax_stride, update_stride
 
-__all__ = ["dummy"]
+
+def dummy(graph, result, run):
+    kernels = relax_stride, update_stride, predecessors_stride
+    drive(graph, result, run, csr(graph, run), *kernels, divide_blocks_by=4)
 '''
 ENTRY = """
 VARIANTS["bellman_ford/dummy"] = replace(
@@ -34,6 +40,12 @@ def project(tmp_path_factory):
     """A copy of the project with the variant and the dataset, simulated and drawn; nothing was measured."""
     folder = tmp_path_factory.mktemp("project")
     project = Project.make(folder, datasets={"village": DATASET}, stub=False, mode="auto")
+    add_variant(folder)
+    project.snakemake(*SHOWN, environment=SIMULATOR)
+    return project
+
+
+def add_variant(folder):
     (folder / "kernels/fast/dummy.py").write_text(FUNCTION)
     registry = folder / "kernels/variants.py"
     text = registry.read_text().replace(
@@ -42,8 +54,6 @@ def project(tmp_path_factory):
     end = "ALGORITHMS = tuple("
     assert text.count(end) == 1
     registry.write_text(text.replace(end, f"{ENTRY.lstrip()}{end}"))
-    project.snakemake(*SHOWN, environment=SIMULATOR)
-    return project
 
 
 def test_both_are_simulated(project):
@@ -75,3 +85,23 @@ def test_both_are_on_slurms_command_line(project, tmp_path):
 def test_both_are_in_the_command_line_and_the_configuration(project):
     said = project.snakemake("-n", "village", "dummy", "--config", "mode=cuda")
     assert "Measure bellman_ford/dummy on village" in said
+
+
+@pytest.mark.ci
+def test_no_test_changes(tmp_path):
+    """Those that count variants, columns, series or cells pass with the new variant, once the documents are made."""
+    add_variant(copy_project(tmp_path))
+    readme = [sys.executable, "-m", "workflow.scripts.readme", "--archive", "results/archive/h200"]
+    subprocess.run(readme, cwd=tmp_path, check=True)
+    tests = [
+        *(f"tests/test_{name}.py" for name in ("configuration", "tables", "readme")),
+        "tests/test_gpu.py::test_no_variant_is_left_out",
+        "tests/test_audit.py::test_a_reviewers_commands_measure_the_claims_cells",
+        *(
+            f"tests/test_figures.py::test_{name}"
+            for name in ("bars_are_the_medians", "the_registry_says_what_is_drawn")
+        ),
+        "tests/test_compile.py::test_compiles[bellman_ford/dummy-cc90]",
+    ]
+    code, said = run_pytest(tmp_path, *tests, simulated=False)
+    assert code == 0, said

@@ -26,12 +26,6 @@ from kernels.variants import VARIANTS
 
 REPLACED = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "yen")
 LARGEST = {"sssp": 10, "apsp": 5}  # vertices of a graph in the simulator
-# The interface chooses none of these where a weight is 0. Their predecessors then need not lead to the source:
-# docs/errata.md, "Arcs without weight".
-POSITIVE_WEIGHTS = (
-    *("bellman_ford/naive", "bellman_ford/stride", "bellman_ford/stride_flag", "bellman_ford/stride_ell"),
-    *("dijkstra/block_apsp", "edge/sssp", "edge/apsp", "delta_stepping/block_apsp"),
-)
 
 
 class Case(NamedTuple):
@@ -196,7 +190,7 @@ def by_variant(variant):
     def solve(given, sources):
         graph = as_graph(given)
         distances, predecessors = map(np.stack, zip(*(row(graph, source) for source in sources), strict=True))
-        trees = graph.weights.min(initial=1) > 0 or variant.key not in POSITIVE_WEIGHTS
+        trees = variant.zero_weights or graph.weights.min(initial=1) > 0  # docs/errata.md, "Arcs without weight"
         return distances, predecessors if trees else None
 
     return solve
@@ -246,5 +240,5 @@ def test_a_cpu_variant_passes(variant):
 @pytest.mark.simulator
 @pytest.mark.parametrize("problem", LARGEST)
 def test_the_gpu_variants_pass(problem):
-    variants = [v for v in VARIANTS.values() if v.problem == problem and v.on_gpu and not v.graph]
+    variants = [v for v in VARIANTS.values() if v.problem == problem and v.on_gpu and not v.cuda_graph]
     all_pass(variants, [case for case in OURS if max(case.vertices) <= LARGEST[problem]])

@@ -7,13 +7,16 @@ and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the product of (min
     panel       M[K, :] = D (x) M[K, :]                the rows of K
     trailing    M = min(M, M[:, K] (x) M[K, :])        all rows
 
+The names are those of blocked LU factorisation, but here `trailing` is of all tiles, also above and left of the
+diagonal one. The paper calls the diagonal tile the primary tile.
+
 `trailing` reads M[:, K] while another block writes it. Likewise `panel` reads M[K, :] while it is written. The old and
 the new value give the same result: the new one is itself the least over K of old + D, or of D + old, and D has all
 paths through K already.
 
 A block of threads makes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
-instruction a word for every k. Index arithmetic shares that unit of the card: therefore four words are loaded at once,
-and the loop over k is unrolled four times (docs/performance/ has the measurements).
+instruction per word for every k. Index arithmetic shares that unit of the card: therefore four words are loaded at
+once, and the loop over k is unrolled four times (measured in docs/performance/all-pairs-dense.md).
 
 Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and is never less. Packed, a word holds the
 distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and columns
@@ -41,13 +44,16 @@ from kernels.run import Result, Run
 DEPTH = 16  # vertices k whose distances are in shared memory at a time
 PAD = 4  # unused words after each row of to_k: a warp writes to several rows at once, which else use the same banks
 PACKED_INF = 2**15 - 1
-BLOCKS_A_MULTIPROCESSOR = 4  # blocks of the product whose registers a multiprocessor has
-ROW_THREADS = 256  # threads a block, at most, of the kernels with a block a row
+BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product whose registers a multiprocessor has
+ROW_THREADS = 256  # threads per block, at most, of the kernels with one block per row
 
 
 @dataclass(frozen=True)
 class TileShape:
-    """How a tile is shared out: side x side threads with per x per words each. packed: two distances a word."""
+    """A tile, made by two blocks: side x side threads in all, `per` x `per` words each.
+
+    packed: two distances per word.
+    """
 
     side: int
     per: int
@@ -105,8 +111,8 @@ class TileShape:
         """Tiles along a row."""
         return blocks_for(vertices, self.tile * self.per_word)
 
-    def words(self, vertices: int) -> int:
-        """Words of a row: whole tiles."""
+    def pitch(self, vertices: int) -> int:
+        """Words from one row of the matrix to the next: whole tiles."""
         return self.columns(vertices) * self.tile
 
 
@@ -114,9 +120,9 @@ class TileShape:
 def kernels(shape: TileShape) -> SimpleNamespace:
     """The kernels for tiles of one shape: initial, diagonal, panel, trailing, unpack.
 
-    Matrices are flat, `words` words a row. `pivot` is an array whose row 0 is vertex first_tile * tile. Round `step`
-    takes its rows from step * tile on. `target` holds whole tiles of any rows. Without strips, pivot = target = the
-    matrix, and first_tile = 0.
+    Matrices are flat, `pitch` words per row. `pivot` is an array whose row 0 is vertex first_tile * tile; a round takes
+    its rows from round_ * tile on, where round_ is its number. `target` holds whole tiles of any rows. Without strips,
+    pivot = target = the matrix, and first_tile = 0.
     """
     initial, unpack = conversions(shape)
     panel, trailing = products(shape)
@@ -156,11 +162,11 @@ def conversions(shape: TileShape) -> tuple:
             old = cuda.atomic.cas(matrix, at, seen, relax(u32(0), word, seen))
 
     @cuda.jit
-    def initial(n, words, first_vertex, indptr, indices, weights, matrix):
-        """A block a row: the weights of the arcs that leave vertex first_vertex + row, 0 to itself, else infinity."""
-        row, t, stride = u64(cuda.blockIdx.x) * words, u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+    def initial(n, pitch, first_vertex, indptr, indices, weights, matrix):
+        """One block per row: the weights of the arcs from vertex first_vertex + row, 0 to itself, else infinity."""
+        row, t, stride = u64(cuda.blockIdx.x) * pitch, u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         at = t
-        while at < words:
+        while at < pitch:
             matrix[row + at] = u32(inf)
             at = u32(at + stride)
         cuda.syncthreads()
@@ -175,12 +181,12 @@ def conversions(shape: TileShape) -> tuple:
                 arc = u32(arc + stride)
 
     @cuda.jit
-    def unpack(n, words, matrix, dist):
-        """The distances in 32 bits, from the rows of the matrix: a block a row."""
+    def unpack(n, pitch, matrix, dist):
+        """The distances in 32 bits, from the rows of the matrix: one block per row."""
         row = u64(cuda.blockIdx.x)
         v = u32(cuda.threadIdx.x)
         while v < n:
-            dist[row * n + v] = distance_in(matrix[row * words + u32(v // per_word)], v)
+            dist[row * n + v] = distance_in(matrix[row * pitch + u32(v // per_word)], v)
             v = u32(v + cuda.blockDim.x)
 
     return initial, unpack
@@ -193,18 +199,18 @@ def diagonal_kernel(shape: TileShape):
     diagonal_bounds = {} if SIMULATED else {"launch_bounds": diagonal_side**2}  # else it may need too many registers
 
     @cuda.jit(**diagonal_bounds)
-    def diagonal(words, first_tile, step, pivot):
-        """Floyd-Warshall in one tile: one block, per x per distances a thread, which are unpacked to 32 bits."""
+    def diagonal(pitch, first_tile, round_, pivot):
+        """Floyd-Warshall in one tile: one block; each thread has `per` x `per` distances, unpacked to 32 bits."""
         to_k = cuda.shared.array((2, tile), uint32)
         from_k = cuda.shared.array((2, tile), uint32)
         dist = cuda.local.array((per, per), uint32)
         y, x = u32(cuda.threadIdx.x // diagonal_side), u32(cuda.threadIdx.x % diagonal_side)
-        corner = u64(step * tile + y * per) * words + u32(((first_tile + step) * tile + x * per) // per_word)
+        corner = u64(round_ * tile + y * per) * pitch + u32(((first_tile + round_) * tile + x * per) // per_word)
         r = u32(0)
         while r < per:
             c = u32(0)
             while c < per // per_word:
-                word = pivot[corner + u64(r) * words + c]
+                word = pivot[corner + u64(r) * pitch + c]
                 if packed:
                     dist[r, u32(2 * c)], dist[r, u32(2 * c + 1)] = u32(word & 0xFFFF), u32(word >> 16)
                 else:
@@ -241,7 +247,7 @@ def diagonal_kernel(shape: TileShape):
             c = u32(0)
             while c < per // per_word:
                 word = u32(dist[r, u32(2 * c + 1)] << 16 | dist[r, u32(2 * c)]) if packed else dist[r, c]
-                pivot[corner + u64(r) * words + c] = word
+                pivot[corner + u64(r) * pitch + c] = word
                 c = u32(c + 1)
             r = u32(r + 1)
 
@@ -252,7 +258,7 @@ def products(shape: TileShape) -> tuple:
     """The kernels of a round's panel and of the trailing rows, which make the same product of tiles."""
     side, per, tile, per_word, packed, inf = shape.side, shape.per, shape.tile, shape.per_word, shape.packed, shape.inf
     height, threads = shape.height, shape.threads
-    bounds = {} if SIMULATED else {"launch_bounds": (threads, BLOCKS_A_MULTIPROCESSOR)}
+    bounds = {} if SIMULATED else {"launch_bounds": (threads, BLOCKS_PER_MULTIPROCESSOR)}
     wide, depth = per // 2, min(DEPTH, tile)  # words next to each other that a thread takes at a time
     to_k_words, padded = depth // per_word, height + PAD
     relax = add_min_pairs if packed else add_min
@@ -280,9 +286,9 @@ def products(shape: TileShape) -> tuple:
 
     @cuda.jit(device=True)
     def position(thread, i, length):
-        """Where a thread's row or column i lies among `length` of them.
+        """Index, of `length`, of a thread's i-th row or column: half of them lie in each half of the tile.
 
-        Half of them in either half of the tile, so that 16-byte loads next to each other have no bank conflicts.
+        So 16-byte loads next to each other have no bank conflicts.
         """
         return u32((i // wide) * (length // 2) + thread * wide + i % wide)
 
@@ -304,13 +310,13 @@ def products(shape: TileShape) -> tuple:
             r = u32(r + 1)
 
     @cuda.jit(device=True)
-    def read_to_k(words, columns, target, t, to_k, part):
+    def read_to_k(pitch, columns, target, t, to_k, part):
         """to_k[k, i]: the distance from row i of the half tile to the k-th vertex; packed, in both halves of a word."""
         e = u32(0)
         while e < to_k_words * height // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
             i, k = u32(at // to_k_words), u32(at % to_k_words)
-            load(target, columns + u64(i) * words + k, part)
+            load(target, columns + u64(i) * pitch + k, part)
             c = u32(0)
             while c < wide:
                 word, at = part[c], u32(k + c)
@@ -323,13 +329,13 @@ def products(shape: TileShape) -> tuple:
             e = u32(e + 1)
 
     @cuda.jit(device=True)
-    def read_from_k(words, rows, pivot, t, from_k, part):
+    def read_from_k(pitch, rows, pivot, t, from_k, part):
         """from_k[k, j]: the word of the distances from the k-th vertex to column j."""
         e = u32(0)
         while e < depth * tile // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
             k, j = u32(at // tile), u32(at % tile)
-            load(pivot, rows + u64(k) * words + j, part)
+            load(pivot, rows + u64(k) * pitch + j, part)
             c = u32(0)
             while c < wide:
                 from_k[k, u32(j + c)] = part[c]
@@ -337,11 +343,11 @@ def products(shape: TileShape) -> tuple:
             e = u32(e + 1)
 
     @cuda.jit(device=True)
-    def relax_rows(words, top, j0, y, x, dist, target, part):
+    def relax_rows(pitch, top, j0, y, x, dist, target, part):
         """target = min(target, dist) in the thread's words."""
         r = u32(0)
         while r < per:
-            row = u64(top + position(y, r, height)) * words + j0
+            row = u64(top + position(y, r, height)) * pitch + j0
             c = u32(0)
             while c < per:
                 at = row + position(x, c, tile)
@@ -355,7 +361,7 @@ def products(shape: TileShape) -> tuple:
             r = u32(r + 1)
 
     @cuda.jit(device=True)
-    def multiply(words, top, k_column, k_row, pivot, target):
+    def multiply(pitch, top, k_column, k_row, pivot, target):
         """target = min(target, target[:, K] (x) pivot[K, :]) in the rows from `top` on and the block's columns."""
         to_k = cuda.shared.array((depth, padded), uint32)
         from_k = cuda.shared.array((depth, tile), uint32)
@@ -370,11 +376,11 @@ def products(shape: TileShape) -> tuple:
                 dist[r, c] = u32(inf)
                 c = u32(c + 1)
             r = u32(r + 1)
-        columns, rows = u64(top) * words + k_column, u64(k_row) * words + j0
+        columns, rows = u64(top) * pitch + k_column, u64(k_row) * pitch + j0
         done = u32(0)
         while done < tile:
-            read_to_k(words, columns, target, t, to_k, part)
-            read_from_k(words, rows, pivot, t, from_k, part)
+            read_to_k(pitch, columns, target, t, to_k, part)
+            read_from_k(pitch, rows, pivot, t, from_k, part)
             cuda.syncthreads()
             k = u32(0)
             while k < depth:
@@ -385,27 +391,27 @@ def products(shape: TileShape) -> tuple:
                 k = u32(k + 4)
             cuda.syncthreads()  # also before `panel` writes the rows that it read
             done = u32(done + depth)
-            columns, rows = columns + u64(to_k_words), rows + u64(depth) * words
-        relax_rows(words, top, j0, y, x, dist, target, part)
+            columns, rows = columns + u64(to_k_words), rows + u64(depth) * pitch
+        relax_rows(pitch, top, j0, y, x, dist, target, part)
 
     @cuda.jit(**bounds)
-    def panel(words, first_tile, step, pivot):
+    def panel(pitch, first_tile, round_, pivot):
         """The rows of the round's vertices."""
-        top = u32(step * tile + cuda.blockIdx.y * height)
-        multiply(words, top, u32((first_tile + step) * tile // per_word), u32(step * tile), pivot, pivot)
+        top = u32(round_ * tile + cuda.blockIdx.y * height)
+        multiply(pitch, top, u32((first_tile + round_) * tile // per_word), u32(round_ * tile), pivot, pivot)
 
     @cuda.jit(**bounds)
-    def trailing(words, first_tile, step, pivot, target):
+    def trailing(pitch, first_tile, round_, pivot, target):
         """All rows of target."""
         top = u32(cuda.blockIdx.y * height)
-        multiply(words, top, u32((first_tile + step) * tile // per_word), u32(step * tile), pivot, target)
+        multiply(pitch, top, u32((first_tile + round_) * tile // per_word), u32(round_ * tile), pivot, target)
 
     return panel, trailing
 
 
 @cuda.jit
-def find_predecessors(n, words, first_source, indptr, tails, weights, dist, predecessor, overflow):
-    """A block a source, first_source + row; arcs by head, cheapest first.
+def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow):
+    """One block per source, first_source + row; arcs by head, cheapest first.
 
     overflow[0] = 1 where an arc leads from a reached vertex to an unreached one: that distance did not fit.
 
@@ -414,7 +420,7 @@ def find_predecessors(n, words, first_source, indptr, tails, weights, dist, pred
     changes.
     """
     row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
-    dist_row, predecessor_row = row * words, row * n
+    dist_row, predecessor_row = row * pitch, row * n
     waiting = i32(0)
     v = u32(cuda.threadIdx.x)
     while v < n:
@@ -458,12 +464,12 @@ def arcs_by_head(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def blocked(graph: Graph, result: Result, run: Run) -> None:
-    """32 bits a distance; fills result, (n, n)."""
+    """32 bits per distance; fills result, (n, n)."""
     _find_paths(graph, result, run, TileShape.of(run, packed=False))
 
 
 def blocked16(graph: Graph, result: Result, run: Run) -> None:
-    """Two distances of 15 bits a word, and again with 32 bits where one does not fit; fills result, (n, n).
+    """Two distances of 15 bits per word, and again with 32 bits where one does not fit; fills result, (n, n).
 
     Only with 32 bits on cards before compute capability 9.0, which need several instructions for a packed minimum.
     """
@@ -474,12 +480,12 @@ def blocked16(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Three launches a round; and the first matrix, its unpacking, the predecessors."""
+    """Three launches per round; and the first matrix, its unpacking, the predecessors."""
     return 3 * TileShape.of(Run(tile=tile), packed=False).rounds(vertices) + 3
 
 
 def launches16(vertices: int, tile: int) -> None:
-    """Whether all is done again with 32 bits depends on the weights."""
+    """None: whether 32 bits follow 16 depends on the weights, and on n <= tile."""
 
 
 def upload_arcs(graph: Graph, run: Run) -> tuple[list, list]:
@@ -490,9 +496,9 @@ def upload_arcs(graph: Graph, run: Run) -> tuple[list, list]:
 def _find_paths(graph, result, run, *shapes):
     """Fill result in the first of these shapes in which all distances fit."""
     n = graph.vertices
-    run.require(4 * max(s.rounds(n) * s.tile * s.words(n) for s in shapes) + 2 * 4 * n * n)
+    run.require(4 * max(s.rounds(n) * s.tile * s.pitch(n) for s in shapes) + 2 * 4 * n * n)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.graph = True  # nothing here is the paper's, which waits after every launch
+    run.cuda_graph = True  # nothing here is the paper's, which waits after every launch
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.uint32), (n * n, np.int32))
@@ -513,19 +519,19 @@ def _find_paths(graph, result, run, *shapes):
 
 def _find_distances(shape, n, out_arcs, dist, run):
     """Fill dist on the card: uint32, (n * n,)."""
-    row_threads, kernel, words = min(run.block, ROW_THREADS), kernels(shape), shape.words(n)
+    row_threads, kernel, pitch = min(run.block, ROW_THREADS), kernels(shape), shape.pitch(n)
     rows = shape.tile * shape.rounds(n)
-    (matrix,) = run.allocate((rows * words, np.uint32))
-    numbers = np.uint32(n), np.uint32(words)
+    (matrix,) = run.allocate((rows * pitch, np.uint32))
+    numbers = np.uint32(n), np.uint32(pitch)
     run.launch((kernel.initial, rows, row_threads, (*numbers, np.uint32(0), *out_arcs, matrix)))
     run_rounds(shape, n, matrix, run)
     run.launch((kernel.unpack, n, row_threads, (*numbers, matrix, dist)))
 
 
 def run_rounds(shape: TileShape, vertices: int, matrix, run: Run) -> None:
-    """All rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `shape.words`."""
+    """All rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `shape.pitch`."""
     kernel, rounds, columns, threads = kernels(shape), shape.rounds(vertices), shape.columns(vertices), shape.threads
-    arguments = np.uint32(shape.words(vertices)), np.uint32(0), STEP, matrix
+    arguments = np.uint32(shape.pitch(vertices)), np.uint32(0), STEP, matrix
     run.launch(
         (kernel.diagonal, 1, shape.diagonal_side**2, arguments),
         (kernel.panel, (columns, shape.blocks(1)), threads, arguments),

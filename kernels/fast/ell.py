@@ -3,10 +3,10 @@
     heads, weights    a row for each vertex with its first out-arcs, stored by columns: arc j of vertex u is in
                       slot j * pitch + u, so that the threads of a warp read words next to each other
     lengths           how many slots of a row hold an arc
-    overflow          the further arcs of longer rows, as (tail, head, weight): a thread an arc
+    overflow          the further arcs of longer rows, as (tail, head, weight): one thread per arc
 
 With the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and loads
-its next arc before it knows what the present one does. The hybrid of ELL and coordinates is N. Bell and M. Garland's
+its next arc before it relaxes the present one. The hybrid of ELL and coordinates is N. Bell and M. Garland's
 (Supercomputing 2009), who keep a column while a third of the rows fill it. Here there are as many columns as leave at
 least a quarter of all slots filled: so a road network has no overflow, and a few vertices with thousands of arcs cost
 no slots in every other row. The overflow is relaxed in the same launch.
@@ -22,7 +22,7 @@ from scipy.sparse import csgraph
 from kernels.gpu.intrinsics import i32, thread_x, u32
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
-from kernels.paper.bellman_ford import claim_head, drive, relax_arc, update_stride
+from kernels.paper.bellman_ford import drive, relax_arc, set_predecessor, update_stride
 from kernels.run import Result, Run
 
 WARP = 32
@@ -86,7 +86,7 @@ def facts(graph: Graph, source: int) -> dict[str, int]:
 
 @cuda.jit
 def relax(column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, previous, dist):
-    u, step = thread_x(), u32(cuda.gridsize(1))
+    u, stride = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
         # The length is read from memory in each step, as in bellman_ford: else the compiler unrolls the loop.
         slot, arc, ahead = u, u32(0), (i32(0), i32(0))
@@ -97,32 +97,32 @@ def relax(column, lengths, heads, weights, overflow_tails, overflow_heads, overf
             if arc < u32(lengths[u]):
                 ahead = heads[slot], weights[slot]
             relax_arc(u, u32(v), w, previous, dist)
-        u = u32(u + step)
+        u = u32(u + stride)
     arc = thread_x()
     while arc < len(overflow_tails):
         relax_arc(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], previous, dist)
-        arc = u32(arc + step)
+        arc = u32(arc + stride)
 
 
 @cuda.jit
 def find_predecessors(
     column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, dist, predecessor
 ):
-    u, step = thread_x(), u32(cuda.gridsize(1))
+    u, stride = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
         slot, left = u, lengths[u]
         while left > 0:
-            claim_head(u, u32(heads[slot]), weights[slot], dist, predecessor)
+            set_predecessor(u, u32(heads[slot]), weights[slot], dist, predecessor)
             slot = u32(slot + column)
             left = i32(left - 1)
-        u = u32(u + step)
+        u = u32(u + stride)
     arc = thread_x()
     while arc < len(overflow_tails):
-        claim_head(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], dist, predecessor)
-        arc = u32(arc + step)
+        set_predecessor(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], dist, predecessor)
+        arc = u32(arc + stride)
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
     arcs = np.uint32(pitch(graph.vertices)), *run.upload_untimed(*layout(graph))
-    drive(graph, result, run, arcs, relax, update_stride, find_predecessors, halves=2)
+    drive(graph, result, run, arcs, relax, update_stride, find_predecessors, divide_blocks_by=2)

@@ -1,4 +1,4 @@
-"""Bellman-Ford from every source of a sparse graph, eight sources a block.
+"""Bellman-Ford from every source of a sparse graph, eight sources per block.
 
 Only vertices with out-arcs lead anywhere: they are the core. A block takes the next eight of them as sources and
 keeps a row of distances, one for each source, for each core vertex, in shared memory where they fit.
@@ -8,7 +8,7 @@ keeps a row of distances, one for each source, for each core vertex, in shared m
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
 Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many, and
-took longer when measured (docs/performance/).
+took longer when measured (docs/performance/all-pairs-sparse.md).
 
 A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks
 fill the rows of such sources. A row is four words. At first a word holds two 16-bit distances. Where one of a
@@ -24,7 +24,7 @@ import numpy as np
 from numba import cuda, uint32, uint64
 
 from kernels.gpu.card import SIMULATED, has_16_bit_pair_minimum
-from kernels.gpu.intrinsics import HIGH, LOW, i32, least_halves, least_halves_at_once, u32, u64
+from kernels.gpu.intrinsics import HIGH, LOW, i32, min_pairs, min_pairs_native, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
@@ -111,39 +111,39 @@ def lesser_word(a, b):
 
 
 @cache
-def arc_reader(narrow: bool, hops: bool):
+def arc_reader(narrow: bool, count_hops: bool):
     """A device function: an arc's tail, and its weight as it is added to a word of a row.
 
-    narrow: a word of a row holds two distances; an arc's tail and weight share a word. hops: a word has 64 bits and
-    holds the number of arcs below the distance.
+    narrow: a word of a row holds two distances, and `arcs` has tail and weight in one word; else `arcs` has the tails.
+    count_hops: a word of a row has 64 bits and holds the number of arcs below the distance.
     """
 
     @cuda.jit(device=True)
-    def read(tails, weights, at):
+    def read(arcs, weights, at):
         if narrow:
-            arc = tails[at]
+            arc = arcs[at]
             return u32(arc >> u32(16)), u32(u32(arc & LOW) * u32(0x10001))
-        elif hops:
-            return tails[at], u64((u64(weights[at]) << u64(32)) | u64(1))
+        elif count_hops:
+            return arcs[at], u64((u64(weights[at]) << u64(32)) | u64(1))
         else:
-            return tails[at], weights[at]
+            return arcs[at], weights[at]
 
     return read
 
 
 @cache
-def relaxation(narrow: bool, hops: bool, at_once: bool):
-    """A device function: the distances from the block's sources to the core's `size` vertices, four words a vertex.
+def relaxation(narrow: bool, count_hops: bool, native: bool):
+    """A device function: the distances from the block's sources to the core's `size` vertices, four words per vertex.
 
-    at_once: the card takes the minimum of both halves of a word in one instruction.
+    native: the card takes the minimum of both halves of a word in one instruction.
     """
-    word = u64 if hops else u32
-    lesser = lesser_word if not narrow else least_halves_at_once if at_once else least_halves
-    read = arc_reader(narrow, hops)
+    word = u64 if count_hops else u32
+    lesser = lesser_word if not narrow else min_pairs_native if native else min_pairs
+    read = arc_reader(narrow, count_hops)
     sources = u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
-    def relax(size, first_source, no_path, slices, tails, weights, rows):
+    def relax(size, first_source, no_path, slices, arcs, weights, rows):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         unreached = u32(no_path * u32(0x10001)) if narrow else no_path
         cuda.syncthreads()  # others may still read the previous batch's rows
@@ -167,7 +167,7 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
         while changed:
             any_less = i32(0)
             start = u32(0)
-            while start < size:  # a vertex a thread; all threads read before any writes
+            while start < size:  # one vertex per thread; all threads read before any writes
                 v = u32(start + thread)
                 at = u32(u32(4) * v)
                 less = False
@@ -180,7 +180,7 @@ def relaxation(narrow: bool, hops: bool, at_once: bool):
                     arc = u32(slices[s] + v % u32(SLICE))
                     end = slices[u32(s + u32(1))]
                     while arc < end:
-                        tail, w = read(tails, weights, arc)
+                        tail, w = read(arcs, weights, arc)
                         u = u32(u32(4) * tail)
                         a = lesser(a, word(rows[u] + w))
                         b = lesser(b, word(rows[u32(u | u32(1))] + w))
@@ -240,7 +240,7 @@ def write_narrow_path(n, v, k, first_source, no_path, core, best, dist, predeces
     write_path(n, v, k, first_source, core, d < no_path, d, u32(best & LOW), dist, predecessor)
 
 
-read_narrow = arc_reader(narrow=True, hops=False)
+read_narrow = arc_reader(narrow=True, count_hops=False)
 
 
 @cuda.jit(device=True)
@@ -280,11 +280,11 @@ def write_narrow_results(n, first_source, no_path, core, in_indptr, arcs, weight
 
 
 @cache
-def wide_results(hops: bool):
-    """A device function: distances and predecessors of four sources, a word a distance."""
-    word = u64 if hops else u32
-    read = arc_reader(False, hops)
-    shift = word(32 if hops else 0)
+def wide_results(count_hops: bool):
+    """A device function: distances and predecessors of four sources, one word per distance."""
+    word = u64 if count_hops else u32
+    read = arc_reader(False, count_hops)
+    shift = word(32 if count_hops else 0)
 
     @cuda.jit(device=True)
     def write_wide_results(n, first_source, no_path, core, in_indptr, tails, weights, rows, dist, predecessor):
@@ -324,17 +324,18 @@ def fill_sinks(n, i, sinks, dist, predecessor):
 
 
 @cache
-def search_from_all(in_shared: bool, hops: bool, at_once: bool):
+def search_from_all(in_shared: bool, count_hops: bool, native: bool):
     """The kernel. Blocks that search and blocks that fill are spread evenly, so that the card does both at once.
 
-    in_shared: a block's rows are in shared memory, else in `work`. hops, at_once: as above.
+    A block searches where block * batches // blocks is greater for the next block, else it fills.
+    in_shared: a block's rows are in shared memory, else in `work`. count_hops, native: as above.
     no_path_16: 0 where 16-bit distances are not tried.
     """
-    word, word_type = (u64, uint64) if hops else (u32, uint32)
-    no_path = word(INF << 32 if hops else INF)
-    may_be_narrow = not hops
-    relax_narrow, relax_wide = relaxation(True, False, at_once), relaxation(False, hops, at_once)
-    write_wide_results = wide_results(hops)
+    word, word_type = (u64, uint64) if count_hops else (u32, uint32)
+    no_path = word(INF << 32 if count_hops else INF)
+    may_be_narrow = not count_hops
+    relax_narrow, relax_wide = relaxation(True, False, native), relaxation(False, count_hops, native)
+    write_wide_results = wide_results(count_hops)
 
     @cuda.jit
     def kernel(
@@ -371,16 +372,16 @@ def search_from_all(in_shared: bool, hops: bool, at_once: bool):
     return kernel
 
 
-def bytes_of_block(core: int, hops: bool) -> int:
+def bytes_of_block(core: int, count_hops: bool) -> int:
     """The shared memory of a block's rows: one for each core vertex, and one for the vertex that is never reached."""
-    return (core + 1) * (32 if hops else 16)
+    return (core + 1) * (32 if count_hops else 16)
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
-    """Eight sources a block; fills result, (n, n). Weights may be 0."""
+    """Eight sources per block; fills result, (n, n). Weights may be 0."""
     n, parts = graph.vertices, layout(graph)
-    hops = bool(graph.arcs) and graph.weights.min() == 0
-    needed = bytes_of_block(len(parts.core), hops)
+    count_hops = bool(graph.arcs) and graph.weights.min() == 0
+    needed = bytes_of_block(len(parts.core), count_hops)
     in_shared = needed <= run.shared_limit
     batches = blocks_for(len(parts.core), SOURCES)
     blocks = batches + blocks_for(len(parts.sinks), SOURCES)
@@ -389,13 +390,12 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
-            word = u64 if hops else u32
+            word = u64 if count_hops else u32
             (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
             arguments = (u32(n), u32(no_path_in_16_bits(graph)), *arrays, work, dist, predecessor)
             shared = needed if in_shared else 0
-            search = run.prepare(
-                (search_from_all(in_shared, hops, has_16_bit_pair_minimum()), blocks, run.block, arguments, shared)
-            )
+            kernel = search_from_all(in_shared, count_hops, has_16_bit_pair_minimum())
+            search = run.prepare((kernel, blocks, run.block, arguments, shared))
         with run.phase("kernels"):
             search()
         with run.phase("copy_out"):

@@ -3,42 +3,42 @@
     near = the source, far = nothing, threshold = delta
     while near or far has entries
         while near has entries
-            each entry (v, d) of near, each arc (v, u, w):
-                where d + w < dist[u], dist[u] = d + w and (u, d + w) goes to near (below the threshold) or to far
-        threshold = threshold + delta; what is below it moves from far to near
+            each entry (u, d) of near, each arc (u, v, w):
+                where d + w < dist[v], dist[v] = d + w and (v, d + w) goes to near (below the threshold) or to far
+        raise threshold by delta, or past the least distance in far; what is below it moves from far to near
 
 The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
 Single-Source Shortest Paths, IPDPS 2014).
 
-On a road graph a search takes a thousand rounds and more, each with some hundred near vertices, so the latency of a
+On a road graph a search takes a thousand rounds and more, each with hundreds of near vertices, so the latency of a
 round decides. A barrier of one block takes far less time than one of the whole card: so one block searches, with the
 near queue in shared memory (`search`). All blocks go on, with a queue in global memory (`search_on`), where the near
-entries do not fit in the block's queue, or where far is long when it has to be sorted. Where few entries are near
+entries do not fit in the block's queue, or where far is long when it has to be split. Where few entries are near
 again, one block goes on and the others wait. The host takes no part in that.
 
 A vertex has a row of DEGREE arcs, so that its arcs are found without reading where they start. A vertex with more
-arcs has a tree of rows: each further row is a vertex of its own behind an arc of weight 0. Where the graph itself
+arcs has a tree of rows: each further row has a distance of its own, behind an arc of weight 0. Where the graph itself
 has weights of 0, predecessors along such arcs are found last, so that they cannot form a circle.
 
 The state of a search is an array of uint32 words; all blocks have one in global memory, one block has one in shared
 memory. A near queue is double: a round reads one and fills the other. With places for c entries in each of the two:
 
     word              name       meaning
-    0, 1              COUNTERS   entries added to queue 0 (1) since the search began; never reset during a search, so
-                                 that one barrier a round is enough
+    0, 1              COUNTERS   entries added to queue 0 (1); no round resets them (only `hand_over` does), so that
+                                 one barrier per round is enough
     2                 FAR        entries of far
-    3                 LEAST      the least distance found when far was last sorted
-    4, 5              FULL       1 where far had more entries than there are rows when queue 0 (1) was filled
+    3                 LEAST      the least distance found when far was last split
+    4, 5              FULL       1: split far after the round that fills queue 0 (1)
     6, 7, 8           COUNT, THRESHOLD, HALF    handed over: near entries, threshold, which half of far is in use
-    9 to 9 + 2c - 1   HEADER     the rows of queue 0's entries, then of queue 1's
+    9 to 9 + 2c - 1   ENTRIES    the rows of queue 0's entries, then of queue 1's
     then 2c words                their distances, in the same order
 
-Far is an array of uint64, the distance above the row, in two halves. To sort far is to read one half: outdated entries
-are dropped, near ones move to the near queue, the others to the other half. Far cannot overflow. Whoever lowers a
-distance enqueues it, so a row has at most one entry with the distance that it has now; dropping the others leaves at
-most as many entries as there are rows. A round adds at most DEGREE for each near entry. So each half has places for
-all rows and for a round of one block and of all blocks, and far is sorted after any round that leaves more than `rows`
-entries in it. If one block stops with far too long, all blocks sort far after their first round.
+Far is an array of uint64, the distance above the row, in two halves. To split far is to read one half: outdated
+entries are dropped, near ones move to the near queue, the others to the other half. Far cannot overflow. Whoever
+lowers a distance enqueues it, so a row has at most one entry with the distance that it has now; dropping the others
+leaves at most as many entries as there are rows. A round adds at most DEGREE for each near entry. So each half has
+places for all rows and for a round of one block and of all blocks, and far is split after any round that leaves more
+than `rows` entries in it. If one block stops with more, all blocks split far after their first round.
 """
 
 from functools import cache, lru_cache
@@ -58,9 +58,9 @@ DELTA = 8  # the default delta, in mean weights
 MAX_BLOCK_QUEUE = 4096  # places of one block's near queue, at most
 MIN_BLOCK_QUEUE = 64  # the same, at least, whatever shared memory there is
 MAX_GRID_QUEUE = 2**20  # places of all blocks' near queue, at most
-LONG_FAR = 2**14  # all blocks sort far where it has more entries
-FEW_NEAR = 512  # one block goes on where no more entries are near
-COUNTERS, FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, HEADER = (u32(i) for i in (0, 2, 3, 4, 6, 7, 8, 9))
+LONG_FAR = 2**14  # all blocks split far where it has more entries
+FEW_NEAR = 512  # all blocks stop at so few near entries, or fewer, and one block goes on
+COUNTERS, FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, ENTRIES = (u32(i) for i in (0, 2, 3, 4, 6, 7, 8, 9))
 # Blocks of up to 1,024 threads. Without this bound the compiler gives a thread more registers than so many threads
 # can have on cards before 9.0, and the launch fails. The simulator does not take it.
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
@@ -135,7 +135,7 @@ class Target(NamedTuple):
     """Where `enqueue` adds an entry.
 
     threshold: a distance below it is near. queue: 0 or 1, the near queue. start: the word where its entries start.
-    count_when_empty: what its counter was when it was empty. half: the entry where the half of far starts.
+    count_when_empty: its counter when the queue was empty. half: the entry where the half of far starts.
     """
 
     threshold: int
@@ -233,8 +233,8 @@ def search_rounds(all_blocks: bool):
         return place
 
     @cuda.jit(device=True)
-    def sort_far(thread, threads, state, target):
-        """Sort far: drop outdated entries, move the others to the near queue or to far's other half.
+    def split_far(thread, threads, state, target):
+        """Split far: drop outdated entries, move the others to the near queue or to far's other half.
 
         target.half: the half in use; return the other one, which is in use from now on.
         """
@@ -262,28 +262,28 @@ def search_rounds(all_blocks: bool):
 
     @cuda.jit(device=True)
     def advance(state, few, delta, threshold, half, count):
-        """Start from `count` entries at HEADER; return threshold, half, near entries, and their start.
+        """Start from `count` entries at ENTRIES; return threshold, half, near entries, and their start.
 
-        few: all blocks stop where no more entries are near.
+        few: all blocks stop at `few` near entries or fewer.
         """
         words, capacity = state.words, state.capacity
         thread = thread_x() if all_blocks else u32(cuda.threadIdx.x)
         threads = u32(cuda.gridsize(1)) if all_blocks else u32(cuda.blockDim.x)
         rows = u32(len(state.dist))
-        queue, start = u32(0), HEADER
+        queue, start = u32(0), ENTRIES
         # Counters: of the queue being filled, when it was empty and now; of the other queue.
         count_when_empty = count_now = other_count = u32(0)
         while True:
             full = False
             if count != 0:  # a round: read one queue, fill the other
-                filled, start = start, u32(u32(2) * HEADER + capacity - start)
+                filled, start = start, u32(u32(2) * ENTRIES + capacity - start)
                 queue = u32(u32(1) - queue)
                 count_when_empty, other_count = other_count, count_now
                 to = Target(threshold, queue, start, count_when_empty, half)
                 place = relax_near(thread, threads, count, filled, state, to)
                 # The round's one barrier is between writing a near queue and its counter and reading them. The next
                 # round writes the other queue, which was read before this barrier, and adds to the other counter;
-                # no counter is reset, so one barrier is enough. dist needs none: it is only lowered, by atomic_min.
+                # no round resets a counter, so one barrier is enough. dist needs none: cuda.atomic.min only lowers it.
                 if all_blocks:
                     if place >= rows:
                         words[u32(FULL + queue)] = 1
@@ -293,19 +293,19 @@ def search_rounds(all_blocks: bool):
                     full = cuda.syncthreads_or(i32(place >= rows)) != 0
                 count_now = words[u32(COUNTERS + queue)]
                 count = min(u32(count_now - count_when_empty), capacity)
-            to_sort = full or count == 0
+            must_split = full or count == 0
             too_many = u32(count_now - count_when_empty) > capacity
-            if not all_blocks and (too_many or (to_sort and words[FAR] > LONG_FAR)):
+            if not all_blocks and (too_many or (must_split and words[FAR] > LONG_FAR)):
                 return threshold, half, count, start
             if count == 0:
                 threshold = min(u32(threshold + delta), u32(INF))
             while full or (count == 0 and words[FAR] != 0):
                 to = Target(threshold, queue, start, count_when_empty, half)
-                half = sort_far(thread, threads, state, to)
+                half = split_far(thread, threads, state, to)
                 full = False
                 count_now = words[u32(COUNTERS + queue)]
                 count = min(u32(count_now - count_when_empty), capacity)
-                if count == 0:  # the bucket of the least
+                if count == 0:  # raise the threshold to the end of the least distance's bucket
                     threshold = min(u32(words[LEAST] // delta * delta + delta), u32(INF))
             if count == 0 or (all_blocks and count <= few):
                 return threshold, half, count, start
@@ -321,20 +321,20 @@ def hand_over(words, start, capacity, count, to, to_capacity):
     """Copy the near entries to queue 0 of other words, by one block."""
     i = u32(cuda.threadIdx.x)
     while i < count:
-        to[u32(HEADER + i)] = words[u32(start + i)]
-        to[u32(HEADER + u32(2) * to_capacity + i)] = words[u32(start + u32(2) * capacity + i)]
+        to[u32(ENTRIES + i)] = words[u32(start + i)]
+        to[u32(ENTRIES + u32(2) * to_capacity + i)] = words[u32(start + u32(2) * capacity + i)]
         i = u32(i + cuda.blockDim.x)
     if cuda.threadIdx.x == 0:
         to[COUNTERS] = to[u32(COUNTERS + u32(1))] = to[FULL] = to[u32(FULL + u32(1))] = 0
         to[FAR] = words[FAR]
-    cuda.syncthreads()
+    cuda.syncthreads()  # before other threads of the block read what was copied
 
 
 @cuda.jit(device=True)
 def run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far):
-    """Go on with `count` entries at HEADER of block_words, and hand over to words what is near then.
+    """Go on with `count` entries at ENTRIES of block_words, and hand over to words what is near then.
 
-    If one block stops with far too long, with more entries than there are rows, FULL makes all blocks sort far after
+    If one block stops with far too long, with more entries than there are rows, FULL makes all blocks split far after
     their first round, which fills queue 1.
     """
     state = State(block_words, block_capacity, arcs, dist, far)
@@ -347,16 +347,16 @@ def run_one_block(words, capacity, block_words, block_capacity, delta, threshold
 
 @cuda.jit
 def search(source, delta, block_capacity, capacity, arcs, dist, far, words):
-    """Distances, until all blocks should go on: one block, with HEADER + 4 block_capacity words of shared memory.
+    """Distances, until all blocks should go on: one block, with ENTRIES + 4 block_capacity words of shared memory.
 
-    words: HEADER + 4 capacity of them. What lies in words and far before does not matter.
+    words: ENTRIES + 4 capacity of them. What lies in words and far before does not matter.
     """
     block_words = cuda.shared.array(0, uint32)
     if cuda.threadIdx.x == 0:
-        block_words[HEADER] = source
-        block_words[u32(HEADER + u32(2) * block_capacity)] = block_words[FAR] = 0
+        block_words[ENTRIES] = source
+        block_words[u32(ENTRIES + u32(2) * block_capacity)] = block_words[FAR] = 0
         block_words[COUNTERS] = block_words[u32(COUNTERS + u32(1))] = 0
-    cuda.syncthreads()
+    cuda.syncthreads()  # before other threads read the source's entry and the counters
     threshold = min(delta, u32(INF))
     run_one_block(words, capacity, block_words, block_capacity, delta, threshold, u64(0), u32(1), arcs, dist, far)
 
@@ -379,7 +379,7 @@ def search_on(delta, block_capacity, capacity, arcs, dist, far, words):
         if cuda.blockIdx.x == 0:
             hand_over(words, start, capacity, count, block_words, block_capacity)
             run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far)
-        grid.sync()
+        grid.sync()  # before other blocks read what the first one handed over
 
 
 @cuda.jit
@@ -443,7 +443,7 @@ def follow_zero_arcs(source, arcs, owners, dist, predecessor, far, words):
         while i < end:
             take_zero_arcs(u32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
             i = u32(i + cuda.blockDim.x)
-        cuda.syncthreads()
+        cuda.syncthreads()  # before any thread reads the queued rows and their number
         start, end = end, words[FAR]
 
 
@@ -453,9 +453,9 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     rows, source = len(parts.owners), np.uint32(run.source)
     has_zero_weights = bool(graph.arcs and graph.weights.min() == 0)
     delta = np.uint32(min(run.delta or default_delta(graph), INF))
-    block_capacity = min(MAX_BLOCK_QUEUE, max(MIN_BLOCK_QUEUE, (run.shared_limit // 4 - int(HEADER)) // 4))
+    block_capacity = min(MAX_BLOCK_QUEUE, max(MIN_BLOCK_QUEUE, (run.shared_limit // 4 - int(ENTRIES)) // 4))
     capacity = max(block_capacity, min(MAX_GRID_QUEUE, rows))
-    far_places, words = 2 * (rows + DEGREE * (block_capacity + capacity)), int(HEADER) + 4 * capacity
+    far_places, words = 2 * (rows + DEGREE * (block_capacity + capacity)), int(ENTRIES) + 4 * capacity
     run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * far_places + 4 * words)
     arcs, owners = run.upload_untimed(*parts)
     with run.timed():
@@ -464,7 +464,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
                 *((rows, np.int32), (n, np.int32), (far_places, np.uint64), (words, np.uint32))
             )
             common_arguments = delta, np.uint32(block_capacity), np.uint32(capacity), arcs, dist, far, queues
-            shared = 4 * (int(HEADER) + 4 * block_capacity)
+            shared = 4 * (int(ENTRIES) + 4 * block_capacity)
             find_distances = run.prepare(
                 (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
                 (search, 1, run.block, (source, *common_arguments), shared),

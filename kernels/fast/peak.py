@@ -78,13 +78,13 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     """
     shape, n, random = TileShape.of(run, packed), vertices, np.random.default_rng(0)
     weights = random.integers(1, MAX_WEIGHT + 1, (n, n), np.uint8)
-    size = shape.rounds(n) * shape.tile, shape.words(n) * shape.per_word
+    size = shape.rounds(n) * shape.tile, shape.pitch(n) * shape.per_word
     matrix = np.full(size, shape.inf & (0xFFFF if packed else 0xFFFFFFFF), np.uint16 if packed else np.uint32)
     matrix[:n, :n] = weights
     np.fill_diagonal(matrix, 0)
     run.require(matrix.nbytes)
     (on_card,) = run.upload(matrix.ravel().view(np.uint32))
-    run.graph = True  # as the variants do
+    run.cuda_graph = True  # as the variants do
     with run.timed(), run.phase("kernels"):
         run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))

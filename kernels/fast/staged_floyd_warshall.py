@@ -1,8 +1,9 @@
 """Blocked Floyd-Warshall of a matrix larger than the card's memory: it stays on the host, strips come and go.
 
 A strip is some rows of tiles. For each strip, the pivot strip P, in turn: the launches of blocked Floyd-Warshall run
-its rounds within it; then every other strip is copied to the card, relaxed through P's vertices, and copied back,
-while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for n * n * (rows of P) relaxations.
+the rounds of P's diagonal tiles within P; then every other strip is copied to the card, relaxed through P's vertices,
+and copied back, while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for
+n * n * (rows of P) relaxations.
 
 The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
 
@@ -32,7 +33,7 @@ from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import Graph
 from kernels.run import Result, Run
 
-SHARE = 4  # the strips on the card are at most this part of the matrix (whole tiles at least)
+SHARE = 4  # strips on the card: at most 1 / SHARE of the matrix, but each is at least one row of tiles
 STRIPS = 5  # on the card at a time: the pivot, the next pivot, and those coming, computed and going
 
 
@@ -45,9 +46,9 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
     height, strips = strips_of(shape, n)
     if strips == 1:
         return blocked(graph, result, run)
-    run.require(STRIPS * height * shape.tile * shape.words(n) * 4)
+    run.require(STRIPS * height * shape.tile * shape.pitch(n) * 4)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.graph = True  # the host waits for a strip's launches, and not for the copies beside them
+    run.cuda_graph = True  # the host waits for a strip's launches, and not for the copies beside them
     distances = result.distances.view(np.uint32)
     size = height * shape.tile
     dist_of = [distances[top : top + size] for top in range(0, n, size)]
@@ -55,7 +56,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
     pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
     with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until no copy is left
         with run.phase("copy_in"):
-            buffers = run.allocate(*[(size * shape.words(n), np.uint32)] * STRIPS)
+            buffers = run.allocate(*[(size * shape.pitch(n), np.uint32)] * STRIPS)
             (overflow,) = run.upload(np.zeros(1, np.int32))
         with run.phase("kernels"):
             _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run)
@@ -65,7 +66,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Three launches a tile for the rounds of a pivot, one a tile for each other strip; two more for each strip."""
+    """Three launches per round within the pivot strip, one per round for each other strip; two more for each strip."""
     shape = TileShape.of(Run(tile=tile), packed=False)
     tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
     return launches_in_one_piece(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
@@ -80,7 +81,7 @@ def strips_of(shape: TileShape, vertices: int) -> tuple[int, int]:
 
 def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
     """Fill dist_of, the strips of the matrix on the host."""
-    kernel, tiles, strips, words = kernels(shape), shape.rounds(n), len(dist_of), np.uint32(shape.words(n))
+    kernel, tiles, strips, pitch = kernels(shape), shape.rounds(n), len(dist_of), np.uint32(shape.pitch(n))
     height, columns, threads = strips_of(shape, n)[0], shape.columns(n), shape.threads
     steps = [(pivot, (pivot + i) % strips) for pivot in range(strips) for i in range(strips)]
     free, on_card = buffers[1:], {0: buffers[0]}
@@ -90,15 +91,15 @@ def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
         if coming not in on_card:
             on_card[coming] = free.pop()
             if pivot > 0:
-                copies.to_card(dist_of[coming], on_card[coming], shape.words(n))
+                copies.to_card(dist_of[coming], on_card[coming], shape.pitch(n))
         if going not in (None, strip, pivot + 1):
-            copies.to_host(on_card[going], dist_of[going], shape.words(n))
+            copies.to_host(on_card[going], dist_of[going], shape.pitch(n))
         rounds, rows = (min(height, tiles - s * height) for s in (pivot, strip))
-        arguments = (words, np.uint32(pivot * height), STEP, on_card[pivot])
+        arguments = (pitch, np.uint32(pivot * height), STEP, on_card[pivot])
         trailing = kernel.trailing, (columns, shape.blocks(rows)), threads, (*arguments, on_card[strip])
         if pivot == 0:
             first_vertex = np.uint32(strip * height * shape.tile)
-            initial = np.uint32(n), words, first_vertex, *out_arcs, on_card[strip]
+            initial = np.uint32(n), pitch, first_vertex, *out_arcs, on_card[strip]
             run.launch((kernel.initial, rows * shape.tile, min(run.block, ROW_THREADS), initial))
         if strip == pivot:
             diagonal = kernel.diagonal, 1, shape.diagonal_side**2, arguments
@@ -110,22 +111,22 @@ def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
         for done in on_card.keys() - {next_pivot, next_pivot + 1, strip, coming}:
             free.append(on_card.pop(done))
         going = strip
-    copies.to_host(on_card[going], dist_of[going], shape.words(n))
+    copies.to_host(on_card[going], dist_of[going], shape.pitch(n))
     copies.wait()
 
 
 def _find_predecessors(shape, n, in_arcs, dist_of, predecessors_of, buffers, overflow, copies, run):
     """Fill predecessors_of, the strips of the predecessors on the host."""
-    dist, predecessor, words = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], shape.words(n)
-    copies.to_card(dist_of[0], dist[0], words)
+    dist, predecessor, pitch = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], shape.pitch(n)
+    copies.to_card(dist_of[0], dist[0], pitch)
     copies.wait()
     for strip, rows in enumerate(dist_of):
         this, other = strip % 2, (strip + 1) % 2
         if strip + 1 < len(dist_of):
-            copies.to_card(dist_of[strip + 1], dist[other], words)
+            copies.to_card(dist_of[strip + 1], dist[other], pitch)
         if strip > 0:
             copies.to_host(predecessor[other], predecessors_of[strip - 1], n)
-        numbers = np.uint32(n), np.uint32(words), np.uint32(strip * len(dist_of[0]))
+        numbers = np.uint32(n), np.uint32(pitch), np.uint32(strip * len(dist_of[0]))
         arguments = (*numbers, *in_arcs, dist[this], predecessor[this], overflow)
         run.launch((find_predecessors, len(rows), min(run.block, ROW_THREADS), arguments))
         copies.wait()

@@ -11,7 +11,7 @@ class Copies:
     """Copies between rows of 32-bit words on the host, (rows, n), page-locked, and longer rows of buffers on the card.
 
     `to_card` and `to_host` return at once, and each has a stream of its own; `wait` ends when all copies are done.
-    words: the length of a row in the buffer. Raises RuntimeError where CUDA refuses a copy.
+    pitch: words from one row of the buffer to the next. Raises RuntimeError where CUDA refuses a copy.
     """
 
     def __enter__(self):
@@ -26,17 +26,17 @@ class Copies:
                 checked(driver.cuStreamSynchronize(stream))
                 checked(driver.cuStreamDestroy(stream))
 
-    def to_card(self, rows: np.ndarray, buffer, words: int) -> None:
+    def to_card(self, rows: np.ndarray, buffer, pitch: int) -> None:
         if SIMULATED:
-            _rows_of(buffer, words, rows.shape)[:] = rows
+            _rows_of(buffer, pitch, rows.shape)[:] = rows
         else:
-            self._copy(0, buffer.device_ctypes_pointer.value, 4 * words, rows.ctypes.data, rows.strides[0], rows.shape)
+            self._copy(0, buffer.device_ctypes_pointer.value, 4 * pitch, rows.ctypes.data, rows.strides[0], rows.shape)
 
-    def to_host(self, buffer, rows: np.ndarray, words: int) -> None:
+    def to_host(self, buffer, rows: np.ndarray, pitch: int) -> None:
         if SIMULATED:
-            rows[:] = _rows_of(buffer, words, rows.shape).copy_to_host()
+            rows[:] = _rows_of(buffer, pitch, rows.shape).copy_to_host()
         else:
-            self._copy(1, rows.ctypes.data, rows.strides[0], buffer.device_ctypes_pointer.value, 4 * words, rows.shape)
+            self._copy(1, rows.ctypes.data, rows.strides[0], buffer.device_ctypes_pointer.value, 4 * pitch, rows.shape)
 
     def wait(self) -> None:
         if not SIMULATED:
@@ -53,7 +53,7 @@ class Copies:
             raise RuntimeError(f"CUDA refused to copy {rows} rows of {4 * columns} bytes: {error}")
 
 
-def _rows_of(buffer, words, shape):
+def _rows_of(buffer, pitch, shape):
     """The rows in a buffer of the simulator."""
     rows, columns = shape
-    return buffer[: rows * words].reshape(rows, words)[:, :columns]
+    return buffer[: rows * pitch].reshape(rows, pitch)[:, :columns]

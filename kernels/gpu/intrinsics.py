@@ -23,7 +23,7 @@ def thread_y():
 
 
 @cuda.jit(device=True)
-def least_halves(a, b):
+def min_pairs(a, b):
     """The minimum of two words, uint32, in the upper and in the lower half each."""
     return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
 
@@ -41,7 +41,7 @@ if SIMULATED:
         low = min((a & 0xFFFF) + (b & 0xFFFF), c & 0xFFFF)
         return u32(min((a >> 16) + (b >> 16), c >> 16) << 16 | low)
 
-    least_halves_at_once = least_halves
+    min_pairs_native = min_pairs
 
     def load_four(matrix, at):
         """As on the card: four words of a flat uint32 matrix from `at` on."""
@@ -92,8 +92,8 @@ else:
         return types.void(matrix, at, words), codegen
 
     @intrinsic
-    def least_halves_at_once(typing_context, a, b):
-        """least_halves in one instruction, which cards have from compute capability 9.0 on."""
+    def min_pairs_native(typing_context, a, b):
+        """min_pairs in one instruction, which cards have from compute capability 9.0 on."""
 
         def codegen(context, builder, signature, arguments):
             word = ir.IntType(32)

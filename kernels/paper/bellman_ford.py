@@ -27,7 +27,7 @@ def relax_arc(u, v, w, previous, dist):
 
 
 @cuda.jit(device=True)
-def claim_head(u, v, w, dist, predecessor):
+def set_predecessor(u, v, w, dist, predecessor):
     # Of several predecessors that are equally good the last to write stays: any of them is right.
     if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
         predecessor[v] = u
@@ -44,10 +44,10 @@ def relax_arcs(u, indptr, indices, weights, previous, dist):
 
 
 @cuda.jit(device=True)
-def claim_heads(u, indptr, indices, weights, dist, predecessor):
+def set_predecessors(u, indptr, indices, weights, dist, predecessor):
     arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
     while arc < end:
-        claim_head(u, np.uint32(indices[arc]), weights[arc], dist, predecessor)
+        set_predecessor(u, np.uint32(indices[arc]), weights[arc], dist, predecessor)
         arc = np.uint32(arc + 1)
 
 
@@ -69,71 +69,71 @@ def update_naive(previous, dist):
 def predecessors_naive(indptr, indices, weights, dist, predecessor):
     u = thread_x()
     if u < len(dist):
-        claim_heads(u, indptr, indices, weights, dist, predecessor)
+        set_predecessors(u, indptr, indices, weights, dist, predecessor)
 
 
 @cuda.jit
 def relax_stride(indptr, indices, weights, previous, dist):
-    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+    u, stride = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
         relax_arcs(u, indptr, indices, weights, previous, dist)
-        u = np.uint32(u + step)
+        u = np.uint32(u + stride)
 
 
 @cuda.jit
 def update_stride(previous, dist):
-    v, step = thread_x(), np.uint32(cuda.gridsize(1))
+    v, stride = thread_x(), np.uint32(cuda.gridsize(1))
     while v < len(dist):
         previous[v] = dist[v]
-        v = np.uint32(v + step)
+        v = np.uint32(v + stride)
 
 
 @cuda.jit
 def predecessors_stride(indptr, indices, weights, dist, predecessor):
-    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+    u, stride = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
-        claim_heads(u, indptr, indices, weights, dist, predecessor)
-        u = np.uint32(u + step)
+        set_predecessors(u, indptr, indices, weights, dist, predecessor)
+        u = np.uint32(u + stride)
 
 
 @cuda.jit
 def relax_stride_flag(indptr, indices, weights, previous, dist, changed):
-    u, step = thread_x(), np.uint32(cuda.gridsize(1))
+    u, stride = thread_x(), np.uint32(cuda.gridsize(1))
     while u < len(dist):
         if changed[u]:
             changed[u] = False
             relax_arcs(u, indptr, indices, weights, previous, dist)
-        u = np.uint32(u + step)
+        u = np.uint32(u + stride)
 
 
 @cuda.jit
 def update_stride_flag(previous, dist, changed):
-    v, step = thread_x(), np.uint32(cuda.gridsize(1))
+    v, stride = thread_x(), np.uint32(cuda.gridsize(1))
     while v < len(dist):
         if previous[v] > dist[v]:
             changed[v] = True
         previous[v] = dist[v]
-        v = np.uint32(v + step)
+        v = np.uint32(v + stride)
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """A thread a vertex (section 2.1.1)."""
+    """One thread per vertex (section 2.1.1)."""
     drive(graph, result, run, csr(graph, run), relax_naive, update_naive, predecessors_naive)
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """Half the blocks, each thread striding over vertices (section 2.1.2)."""
-    drive(graph, result, run, csr(graph, run), relax_stride, update_stride, predecessors_stride, halves=2)
+    drive(graph, result, run, csr(graph, run), relax_stride, update_stride, predecessors_stride, divide_blocks_by=2)
 
 
 def stride_flag(graph: Graph, result: Result, run: Run) -> None:
     """Stride, and only vertices whose distance has just changed relax their arcs (section 2.1.3)."""
     kernels = relax_stride_flag, update_stride_flag, predecessors_stride
-    drive(graph, result, run, csr(graph, run), *kernels, halves=2, flagged=True)
+    drive(graph, result, run, csr(graph, run), *kernels, divide_blocks_by=2, flagged=True)
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Two launches an iteration, and one for the predecessors."""
+    """Two launches per iteration, and one for the predecessors."""
     return 2 * (vertices - 1) + 1
 
 
@@ -142,14 +142,14 @@ def csr(graph: Graph, run: Run) -> list:
     return run.upload_untimed(graph.indptr, graph.indices, graph.weights)
 
 
-def drive(graph, result, run, arcs, relax, update, find_predecessors, *, halves=1, flagged=False):
+def drive(graph, result, run, arcs, relax, update, find_predecessors, *, divide_blocks_by=1, flagged=False):
     """Fill result, (n,), from run.source.
 
-    arcs: the kernels' first arguments, on the card before the clock starts. halves: 2 for half as many blocks as there
-    are blocks of vertices, at least one. flagged: the kernels also take an array of flags.
+    arcs: the kernels' first arguments, on the card before the clock starts. divide_blocks_by: 2 for half as many blocks
+    as give each vertex a thread, at least one. flagged: the kernels also take an array of flags.
     """
     n = graph.vertices
-    blocks = (run.grid if halves > 1 else None) or max(1, blocks_for(n, run.block) // halves)
+    blocks = (run.grid if divide_blocks_by > 1 else None) or max(1, blocks_for(n, run.block) // divide_blocks_by)
     start = np.full(n, INF, np.int32)
     start[run.source] = 0
     none = np.full(n, -1, np.int32)

@@ -44,7 +44,7 @@ def search_from_every_source(n, matrix, visited, dist, predecessor):
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """A thread a source, one launch (section 2.2.1). Fills result, (n, n); copies are timed."""
+    """One thread per source, one launch (section 2.2.1). Fills result, (n, n); copies are timed."""
     n = graph.vertices
     run.require(n * n * (3 * 4 + 1))
     matrix = graph.matrix.ravel()

@@ -11,7 +11,8 @@ memory.
 Loops count in uint32 by `while`: numba gives `range` a 64-bit counter that the compiler cannot unroll.
 
 The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
-the diagonal; then the other tiles of its row and of its column; then the remaining tiles.
+the diagonal; then the other tiles of its row and of its column; then the remaining tiles. `round_` is the round's
+number. kernels/fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
 """
 
 from functools import cache, lru_cache
@@ -172,7 +173,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # this tile's predecessors, in global memory: read above, written below
+        cuda.syncthreads()  # in row tiles, predecessors that threads read above and write below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
@@ -199,30 +200,30 @@ def tiled_shared_kernels(tile: int) -> tuple:
 
 
 def super_naive(graph: Graph, result: Result, run: Run) -> None:
-    """A thread a pair, tile x tile threads a block (section 2.3.1)."""
+    """One thread per pair, tile x tile threads per block (section 2.3.1)."""
     tiles = blocks_for(graph.vertices, run.tile)
     _drive(graph, result, run, graph.vertices, (relax_super_naive, (tiles, tiles), (run.tile, run.tile)))
 
 
 def super_naive_shared(graph: Graph, result: Result, run: Run) -> None:
-    """A thread a pair, blocks along a row that share dist[i, k] (section 2.3.2)."""
+    """One thread per pair, blocks along a row that share dist[i, k] (section 2.3.2)."""
     n = graph.vertices
     _drive(graph, result, run, n, (relax_super_naive_shared, (blocks_for(n, run.block), n), run.block))
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """A thread a row (section 2.3.3)."""
+    """One thread per row (section 2.3.3)."""
     n = graph.vertices
     _drive(graph, result, run, n, (relax_naive, blocks_for(n, run.block), run.block))
 
 
 def tiled(graph: Graph, result: Result, run: Run) -> None:
-    """Tiles in global memory, three launches a round (section 2.3.4)."""
+    """Tiles in global memory, three launches per round (section 2.3.4)."""
     _drive_tiled(graph, result, run, relax_tiled_primary, relax_tiled_row_and_column, relax_tiled_remaining)
 
 
 def tiled_shared(graph: Graph, result: Result, run: Run) -> None:
-    """Tiles in shared memory, three launches a round (section 2.3.5)."""
+    """Tiles in shared memory, three launches per round (section 2.3.5)."""
     _drive_tiled(graph, result, run, *tiled_shared_kernels(run.tile))
 
 
@@ -232,7 +233,7 @@ def launches(vertices: int, tile: int) -> int:
 
 
 def launches_tiled(vertices: int, tile: int) -> int:
-    """Three launches a round."""
+    """Three launches per round."""
     return 3 * blocks_for(vertices, tile)
 
 

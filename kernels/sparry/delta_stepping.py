@@ -1,12 +1,13 @@
-"""Delta-stepping from every source, one block a source, after SParry's delta-stepping APSP.
+"""Delta-stepping from every source, one block per source, after SParry's delta-stepping APSP.
 
     while a vertex is queued
-        the bucket: queued vertices with a distance in [start, start + delta), start the least multiple of delta
+        start = the least distance of a queued vertex, rounded down to a multiple of delta
+        the bucket: queued vertices with a distance in [start, start + delta)
         until no vertex of the bucket is queued
-            each queued vertex u of the bucket leaves it
-                each light arc (u, v, w), w <= delta: reached[v] = min(reached[v], dist[u] + w), atomically
-            update: where reached[v] < dist[v], dist[v] = reached[v] and v is queued
-        each vertex that left the bucket, once: the same for its heavy arcs, w > delta; update
+            each queued vertex u of the bucket is removed from it
+                each light arc (u, v, w), w <= delta: tentative[v] = min(tentative[v], dist[u] + w), atomically
+            update: where tentative[v] < dist[v], dist[v] = tentative[v] and v is queued
+        each vertex that was removed from the bucket, once: the same for its heavy arcs, w > delta; update
 
 Delta-stepping is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives
 the same distances.
@@ -21,7 +22,7 @@ from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 from kernels.sparry import block_per_source
 
-QUEUED, LEFT = 1, 2
+QUEUED, REMOVED = 1, 2
 
 
 def default_delta(graph: Graph) -> int:
@@ -34,22 +35,23 @@ def default_delta(graph: Graph) -> int:
 @cache
 def search_by_buckets(in_shared: bool):
     @cuda.jit(device=True)
-    def relax_arcs(u, d, delta, heavy, indptr, indices, weights, reached, base):
+    def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):
         arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
         while arc < end:
             v, w = np.uint32(base + indices[arc]), weights[arc]
-            if (w > delta) == heavy and d < np.int32(reached[v] - w):
-                cuda.atomic.min(reached, v, np.int32(d + w))
+            if (w > delta) == heavy and d < np.int32(tentative[v] - w):
+                cuda.atomic.min(tentative, v, np.int32(d + w))
             arc = np.uint32(arc + 1)
 
     @cuda.jit
-    def kernel(n, first, rows, delta, indptr, indices, weights, reached, marks, dist):
+    def kernel(n, first, rows, delta, indptr, indices, weights, tentative, marks, dist):
         least = cuda.shared.array(1, int32)
         thread, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
         if in_shared:
-            reached = cuda.shared.array(0, int32)
+            # Numba starts both arrays at byte 0 of dynamic shared memory: marks lie behind n int32.
+            tentative = cuda.shared.array(0, int32)
             marks = cuda.shared.array(0, uint8)
             base = np.uint32(0)
             offset = np.uint32(4 * n)
@@ -61,7 +63,7 @@ def search_by_buckets(in_shared: bool):
             while v < n:
                 is_source = v == np.uint32(first + r)
                 d = np.int32(0) if is_source else np.int32(INF)
-                reached[np.uint32(base + v)] = d
+                tentative[np.uint32(base + v)] = d
                 dist[np.uint32(row + v)] = d
                 marks[np.uint32(offset + v)] = np.uint8(QUEUED if is_source else 0)
                 if is_source:
@@ -83,14 +85,14 @@ def search_by_buckets(in_shared: bool):
                     while u < n:
                         d = dist[np.uint32(row + u)]
                         if marks[np.uint32(offset + u)] & QUEUED and np.int32(d - start) < delta:
-                            marks[np.uint32(offset + u)] = LEFT
-                            relax_arcs(u, d, delta, False, indptr, indices, weights, reached, base)
+                            marks[np.uint32(offset + u)] = REMOVED
+                            relax_arcs(u, d, delta, False, indptr, indices, weights, tentative, base)
                         u = np.uint32(u + threads)
                     cuda.syncthreads()
                     more = np.int32(0)
                     v = thread
                     while v < n:
-                        d = reached[np.uint32(base + v)]
+                        d = tentative[np.uint32(base + v)]
                         if d < dist[np.uint32(row + v)]:
                             dist[np.uint32(row + v)] = d
                             marks[np.uint32(offset + v)] |= QUEUED
@@ -100,16 +102,16 @@ def search_by_buckets(in_shared: bool):
                     again = cuda.syncthreads_or(more) != 0
                 u = thread
                 while u < n:
-                    if marks[np.uint32(offset + u)] & LEFT:
+                    if marks[np.uint32(offset + u)] & REMOVED:
                         marks[np.uint32(offset + u)] &= QUEUED
                         d = dist[np.uint32(row + u)]
-                        relax_arcs(u, d, delta, True, indptr, indices, weights, reached, base)
+                        relax_arcs(u, d, delta, True, indptr, indices, weights, tentative, base)
                     u = np.uint32(u + threads)
                 cuda.syncthreads()
                 nearest = np.int32(INF)
                 v = thread
                 while v < n:
-                    d = reached[np.uint32(base + v)]
+                    d = tentative[np.uint32(base + v)]
                     if d < dist[np.uint32(row + v)]:
                         dist[np.uint32(row + v)] = d
                         marks[np.uint32(offset + v)] |= QUEUED
@@ -123,7 +125,7 @@ def search_by_buckets(in_shared: bool):
 
 
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
-    """A block a source; fills result, (n, n). run.delta is the width of a bucket, None for default_delta."""
+    """One block per source; fills result, (n, n). run.delta is the width of a bucket, None for default_delta."""
     delta = run.delta or default_delta(graph)
     arrays = graph.indptr, graph.indices, graph.weights
     work = np.int32, np.uint8

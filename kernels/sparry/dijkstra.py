@@ -1,8 +1,8 @@
 """Dijkstra from every source on CSR arrays, after SParry's Dijkstra APSP, which has no priority queue.
 
 each block, from its source, until nothing changes
-    update: where reached[v] < dist[v], dist[v] = reached[v] and v is changed
-    each changed vertex u, each arc (u, v, w): reached[v] = min(reached[v], dist[u] + w), atomically
+    update: where tentative[v] < dist[v], dist[v] = tentative[v] and v is changed
+    each changed vertex u, each arc (u, v, w): tentative[v] = min(tentative[v], dist[u] + w), atomically
 """
 
 from functools import cache
@@ -18,12 +18,13 @@ from kernels.sparry import block_per_source
 @cache
 def search_from_block(in_shared: bool):
     @cuda.jit
-    def kernel(n, first, rows, indptr, indices, weights, reached, changed, dist):
+    def kernel(n, first, rows, indptr, indices, weights, tentative, changed, dist):
         thread, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
         if in_shared:
-            reached = cuda.shared.array(0, int32)
+            # Numba starts both arrays at byte 0 of dynamic shared memory: `changed` lies behind n int32.
+            tentative = cuda.shared.array(0, int32)
             changed = cuda.shared.array(0, uint8)
             base = np.uint32(0)
             offset = np.uint32(4 * n)
@@ -32,14 +33,14 @@ def search_from_block(in_shared: bool):
             row = np.uint32(r * n)
             v = thread
             while v < n:
-                reached[np.uint32(base + v)] = np.int32(0) if v == np.uint32(first + r) else np.int32(INF)
+                tentative[np.uint32(base + v)] = np.int32(0) if v == np.uint32(first + r) else np.int32(INF)
                 dist[np.uint32(row + v)] = INF
                 v = np.uint32(v + threads)
             while True:
                 any_changed = np.int32(0)
                 v = thread
                 while v < n:
-                    d = reached[np.uint32(base + v)]
+                    d = tentative[np.uint32(base + v)]
                     less = d < dist[np.uint32(row + v)]
                     changed[np.uint32(offset + v)] = less
                     if less:
@@ -55,8 +56,8 @@ def search_from_block(in_shared: bool):
                         arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
                         while arc < end:
                             v, w = np.uint32(base + indices[arc]), weights[arc]
-                            if d < np.int32(reached[v] - w):
-                                cuda.atomic.min(reached, v, np.int32(d + w))
+                            if d < np.int32(tentative[v] - w):
+                                cuda.atomic.min(tentative, v, np.int32(d + w))
                             arc = np.uint32(arc + 1)
                     u = np.uint32(u + threads)
                 cuda.syncthreads()
@@ -66,6 +67,6 @@ def search_from_block(in_shared: bool):
 
 
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
-    """A block a source; fills result, (n, n)."""
+    """One block per source; fills result, (n, n)."""
     arrays = graph.indptr, graph.indices, graph.weights
     block_per_source.drive(graph, result, run, search_from_block, arrays, (np.int32, np.uint8))

@@ -1,4 +1,4 @@
-"""Edge-parallel relaxation, one block a source, after SParry's edge SSSP and APSP.
+"""Edge-parallel relaxation, one block per source, after SParry's edge SSSP and APSP.
 
     until nothing changes
         each arc (u, v, w): dist[v] = min(dist[v], dist[u] + w), atomically
@@ -72,7 +72,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
-    """A block a source; fills result, (n, n)."""
+    """One block per source; fills result, (n, n)."""
     _drive(graph, result, run)
 
 

@@ -19,7 +19,7 @@ def label(key: str) -> str:
     variant = VARIANTS[key]
     told = variant.title != algorithm(key)
     named = f"{algorithm(key)} {variant.title}" if told else f"{algorithm(key)} ({variant.name})"
-    return f"{named} (CUDA graph)" if variant.graph else named
+    return f"{named} (CUDA graph)" if variant.cuda_graph else named
 
 
 def names(facts: pd.DataFrame) -> list[str]:

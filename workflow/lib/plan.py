@@ -125,7 +125,7 @@ def makeable(config: dict, wanted: list[Cell]) -> tuple[list[tuple[str, Cell]], 
 def simulated_cells(config: dict) -> list[Cell]:
     """The cells that are checked where there is no GPU; a CUDA-graph variant launches what its plain one does."""
     simulate = [name for name, entry in config["datasets"].items() if entry.get("simulate")]
-    return [cell for cell in cells(config, simulate) if not find(*cell[:2]).graph] if simulate else []
+    return [cell for cell in cells(config, simulate) if not find(*cell[:2]).cuda_graph] if simulate else []
 
 
 def measured_here() -> list[Path]:

@@ -82,7 +82,7 @@ def define(name: str, datasets: Datasets) -> Table:
     bases = (said["baseline"],) if isinstance(said["baseline"], str) else tuple(said["baseline"])
     columns: dict[tuple[str, str], dict[str, str]] = {}
     for variant in shown_in(name):
-        group = GRAPH_GROUP if variant.graph else ""
+        group = GRAPH_GROUP if variant.cuda_graph else ""
         columns.setdefault((group, variant.shown[name]), {})[variant.problem] = variant.key
     if len(bases) > 1:  # what all others are compared with comes first
         columns = dict(sorted(columns.items(), key=lambda column: column[0][1] not in bases))

@@ -217,7 +217,7 @@ def _series(axes: Axes, i: int, name: str, row: pd.Series, cells: pd.DataFrame, 
     mine = cells[(cells["column"] == row["column"]) & (cells["device"] == row["device"])]
     look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "zorder": 3}
     line = "-"
-    if VARIANTS[row["column"]].graph:
+    if VARIANTS[row["column"]].cuda_graph:
         look |= plots.HOLLOW | {"zorder": 2.5}  # around the plain variant's
         line = "--"
     x, exponent = mine["vertices"], row["vertices_exponent"]

@@ -16,7 +16,7 @@ from workflow.lib.render import digits
 from workflow.lib.tables import Datasets
 
 TITLE = "What launching costs: each variant beside the same kernels in a CUDA graph"
-PLAIN = [variant.plain for variant in VARIANTS.values() if variant.graph]
+PLAIN = [variant.plain for variant in VARIANTS.values() if variant.cuda_graph]
 NOT_MEASURED = "no CUDA graph measured"
 NOTES = [
     "Why it matters: launching and waiting is the host's work and the driver's, which a faster card does not shorten. "

@@ -153,7 +153,7 @@ def _claims(cells: Cells) -> str:
     if not judged:
         raise KeyError("no claim was measured")
     counts = [judged.count(outcome) for outcome in ("reproduced", "reproduced in part", "not reproduced")]
-    whole = [key for key in cells.found.index if VARIANTS[key[0]].family == "paper" and not VARIANTS[key[0]].graph]
+    whole = [key for key in cells.found.index if VARIANTS[key[0]].family == "paper" and not VARIANTS[key[0]].cuda_graph]
     greater = f", {cells.greater} of these because the speed-up is greater than claimed" if cells.greater else ""
     return (
         "**Of the paper's {} claims {} are reproduced, {} in part and {} not**".format(len(judged), *counts)
