@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import reprlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from numbers import Real
@@ -12,7 +13,7 @@ import numpy as np
 
 from kernels import run as runs
 from kernels.check import check
-from kernels.errors import InputError, NotEnoughMemory, TimeLimit, whole
+from kernels.errors import InputError, NotEnoughMemory, TimeLimit, WrongResult, whole
 from kernels.gpu import card
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
@@ -75,45 +76,97 @@ class Protocol:
 
 
 def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
-    """Rows of measurements, one a repeat, with status, times (s), launches, rows_checked, started and note.
+    """Rows of measurements of one variant: see interleave. Raises as that does."""
+    return finished([row for _, row in interleave({variant: protocol}, graph)], protocol)
 
-    One row without times where the graph does not fit the card (`no_memory`) or a CPU run passes
-    its limit (`timeout`). Raises InputError for a source that is no vertex or a graph too large for
-    the variant's indices, and WrongResult where a check fails.
+
+def interleave(
+    protocols: Mapping[Variant, Protocol], graph: Graph, seed: int = 0, before: Iterable[tuple[Variant, dict]] = ()
+) -> Iterator[tuple[Variant, dict]]:
+    """Measure variants of one problem in rounds: in each the variants that are due, one run each, in random order.
+
+    Yields each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status,
+    times (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats, or has
+    taken its budget_s. One row without times stands where the graph does not fit the card (`no_memory`) or a CPU run
+    passes its limit (`timeout`); that variant is then not due again.
+
+    seed: of the orders. before: what a run of the same protocols, graph and seed that was cut off has yielded; these
+    are not measured again, and not yielded.
+    Raises InputError for a source that is no vertex, a graph too large for a variant's indices or variants of several
+    problems, and WrongResult where a check fails.
     """
-    graph.check_source(protocol.source)
-    variant.check_size(graph)
-    simulated = variant.on_gpu and card.SIMULATED
-    repeats = 1 if simulated else protocol.repeats
-    rows: list[dict] = []
-    run = _new_run(variant, protocol)
-    try:
-        _prepare(variant, graph, protocol)
-        result = Result.poisoned(variant.problem, graph.vertices)
-        while len(rows) < repeats:
-            run = _new_run(variant, protocol)
-            result.poison()
-            variant.function(graph, result, run)
-            checked = check(
-                graph,
-                variant.problem,
-                result,
-                protocol.source,
-                full_check=protocol.full_check,
-                checked_rows=protocol.checked_rows,
-            )
-            rows.append(_row("simulated" if simulated else "ok", run, checked))
-            log.info("%s on %s: %s", variant.key, graph.name, "checked" if simulated else f"{run.seconds:.6g} s")
-            repeats = min(repeats, max(1, int(protocol.budget_s // run.seconds)))
-    except NotEnoughMemory as error:
-        note = f"needs {error.needed:,} bytes on {error.where}, {error.free:,} are free"
-        return [_row("no_memory", run, note=note) | {"needed_bytes": error.needed}]
-    except TimeLimit as error:
-        return [_row("timeout", run) | {"limit_s": error.seconds}]
-    if not simulated and len(rows) < protocol.repeats:
-        for row in rows:
-            row["note"] = f"{len(rows)} of {protocol.repeats} repeats: budget of {protocol.budget_s:g} s"
+    (problem,) = {variant.problem for variant in protocols}
+    done = {(variant, row["round"]): row for variant, row in before}
+    due = {}  # the number of rounds of each variant that is not finished
+    for variant, protocol in protocols.items():
+        graph.check_source(protocol.source)
+        variant.check_size(graph)
+        due[variant] = 1 if variant.on_gpu and card.SIMULATED else protocol.repeats
+    refused = {}
+    for variant, protocol in protocols.items():
+        try:
+            _prepare(variant, graph, protocol)
+        except (NotEnoughMemory, TimeLimit) as error:
+            refused[variant] = error
+    random, result, number = np.random.default_rng(seed), None, 0
+    while due:
+        number += 1
+        order = [list(due)[i] for i in random.permutation(len(due))]
+        for position, variant in enumerate(order, 1):
+            protocol = protocols[variant]
+            if not (row := done.get((variant, number))):
+                try:
+                    if variant in refused:
+                        raise refused[variant]
+                    result = result or Result.poisoned(problem, graph.vertices)
+                    row = _run_checked(variant, graph, result, protocol)
+                except NotEnoughMemory as error:
+                    row = _no_memory(variant, protocol, error)
+                except TimeLimit as error:
+                    row = _row("timeout", _new_run(variant, protocol)) | {"limit_s": error.seconds}
+                row |= {"round": number, "position": position}
+                yield variant, row
+            if row["status"] == "ok":
+                due[variant] = min(due[variant], max(1, int(protocol.budget_s // row["seconds"])))
+            elif row["status"] != "simulated":
+                due[variant] = 1
+            if number >= due[variant]:
+                del due[variant]
+
+
+def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
+    """The rows of one variant, as a file has them: only the last where that is no time, and notes on the budget."""
+    if rows[-1]["status"] not in ("ok", "simulated"):
+        return [rows[-1] | {"round": 1}]
+    if rows[0]["status"] == "ok" and len(rows) < protocol.repeats:
+        note = f"{len(rows)} of {protocol.repeats} repeats: budget of {protocol.budget_s:g} s"
+        return [row | {"note": note} for row in rows]
     return rows
+
+
+def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> dict:
+    result.poison()
+    run = _new_run(variant, protocol)
+    variant.function(graph, result, run)
+    try:
+        checked = check(
+            graph,
+            variant.problem,
+            result,
+            protocol.source,
+            full_check=protocol.full_check,
+            checked_rows=protocol.checked_rows,
+        )
+    except WrongResult as error:
+        raise WrongResult(f"{variant.key} on {error}") from None
+    simulated = variant.on_gpu and card.SIMULATED
+    log.info("%s on %s: %s", variant.key, graph.name, "checked" if simulated else f"{run.seconds:.6g} s")
+    return _row("simulated" if simulated else "ok", run, checked)
+
+
+def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> dict:
+    note = f"needs {error.needed:,} bytes on {error.where}, {error.free:,} are free"
+    return _row("no_memory", _new_run(variant, protocol), note=note) | {"needed_bytes": error.needed}
 
 
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
@@ -155,9 +208,10 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
 
 
 def _row(status: str, run: Run, checked: int = 0, note: str = "") -> dict:
-    times = dict.fromkeys(("seconds", *(f"{phase}_s" for phase in runs.PHASES)), "")
+    times = dict.fromkeys(("seconds", *(f"{phase}_s" for phase in runs.PHASES), "prepare_host_s", "prepare_card_s"), "")
     if status == "ok":
         times = {"seconds": run.seconds, **{f"{phase}_s": seconds for phase, seconds in run.phases.items()}}
+        times |= {"prepare_host_s": run.prepare_host_s, "prepare_card_s": run.prepare_card_s}
     return {
         "status": status,
         **times,

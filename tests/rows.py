@@ -22,9 +22,9 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
     variant, graph = VARIANTS[key], SIZES.loc[dataset]
     of_card = {"device": "test card", "driver": "580.1", "cuda": "13.0"}
     launches = variant.launches(int(graph.vertices), 32)
-    return {
+    values = {
         **{"algorithm": variant.algorithm, "variant": variant.name, "problem": variant.problem, "dataset": dataset},
-        **{"repeat": repeat, "status": "ok", "seconds": seconds, "copy_in_s": 0.0, "kernels_s": seconds},
+        **{"round": repeat, "status": "ok", "seconds": seconds, "copy_in_s": 0.0, "kernels_s": seconds},
         **{"predecessors_s": 0.0, "copy_out_s": 0.0, "launches": 4 if launches is None else launches},
         **{"vertices": graph.vertices, "arcs": graph.arcs, "source": 0 if variant.problem == "sssp" else ""},
         **{"rows_checked": 1 if variant.problem == "sssp" else 256},
@@ -32,10 +32,14 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
         **{"numba_cuda": "0.30.4", "numba": "0.66.0", "numpy": "2.4.6", "commit": "0123456789abcdef" * 2},
         **{"dataset_sha256": "ab" * 32, "started": "2026-01-01T00:00:00+00:00", "host": "test_host"},
         **dict.fromkeys(
+            ("batch", "position", *measurements.PREPARATION, "code", "host_id", "card_uuid", "cpu_model"), ""
+        ),
+        **dict.fromkeys(
             ("substitute", "generated", "cores", "limit_s", "needed_bytes", *measurements.LAYOUT, "note"), ""
         ),
         **changes,
     }
+    return dict.fromkeys(measurements.COLUMNS, "") | values
 
 
 SUBSTITUTE = "drawn arc lengths"  # what a dataset is instead of the paper's

@@ -374,7 +374,7 @@ def test_the_three_files(tmp_path):
 def test_substitutes_are_said(tmp_path):
     paths = put(tmp_path, two(1, 2.8, "nyc"))
     for path in paths:
-        path.write_text(path.read_text().replace("test_host,", "test_host,drawn arc lengths"))
+        path.write_text(path.read_text().replace("test_host,,,,,", "test_host,,,,,drawn arc lengths"))
     rows = measurements.load(paths)
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
     summary.write(rows, SOURCE, tmp_path)

@@ -59,8 +59,8 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         (ROW, {"variant": "cpu2"}, "variant 'cpu2': there is no such variant"),
         (ROW, {"problem": "apsp", "source": ""}, "problem 'apsp': must be the variant's own"),
         (ROW, {"dataset": ""}, "dataset '': must not be empty"),
-        *((ROW, {"repeat": value}, f"repeat '{value}': must be a whole number from 1") for value in ("0", "1.5", "")),
-        (ROW, {"repeat": "2"}, "repeat '2': must go from 1 up without a gap"),
+        *((ROW, {"round": value}, f"round '{value}': must be a whole number from 1") for value in ("0", "1.5", "")),
+        (ROW, {"round": "2"}, "round '2': must go from 1 up without a gap"),
         (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory'"),
         (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is no measurement"),
         (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is no measurement"),
@@ -127,9 +127,9 @@ def test_clocks_may_differ_by_a_little(tmp_path):
 
 
 def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
-    paths = [write(tmp_path / f"{i}.csv", ROW | {"repeat": i}) for i in (1, 2, 3)]
-    assert measurements.load(paths)["repeat"].tolist() == [1, 2, 3]
-    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: repeat '3': must go from 1 up without a gap"):
+    paths = [write(tmp_path / f"{i}.csv", ROW | {"round": i}) for i in (1, 2, 3)]
+    assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
+    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must go from 1 up without a gap"):
         measurements.load([paths[0], paths[2]])
     with pytest.raises(InputError, match="was read before"):
         measurements.load([*paths, paths[0]])

@@ -304,7 +304,7 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
     kept = results / "archive/test-card"
     assert {path.name for path in kept.iterdir()} == {"sources.csv", "peak.csv"}
     records = rows[list(measurements.COLUMNS)].astype(object).where(rows[list(measurements.COLUMNS)].notna(), "")
-    records["repeat"] = records["repeat"].astype(int)  # as it stands in a cell's CSV
+    records["round"] = records["round"].astype(int)  # as it stands in a cell's CSV
     archive.keep(records.to_dict("records"), {}, kept, args)
     (kept / "table6.md").unlink()
     archive.main(args)  # nothing but these was measured again

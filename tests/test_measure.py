@@ -31,11 +31,11 @@ CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
 SHA256 = "5" * 64
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
 COLUMNS = [
-    *("algorithm", "variant", "problem", "dataset", "repeat", "status", "seconds", "copy_in_s", "kernels_s"),
-    *("predecessors_s", "copy_out_s", "launches", "vertices", "arcs", "source", "rows_checked", "device", "driver"),
-    *("cuda", "numba_cuda", "numba", "numpy", "commit", "dataset_sha256", "started", "host"),
-    *("substitute", "generated", "cores", "limit_s", "needed_bytes"),
-    *("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
+    *("algorithm", "variant", "problem", "dataset", "batch", "round", "position", "status", "seconds", "copy_in_s"),
+    *("kernels_s", "predecessors_s", "copy_out_s", "prepare_host_s", "prepare_card_s", "launches", "vertices", "arcs"),
+    *("source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit", "code"),
+    *("dataset_sha256", "started", "host", "host_id", "card_uuid", "cpu_model", "cores", "substitute", "generated"),
+    *("limit_s", "needed_bytes", "reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
 ]
 
 
@@ -125,7 +125,7 @@ def test_rows_and_columns(key):
     rows = read(path)
     problem = VARIANTS[key].problem
     after = {"predecessors_s"} if key.startswith("dijkstra/networkit") else set()
-    assert [row["repeat"] for row in rows] == ["1", "2", "3"]
+    assert [row["round"] for row in rows] == ["1", "2", "3"]
     for row in rows:
         expected = {
             "algorithm": key.split("/")[0],
@@ -240,7 +240,7 @@ def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch)
 
     replace_function(monkeypatch, "bellman_ford/cpu", wrong)
     with pytest.raises(
-        InputError, match=r"bellman_ford/cpu: wrong result, nothing is published: .*distance of vertex 12"
+        InputError, match=r"wrong result, nothing is published: bellman_ford/cpu on nyc, .*distance of vertex 12"
     ):
         cell("bellman_ford/cpu")
     assert path.read_bytes() == before
@@ -410,7 +410,7 @@ def test_cpu_cells_go_with_the_gpus(undrawn):
     cell("bellman_ford/cpu")
     run_archive(default="elsewhere")
     assert [path.name for path in Path("results/archive").iterdir()] == ["t4"]
-    assert [(row["variant"], row["repeat"]) for row in kept("t4")] == [
+    assert [(row["variant"], row["round"]) for row in kept("t4")] == [
         *[("cpu", repeat) for repeat in "123"],
         *[("naive", repeat) for repeat in "123"],
     ]
@@ -451,7 +451,7 @@ def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
     after = kept()
     assert [row["seconds"] for row in after if (row["variant"], row["dataset"]) == ("naive", "nyc")] == ["7.25"]
     assert [row for row in after if row["variant"] == "cpu"] == [row for row in before if row["variant"] == "cpu"]
-    keys = [tuple(row[name] for name in (*measurements.CELL, "repeat")) for row in after]
+    keys = [tuple(row[name] for name in (*measurements.CELL, "round")) for row in after]
     assert len(keys) == len(set(keys)) == 3 + 1 + 3
     provenance = json.loads(Path("results/archive/h200/provenance.json").read_text())
     assert set(provenance) == {"bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/naive/bay"}

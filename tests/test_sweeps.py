@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
 # By a measurement that ran, of a variant that says nothing of a layout.
-NOT_SAID = {*measurements.LAYOUT, "limit_s", "needed_bytes"}
+NOT_SAID = {*measurements.LAYOUT, "batch", "limit_s", "needed_bytes"}
 NAMED = ("launch_overhead", "growth", "layouts", "peak_table")
 
 
@@ -90,7 +90,7 @@ def test_delta_sweep_in_the_simulator():
     assert [(row["delta"], row["default_delta"]) for row in rows] == [(3, 16), (16, 16), (20, 16)]
     for row in rows:
         assert (row["algorithm"], row["variant"], row["problem"]) == ("delta_stepping", "block_apsp", "apsp")
-        assert (row["status"], row["repeat"], row["rows_checked"], row["launches"]) == ("simulated", 1, 2, 2)
+        assert (row["status"], row["round"], row["rows_checked"], row["launches"]) == ("simulated", 1, 2, 2)
         assert (row["dataset"], row["commit"], row["substitute"]) == ("path", "abc", "made up")
         assert {*measurements.COLUMNS, *DELTA.columns} - set(row) == NOT_SAID
 
@@ -156,7 +156,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     sweep = dataclasses.replace(DELTA, points=points)
     measure_sweep.write(sweep, *args)
     rows = load(sweep, [out])
-    assert rows[["delta", "source", "repeat"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
+    assert rows[["delta", "source", "round"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
     assert set(rows["status"]) == {"ok"} and set(rows["substitute"]) == {"made up"}
 
     before = out.read_bytes()
@@ -173,7 +173,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"repeat": "1"}, "this repeat of the cell was read before"),
+        ({"repeat": "1"}, "this round of the cell was read before"),
         ({"delta": ""}, "delta '': must be a whole number from 1"),
         ({"delta": "wide"}, "delta 'wide': must be a number"),
         ({"status": "simulated"}, "a simulated run is no measurement"),

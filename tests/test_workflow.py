@@ -61,7 +61,7 @@ out = args.out
 algorithm, variant, dataset = *out.parts[-3:-1], out.stem
 graph = json.loads(str(numpy.load(args.graph)["meta"]))
 values = dict(
-    algorithm=algorithm, variant=variant, dataset=dataset, repeat=1, status="no_memory", launches=0, vertices=1, arcs=0,
+    algorithm=algorithm, variant=variant, dataset=dataset, round=1, status="no_memory", launches=0, vertices=1, arcs=0,
     needed_bytes=1, rows_checked=0,
     numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
 )

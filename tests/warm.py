@@ -1,7 +1,7 @@
 """Python commands without their start: each is a fork of a Python that has the slow imports behind it.
 
 Nothing of the project is imported before the fork, so that a changed copy of the project runs its own code. The steps
-that Snakemake starts are such forks too: it finds this file as `python` on PATH.
+that Snakemake starts are such forks too: it finds this file as `python`.
 """
 
 import array
@@ -33,8 +33,7 @@ def run(module: str, *words: str, cwd, env: dict[str, str], together: bool = Fal
 
     started = {value: _started(value) for value in ({"0", "1"} if module == "snakemake" else {_value(env)})}
     if module == "snakemake":
-        path = os.pathsep.join([_folder().name, env["PATH"]])
-        env = {**env, "PATH": path, **{ADDRESS + value: address for value, address in started.items()}}
+        env = env | {ADDRESS + value: address for value, address in started.items()}
     with open(os.devnull) as nothing, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         files = nothing, out, out if together else err
         words = list(map(str, words))
@@ -89,10 +88,14 @@ def _started(value: str) -> str:
 
 
 def _serve(server: socket.socket) -> None:
+    import gc
+
     server.set_inheritable(False)
     for module in SLOW:
         __import__(module)
     sys.modules["snakemake.cli"].get_argument_parser()  # imports Snakemake's plugins
+    gc.collect()
+    gc.freeze()  # else a fork's first collection copies all of it
     while True:
         ready, _, _ = select.select([server, sys.stdin], [], [])
         if sys.stdin in ready:  # closed: the one that started this has ended
@@ -129,7 +132,9 @@ def _attend(channel: socket.socket) -> None:
 
 def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files) -> None:
     """Be the command, and end with it."""
+    import atexit
     import runpy
+    import threading
 
     for number, opened in enumerate(files):
         os.dup2(opened, number)
@@ -138,11 +143,28 @@ def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files)
     os.environ.clear()
     os.environ.update(env)
     script = os.path.join(os.path.dirname(sys.executable), module)
+    if module == "snakemake":  # which puts the folder of this first on its jobs' PATH
+        sys.executable = os.path.join(os.path.dirname(env[ADDRESS + "0"]), "python")
     added = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
     sys.path[:1] = [os.path.dirname(script) if module == "snakemake" else cwd, *added]
     sys.argv = [script, *words]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
-    sys.exit()
+    code = 1
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if code and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    # As the interpreter ends, but that it does not take apart what was imported before the fork: that takes a second.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code & 0xFF)
 
 
 def _shim(words: list[str]) -> None:

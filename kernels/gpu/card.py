@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import platform
-import sys
 from functools import cache
 
 from numba import config, cuda
 
+from kernels.gpu import simulator
+
 SIMULATED = bool(config.ENABLE_CUDASIM)
 SIMULATOR = "numba CUDA simulator"  # the name of its device
 if SIMULATED:
-    # The simulator's main thread polls one Python thread for each of the card's. At Python's 5 ms between two of them
-    # it takes three to five times as long.
-    sys.setswitchinterval(1e-4)
+    simulator.improve()
 # NVML's bits for clocks below what was asked for; idling and set application clocks do not count.
 _THROTTLING = {
     "power cap": 0x4,
@@ -55,6 +54,11 @@ def cpu_name() -> str:
             return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
+
+
+def card_uuid() -> str:
+    """The card's UUID as the driver gives it; empty in the simulator."""
+    return "" if SIMULATED else str(current().uuid)
 
 
 def describe(on_gpu: bool) -> dict[str, str]:

@@ -6,7 +6,8 @@ import re
 
 from kernels.variants import VARIANTS
 
-# The columns of a CSV of measurements until November 2026. The note said in prose what has columns of its own now.
+# The columns of a CSV of measurements before a commit of November 2026 that gave what the note said columns of its own;
+# and those until batches came, when a row of a job became a round.
 COLUMNS = (
     "algorithm",
     "variant",
@@ -34,6 +35,45 @@ COLUMNS = (
     "dataset_sha256",
     "started",
     "host",
+    "note",
+)
+REPEATED = (
+    "algorithm",
+    "variant",
+    "problem",
+    "dataset",
+    "repeat",
+    "status",
+    "seconds",
+    "copy_in_s",
+    "kernels_s",
+    "predecessors_s",
+    "copy_out_s",
+    "launches",
+    "vertices",
+    "arcs",
+    "source",
+    "rows_checked",
+    "device",
+    "driver",
+    "cuda",
+    "numba_cuda",
+    "numba",
+    "numpy",
+    "commit",
+    "dataset_sha256",
+    "started",
+    "host",
+    "substitute",
+    "generated",
+    "cores",
+    "limit_s",
+    "needed_bytes",
+    "reached",
+    "longest_row",
+    "ell_columns",
+    "ell_slots",
+    "ell_overflow",
     "note",
 )
 # Items of a note, joined by "; ", that have columns of their own now.
@@ -64,7 +104,16 @@ def row(record: dict[str, str]) -> dict[str, str]:
             kept.append(item)
     if "needed_bytes" in found:
         found["needed_bytes"] = found["needed_bytes"].replace(",", "")
-    return record | {"algorithm": algorithm, "variant": variant, "note": "; ".join(kept)} | found
+    own = {"algorithm": algorithm, "variant": variant, "note": "; ".join(kept)} | found
+    return repeated(record | own)
+
+
+def repeated(record: dict[str, str]) -> dict[str, str]:
+    """A row under REPEATED, likewise; it is of no batch."""
+    return {name: value for name, value in record.items() if name != "repeat"} | {"round": record["repeat"]}
+
+
+ROWS = {COLUMNS: row, REPEATED: repeated}  # what reads a row, by the file's columns
 
 
 def provenance(record: dict) -> dict:

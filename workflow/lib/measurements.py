@@ -30,19 +30,24 @@ from workflow.lib.paper import datasets as paper_datasets
 
 PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)
+PREPARATION = ("prepare_host_s", "prepare_card_s")
 LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
 COLUMNS = (
     "algorithm",
     "variant",
     "problem",
     "dataset",
-    "repeat",
+    "batch",
+    "round",
+    "position",
     "status",
     "seconds",
     "copy_in_s",
     "kernels_s",
     "predecessors_s",
     "copy_out_s",
+    "prepare_host_s",
+    "prepare_card_s",
     "launches",
     "vertices",
     "arcs",
@@ -55,12 +60,16 @@ COLUMNS = (
     "numba",
     "numpy",
     "commit",
+    "code",
     "dataset_sha256",
     "started",
     "host",
+    "host_id",
+    "card_uuid",
+    "cpu_model",
+    "cores",
     "substitute",
     "generated",
-    "cores",
     "limit_s",
     "needed_bytes",
     "reached",
@@ -72,8 +81,10 @@ COLUMNS = (
 )
 NUMBERS = (
     *TIMES,
+    *PREPARATION,
     *LAYOUT,
-    "repeat",
+    "round",
+    "position",
     "launches",
     "vertices",
     "arcs",
@@ -84,9 +95,11 @@ NUMBERS = (
     "needed_bytes",
 )
 CELL = ["algorithm", "variant", "dataset"]
+BATCH = [*CELL, "batch"]  # a cell's rows of one job
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
 STATUSES = ("ok", "timeout", "no_memory")
+BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
 PAPER = paper.FOLDER
 ADVICE = "measure the cell again, or leave the file out"
 
@@ -172,13 +185,18 @@ RULES = (
     KNOWN,
     Rule(("problem",), "must be the variant's own", _problem),
     matching("dataset"),
-    whole("repeat", 1),
+    whole("round", 1),
+    matching("batch", BATCH_NAME, "must be a name of letters, digits, . _ -, or empty"),
+    Rule(("position",), "must be a whole number from 1, or empty", _empty_or_from("position", 1)),
     whole("vertices", 1),
     whole("arcs", 0),
     Rule(("source", "problem", "vertices"), "must be a vertex for sssp, and empty for apsp", _source),
     Rule(("status", *TIMES), "a row that is ok has all times, any other none", _times),
     Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
-    *(Rule((phase,), "must be 0 or more", lambda rows, phase=phase: ~(rows[phase] < 0)) for phase in PHASES),
+    *(
+        Rule((phase,), "must be 0 or more", lambda rows, phase=phase: ~(rows[phase] < 0))
+        for phase in (*PHASES, *PREPARATION)
+    ),
     Rule(TIMES, "the phases must sum to no more than seconds", _phases),
     whole("launches", 0),
     Rule(("launches", "status"), "must be 0 on a CPU, and above 0 on a card where the status is ok", _launches),
@@ -231,27 +249,27 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
     settings: a sweep's columns, its own after the others; a cell is then measured once for each of their values.
     simulated: whether rows from the simulator may be there.
     """
-    cell = [*CELL, *settings]
+    cell = [*BATCH, *settings]
     rules = (
         *((one_of("status", *STATUSES, "simulated"),) if simulated else (MEASURED, one_of("status", *STATUSES))),
         *RULES,
         *(SETTINGS[name] for name in settings),
-        once(*cell, "repeat", must="this repeat of the cell was read before: give each measurement once"),
-        numbered("repeat", *cell),
+        once(*cell, "round", must="this round of the cell was read before: give each measurement once"),
+        numbered("round", *cell),
         *(
             same(column, *cell, must=f"the cell's rows differ in {column}")
-            for column in ("status", "device", "vertices", "arcs", "dataset_sha256")
+            for column in ("status", "device", "card_uuid", "host_id", "code", "vertices", "arcs", "dataset_sha256")
         ),
     )
     numbers = tuple(dict.fromkeys([*NUMBERS, *settings]))
     columns = columns_with(settings)
-    former_columns = tuple(dict.fromkeys([*former.COLUMNS, *settings]))
-    row = "{algorithm}/{variant} on {dataset}"
-    return Schema(columns, numbers, rules, ADVICE, row, {former_columns: former.row})
+    named = "{algorithm}/{variant} on {dataset}"
+    headers = {tuple(dict.fromkeys([*header, *settings])): row for header, row in former.ROWS.items()}
+    return Schema(columns, numbers, rules, ADVICE, named, headers)
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False) -> pd.DataFrame:
-    """The rows of measurement CSVs, one a repeat: NUMBERS and settings as float64 (NaN where empty), the rest str.
+    """The rows of measurement CSVs, one a run: NUMBERS and settings as float64 (NaN where empty), the rest str.
 
     settings, simulated: see schema. To the columns come CARD: clocks (float64, NaN where not recorded) and reasons for
     throttling (str, empty where there is none), from the record beside each file.

@@ -73,7 +73,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
         key=lambda row: (
             place(f"{row['algorithm']}/{row['variant']}", variants),
             place(row["dataset"], datasets),
-            int(row["repeat"]),
+            int(row["round"]),
         )
     )
     folder.mkdir(parents=True, exist_ok=True)

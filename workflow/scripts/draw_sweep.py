@@ -24,7 +24,7 @@ def load(sweep: Sweep, paths: list[Path]) -> pd.DataFrame:
 
 def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
     """The figure, to be called in plots.styled(); rows: as load gives them."""
-    figure = Figure(figsize=(plots.WIDTH, plots.HEIGHT / 2))
+    figure = Figure(figsize=(plots.WIDTH, 0.55 * plots.HEIGHT))
     if (rows["status"] == "ok").any():
         sweep.draw(figure, rows)
         variant, dataset = measurements.variants(rows).iloc[0], rows["dataset"].iloc[0]

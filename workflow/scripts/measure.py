@@ -1,4 +1,4 @@
-"""Measure one variant on one packed graph: a CSV row a repeat, and beside it a JSON of what it ran on."""
+"""Measure one variant on one packed graph: a CSV row a run, and beside it a JSON of what it ran on."""
 
 import argparse
 import importlib.metadata
@@ -7,6 +7,7 @@ import logging
 import os
 import platform
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kernels import harness, libraries
@@ -15,7 +16,8 @@ from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import Variant, find
-from workflow.lib import digests, lock, records, step
+from workflow.lib import digests, host, lock, records, step
+from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
 
 PACKAGES = [
@@ -33,59 +35,97 @@ PACKAGES = [
 
 def main(args: argparse.Namespace) -> None:
     variant = find(args.algorithm, args.variant)
-    simulated = variant.on_gpu and card.SIMULATED
-    if simulated and "simulated" not in args.out.parts:
-        raise InputError(f"{args.out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
-    if variant.on_gpu and not simulated and not card.gpu_visible():
-        raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    check_device([variant], args.out)
     if args.out.suffix == ".json":
         raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
     writable(args.out)
     with lock.held(args.out):
-        make(args, variant, simulated)
-
-
-def make(args: argparse.Namespace, variant: Variant, simulated: bool) -> None:
-    """Measure, and write both files at the end. Raises InputError where a result is wrong."""
-    graph = Graph.load(args.graph)
-    if "sha256" not in graph.meta:
-        raise InputError(f"{args.graph}: does not say of which text form it is: make it with workflow/scripts/pack.py")
-    protocol = harness.Protocol.of(args.protocol)
-    on_card = variant.on_gpu and not simulated
-    commit, clean = state_of_project(args.commit)
-    before = card.card_state() if on_card else None
-    try:
-        rows = measurements(variant, graph, protocol, commit)
-    except WrongResult as error:
-        raise InputError(f"{variant.key}: wrong result, nothing is published: {error}") from None
-    after = card.card_state() if on_card else None
-    provenance = {
-        "algorithm": variant.algorithm,
-        "variant": variant.name,
-        "dataset": graph.name,
-        "commit": commit,
-        "tree_clean": clean,
-        "config_digest": args.config_digest,
-        "code": digests.code(variant.algorithm, variant.name),
-        "protocol": args.protocol,
-        "graph": graph.meta,
-        "card": {"before": before, "after": after} if on_card else None,
-        "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
-        "host": platform.node(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "packages": packages(),
-    }
-    text = schema(simulated=simulated).to_csv(rows, args.out)
-    record = args.out.with_suffix(".json")
-    records.check(provenance, record)
-    with atomic(args.out, "w") as csv_file, atomic(record, "w") as json_file:
-        csv_file.write(text)
-        json.dump(provenance, json_file, indent=1, sort_keys=True)
-        json_file.write("\n")
+        graph = packed(args.graph)
+        rows, (record,) = make({variant: args.protocol}, graph, args)
+        text = schema(simulated=variant.on_gpu and card.SIMULATED).to_csv(rows, args.out)
+        path = args.out.with_suffix(".json")
+        records.check(record, path)
+        with atomic(args.out, "w") as csv_file, atomic(path, "w") as json_file:
+            csv_file.write(text)
+            json.dump(record, json_file, indent=1, sort_keys=True)
+            json_file.write("\n")
     for row in rows:
         seconds = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
         logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
+
+
+def check_device(variants: Iterable[Variant], out: Path) -> None:
+    """Raise InputError where the variants cannot be measured here, or were simulated in a place for measurements."""
+    for variant in variants:
+        if not variant.on_gpu:
+            continue
+        if card.SIMULATED and "simulated" not in out.parts:
+            raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
+        if not card.SIMULATED and not card.gpu_visible():
+            raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+
+
+def packed(path: Path) -> Graph:
+    """The graph in a file; raises InputError where it was not made by the rule pack."""
+    graph = Graph.load(path)
+    if "sha256" not in graph.meta:
+        raise InputError(f"{path}: does not say of which text form it is: make it with workflow/scripts/pack.py")
+    return graph
+
+
+def make(
+    protocols: Mapping[Variant, dict],
+    graph: Graph,
+    args: argparse.Namespace,
+    batch: str = "",
+    seed: int = 0,
+    journal: Journal | None = None,
+) -> tuple[list[dict], list[dict]]:
+    """Measure the variants in rounds: the rows with all columns, and a record of each variant, in their order.
+
+    protocols: config.yaml's protocol for each. args: config_digest and commit. seed: of the orders in a round.
+    journal: keeps finished runs; those it has are not made again.
+    Raises InputError where a result is wrong.
+    """
+    wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
+    on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
+    commit, clean = state_of_project(args.commit)
+    before = card.card_state() if on_card else None
+    by_key = {variant.key: variant for variant in wanted}
+    runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
+    try:
+        for variant, row in harness.interleave(wanted, graph, seed, list(runs)):
+            runs.append((variant, row))
+            if journal:
+                journal.add(variant.key, row)
+    except WrongResult as error:
+        raise InputError(f"wrong result, nothing is published: {error}") from None
+    after = card.card_state() if on_card else None
+    rows, found = [], []
+    for variant, protocol in wanted.items():
+        common = about(variant, graph, protocol, commit) | {"batch": batch}
+        mine = [row for of, row in runs if of is variant]
+        rows += [row | common for row in harness.finished(mine, protocol)]
+        found.append(
+            {
+                "algorithm": variant.algorithm,
+                "variant": variant.name,
+                "dataset": graph.name,
+                "commit": commit,
+                "tree_clean": clean,
+                "config_digest": args.config_digest,
+                "code": common["code"],
+                "protocol": protocols[variant],
+                "graph": graph.meta,
+                "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
+                "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
+                "host": platform.node(),
+                "system": platform.platform(),
+                "python": platform.python_version(),
+                "packages": packages(),
+            }
+        )
+    return rows, found
 
 
 SLURM = [
@@ -99,11 +139,9 @@ SLURM = [
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a repeat with all columns. Raises as harness.measure does."""
+    """A row a run with all columns. Raises as harness.measure does."""
     common = about(variant, graph, protocol, commit)
-    return [
-        row | common | {"repeat": repeat} for repeat, row in enumerate(harness.measure(variant, graph, protocol), 1)
-    ]
+    return [row | common for row in harness.measure(variant, graph, protocol)]
 
 
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
@@ -119,8 +157,12 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         **card.describe(variant.on_gpu),
         **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
         "commit": commit,
+        "code": digests.code(variant.algorithm, variant.name),
         "dataset_sha256": graph.meta["sha256"],
         "host": platform.node(),
+        "host_id": host.host_id(),
+        "card_uuid": card.card_uuid() if variant.on_gpu else "",
+        "cpu_model": card.cpu_name(),
         "substitute": graph.meta.get("substitute") or "",
         "generated": graph.meta.get("generated") or "",
         "cores": "" if variant.on_gpu else libraries.cores() if variant.parallel else 1,

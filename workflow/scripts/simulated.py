@@ -28,7 +28,7 @@ def main(args: argparse.Namespace) -> None:
         f"{'simulated' if status == 'simulated' else 'run'}, {rows} row{'s' * (rows != 1)} checked"
         for status, rows in zip(cells["status"], cells["rows_checked"], strict=True)
     ]
-    first = cells[cells["repeat"] == 1]
+    first = cells[cells["round"] == 1]
     table = first.pivot(index="variant", columns="graph", values="said").fillna("-")
     table = table.reindex([key for key in VARIANTS if key in table.index])
     text = TEXT.format(rows=first["rows_checked"].sum())
