@@ -4,6 +4,7 @@ A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset)
 """
 
 import json
+from datetime import date
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kernels.errors import InputError
 from kernels.gpu.card import SIMULATED
 from kernels.variants import VARIANTS, find, select, shown_in
 from workflow.lib import paper, tables
+from workflow.lib.host import host_id
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")
@@ -20,6 +22,7 @@ TABLES = list(tables.DEFINITIONS)
 PAPER_TABLES = tables.PAPER_TABLES
 EXTENSION_TABLES = [name for name in TABLES if name not in PAPER_TABLES]
 Cell = tuple[str, str, str]
+OF_BATCHES = ("batch", "batches", "once")  # the keys of `protocol` that say nothing of how a cell is measured
 NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
 
 
@@ -73,6 +76,25 @@ def claimed_cells(config: dict) -> list[Cell]:
         for dataset in claim["datasets"].split()
     }
     return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in claimed]
+
+
+def jobs(config: dict) -> dict[tuple[str, str], list[Cell]]:
+    """By problem and dataset, the cells that a job measures together: all that tables, figures and claims compare.
+
+    Without the cells of `protocol.once`, and those that only `layouts` compares with another.
+    """
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in table_cells(config, *TABLES):
+        variant = find(*cell[:2])
+        if not any(fnmatch(variant.key, pattern) for pattern in config["protocol"]["once"]):
+            found.setdefault((variant.problem, cell[2]), []).append(cell)
+    return found
+
+
+def batches(config: dict) -> list[str]:
+    """The names of the batches that this machine makes: NAME, NAME-2, NAME-3."""
+    name = config["protocol"]["batch"] or f"{date.today():%Y-%m-%d}-{host_id()}"
+    return [name, *(f"{name}-{number}" for number in range(2, config["protocol"]["batches"] + 1))]
 
 
 def targets(config: dict) -> dict[str, list[Cell]]:
@@ -158,6 +180,7 @@ def protocol(config: dict, algorithm: str = "", variant: str = "", *, simulated:
 
 def protocol_of(config: dict, algorithm: str, variant: str, simulated: bool = False) -> dict:
     found = config["protocol"] | (config["simulator"] if simulated else {})
+    found = {key: value for key, value in found.items() if key not in OF_BATCHES}
     if variant and find(algorithm, variant).ours:
         found |= {key: max(found[key], least) for key, least in config["extensions"].items()}
     return found

@@ -36,6 +36,26 @@ def packed_graph(wildcards):
     return ancient(graph) if same else graph
 
 
+def job_cells(wildcards):
+    return plan.jobs(config)[wildcards.problem, wildcards.dataset]
+
+
+def job_graph(wildcards):
+    """The job's packed graph, ancient: only another dataset, protocol or kernel makes a job due."""
+    if SIMULATING:
+        raise WorkflowError(f"batch {wildcards.batch} {plan.NEEDS_GPU}")
+    if (wildcards.problem, wildcards.dataset) not in plan.jobs(config):
+        raise WorkflowError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
+    return ancient(f"resources/graphs/{wildcards.dataset}.npz")
+
+
+def batch_files(wildcards):
+    """The files of all jobs of this machine's batches, batch after batch."""
+    needs_gpu("batch")
+    places = [f"{batch}/{problem}/{dataset}" for batch in plan.batches(config) for problem, dataset in plan.jobs(config)]
+    return [f"results/batches/{place}/timings.csv" for place in places]
+
+
 def sweep_options(wildcards):
     return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
 
@@ -102,7 +122,7 @@ def target_files(target, wanted):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive"]
+    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive", "batch"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
     valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -60,6 +60,48 @@ rule measure:
         "--commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 
+# All that is compared on one graph, in rounds: a job on one card. A rebuilt graph does not make it due.
+rule job:
+    input:
+        job_graph,
+    output:
+        csv=update("results/batches/{batch}/{problem}/{dataset}/timings.csv"),
+        json=update("results/batches/{batch}/{problem}/{dataset}/provenance.json"),
+    log:
+        "logs/batches/{batch}/{problem}/{dataset}.log",
+    wildcard_constraints:
+        batch="[^/]+",
+        problem="sssp|apsp",
+        dataset="[^/]+",
+    conda:
+        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: max(resources.memory_mb(config, *cell) for cell in job_cells(wildcards)),
+        runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
+    params:
+        entry=entry,
+        variants=lambda wildcards: json.dumps(
+            {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
+        ),
+        code=lambda wildcards: [digests.code(*cell[:2]) for cell in job_cells(wildcards)],
+        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
+        commit=untracked(config["commit"]),
+    message:
+        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
+    shell:
+        "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} --graph {input:q} "
+        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+
+
+rule batch:
+    input:
+        batch_files,
+
+
 rule collect:
     input:
         [cell_file(*cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES)],

@@ -1,0 +1,151 @@
+"""A job: all variants that are compared on one graph, in rounds, kept where it is cut off."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from test_measure import SAMPLE, SHA256
+
+from kernels import datasets, harness
+from kernels.errors import InputError
+from kernels.graph import Graph
+from kernels.harness import Protocol
+from kernels.variants import VARIANTS
+from tests.rows import CONFIG
+from workflow.lib import host, measurements, plan, records
+from workflow.scripts import job
+
+CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
+PROTOCOL = {"repeats": 4, "warmup_launches": 1}
+
+
+class CutOff(Exception):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    graph = datasets.read_graph(SAMPLE)
+    Graph(graph.indptr, graph.indices, graph.weights, meta={"name": "nyc", "sha256": SHA256}).save("nyc.npz")
+
+
+def run(batch="one", variants=CPU, **protocol):
+    out = Path(batch, "timings.csv")
+    job.main(
+        Namespace(
+            variants=dict.fromkeys(variants, PROTOCOL | protocol),
+            batch=batch,
+            graph=Path("nyc.npz"),
+            config_digest="",
+            commit="abc",
+            out=out,
+        )
+    )
+    return measurements.load([out])
+
+
+def orders(rows):
+    """By round, the variants in the order in which they ran."""
+    keys = rows.assign(key=measurements.variants(rows)).sort_values("position")
+    return {number: tuple(group["key"]) for number, group in keys.groupby("round")}
+
+
+def test_each_round_runs_every_variant_once_in_an_order_of_the_batch():
+    rows = run()
+    found = orders(rows)
+    assert list(found) == [1, 2, 3, 4] and all(sorted(order) == sorted(CPU) for order in found.values())
+    assert len(set(found.values())) > 1
+    assert set(rows["batch"]) == {"one"} and set(rows["host_id"]) == {host.host_id()} and set(rows["card_uuid"]) == {""}
+    assert (rows["prepare_host_s"] > 0).all() and set(rows["code"].map(len)) == {16}
+    again, other = orders(run("one")), orders(run("two"))
+    assert again == found != other
+    assert set(records.read(Path("one/provenance.json"))) == {f"{key}/nyc" for key in CPU}
+    assert not list(Path("one").glob("*.part"))
+
+
+def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypatch):
+    protocols = {VARIANTS[key]: Protocol(repeats=repeats) for key, repeats in zip(CPU, (1, 3, 2), strict=True)}
+    graph = Graph.load("nyc.npz")
+    rounds = [(variant.key, row["round"]) for variant, row in harness.interleave(protocols, graph)]
+    assert sorted(rounds) == sorted(
+        (key, n) for key, most in zip(CPU, (1, 3, 2), strict=True) for n in range(1, most + 1)
+    )
+    slow = {VARIANTS[CPU[0]]: Protocol(repeats=5, budget_s=1e-9)}
+    assert len(list(harness.interleave(slow, graph))) == 1
+
+
+def cut_off(monkeypatch, after):
+    """The job's process ends after so many runs."""
+    before, count = harness._run_checked, iter(range(after))
+
+    def until(*args):
+        if next(count, None) is None:
+            raise CutOff
+        return before(*args)
+
+    monkeypatch.setattr(harness, "_run_checked", until)
+    with pytest.raises(CutOff):
+        run()
+    monkeypatch.setattr(harness, "_run_checked", before)
+    return [json.loads(line) for line in Path("one/timings.csv.part").read_text().splitlines()][1:]
+
+
+def test_a_job_that_was_cut_off_goes_on(monkeypatch):
+    whole = orders(run())
+    Path("one/timings.csv").unlink()
+    kept = cut_off(monkeypatch, 5)
+    assert len(kept) == 5
+    with open("one/timings.csv.part", "a") as file:
+        file.write('["dijkstra/scipy", {"roun')  # a line that was not finished
+    rows = run()
+    assert orders(rows) == whole
+    seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
+    assert [seconds[key, row["round"]] for key, row in kept] == [row["seconds"] for _, row in kept]
+
+
+@pytest.mark.parametrize("change", ["host", "code", "protocol", "graph"])
+def test_elsewhere_it_starts_anew(monkeypatch, change):
+    kept = cut_off(monkeypatch, 5)
+    protocol = {}
+    if change == "host":
+        monkeypatch.setattr(host, "host_id", lambda: "01234567")
+    elif change == "code":
+        monkeypatch.setattr(job.digests, "code", lambda *_: "0123456789abcdef")
+    elif change == "protocol":
+        protocol = {"repeats": 5}
+    else:
+        graph = Graph.load("nyc.npz")
+        graph.meta["sha256"] = "6" * 64
+        graph.save("nyc.npz")
+    rows = run(**protocol)
+    seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
+    assert all(seconds[key, row["round"]] != row["seconds"] for key, row in kept)
+
+
+def test_a_status_stands_once():
+    (row,) = list(run(variants=CPU[:1], timeout_s=1e-9).to_dict("records"))
+    assert (row["status"], row["round"], row["limit_s"]) == ("timeout", 1, 1e-9)
+
+
+def test_bad_jobs_are_refused():
+    with pytest.raises(InputError, match="--variants: must name variants of one problem"):
+        run(variants=("bellman_ford/cpu", "floyd_warshall/cpu"))
+    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU and none is visible"):
+        run(variants=("bellman_ford/naive", "bellman_ford/cpu"))
+    assert not Path("one").exists()
+
+
+def test_jobs_hold_what_is_compared():
+    jobs = plan.jobs(CONFIG)
+    assert [dataset for problem, dataset in jobs if problem == "sssp"] == ["nyc", "bay", "col", "fla", "ne", "e"]
+    assert [dataset for problem, dataset in jobs if problem == "apsp"] == ["gnutella04", "gnutella25", "gnutella30"]
+    once = ("bellman_ford/cpu", "floyd_warshall/cpu", "floyd_warshall/scipy", "bellman_ford/stride_ell")
+    held = {"/".join(cell) for cells in jobs.values() for cell in cells}
+    assert not {name for name in held if name.rpartition("/")[0] in once}
+    missing = {"/".join(cell) for cell in plan.claimed_cells(CONFIG)} - held
+    assert not missing
+    config = CONFIG | {"protocol": CONFIG["protocol"] | {"batch": "a", "batches": 3}}
+    assert plan.batches(config) == ["a", "a-2", "a-3"]
+    assert plan.batches(CONFIG)[0].endswith(host.host_id())
