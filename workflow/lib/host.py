@@ -1,7 +1,14 @@
-"""Which machine this is, by a number that names nobody."""
+"""Which machine this is, by a number that names nobody; which of its cards a job takes."""
 
+import fcntl
 import hashlib
+import logging
+import os
 import platform
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -30,3 +37,38 @@ def _cards() -> list[str]:
         return [pynvml.nvmlDeviceGetUUID(handle) for handle in handles]
     finally:
         pynvml.nvmlShutdown()
+
+
+@contextmanager
+def one_card() -> Iterator[None]:
+    """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
+
+    To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these.
+    The lock is flock's on a file a card in the folder for temporary files; it ends with the process.
+    """
+    cards = _cards()
+    if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        cards = given.split(",")
+    if not cards:
+        yield
+        return
+    with ExitStack() as stack:
+        files = {card: stack.enter_context(open(_lock_file(card), "a")) for card in cards}
+        while not (taken := next((card for card, file in files.items() if _locked(file)), None)):
+            time.sleep(1)
+        os.environ["CUDA_VISIBLE_DEVICES"] = taken
+        logging.info("on card %s, of %d", taken, len(cards))
+        yield
+
+
+def _lock_file(card: str) -> str:
+    name = "".join(letter if letter.isalnum() else "_" for letter in card)
+    return os.path.join(tempfile.gettempdir(), f"shortest_paths_card_{name}.lock")
+
+
+def _locked(file) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

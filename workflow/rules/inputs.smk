@@ -40,6 +40,12 @@ def job_cells(wildcards):
     return plan.jobs(config)[wildcards.problem, wildcards.dataset]
 
 
+def job_threads():
+    """The cores of a job: all, shared out over the cards that --resources gpu=N allows at once."""
+    cards = workflow.global_resources.get("gpu").value or 1
+    return max(1, (workflow.resource_settings.cores or 1) // cards)
+
+
 def job_graph(wildcards):
     """The job's packed graph, ancient: only another dataset, protocol or kernel makes a job due."""
     if SIMULATING:

@@ -75,7 +75,7 @@ rule job:
         dataset="[^/]+",
     conda:
         "../../environment.yml"
-    threads: workflow.resource_settings.cores or 1
+    threads: job_threads()
     resources:
         gpu=1,
         gpu_model=resources.gpu_model(on_gpu=True),

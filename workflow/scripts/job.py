@@ -7,12 +7,13 @@ cut off goes on there; on another card, host or code it starts anew.
 import argparse
 import json
 import logging
+from contextlib import nullcontext
 from pathlib import Path
 
 from kernels.datasets import atomic, writable
 from kernels.errors import InputError
 from kernels.gpu import card
-from kernels.variants import find
+from kernels.variants import Variant, find
 from workflow.lib import digests, host, lock, records, step
 from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
@@ -23,33 +24,39 @@ def main(args: argparse.Namespace) -> None:
     protocols = {find(*key.split("/", 1)): protocol for key, protocol in args.variants.items()}
     if len({variant.problem for variant in protocols}) != 1:
         raise InputError("--variants: must name variants of one problem, one source or all pairs")
-    measure.check_device(protocols, args.out)
-    writable(args.out)
-    with lock.held(args.out):
-        graph = measure.packed(args.graph)
-        on_gpu = any(variant.on_gpu for variant in protocols)
-        job = {
-            "batch": args.batch,
-            "dataset": graph.name,
-            "graph": graph.meta["sha256"],
-            "card": card.card_uuid() if on_gpu else "",
-            "host": host.host_id(),
-            "variants": {v.key: [digests.code(v.algorithm, v.name), protocol] for v, protocol in protocols.items()},
-        }
-        journal = Journal(args.out.with_name(f"{args.out.name}.part"), job)
-        if journal.runs:
-            logging.info("%s: %d runs are kept from before", args.out, len(journal.runs))
-        seed = int(digests.digest(f"{args.batch}/{graph.name}".encode()), 16)
-        rows, found = measure.make(protocols, graph, args, args.batch, seed, journal)
-        text = schema(simulated=on_gpu and card.SIMULATED).to_csv(rows, args.out)
-        path = records.beside(args.out)
-        for record in found:
-            records.check(record, path)
-        with atomic(args.out, "w") as csv_file, atomic(path, "w") as json_file:
-            csv_file.write(text)
-            json.dump({records.name(record): record for record in found}, json_file, indent=1, sort_keys=True)
-            json_file.write("\n")
-        journal.delete()
+    on_gpu = any(variant.on_gpu for variant in protocols)
+    with host.one_card() if on_gpu and not card.SIMULATED else nullcontext():
+        measure.check_device(protocols, args.out)
+        writable(args.out)
+        with lock.held(args.out):
+            make(args, protocols, on_gpu)
+
+
+def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool) -> None:
+    """Measure, and write both files at the end."""
+    graph = measure.packed(args.graph)
+    job = {
+        "batch": args.batch,
+        "dataset": graph.name,
+        "graph": graph.meta["sha256"],
+        "card": card.card_uuid() if on_gpu else "",
+        "host": host.host_id(),
+        "variants": {v.key: [digests.code(v.algorithm, v.name), protocol] for v, protocol in protocols.items()},
+    }
+    journal = Journal(args.out.with_name(f"{args.out.name}.part"), job)
+    if journal.runs:
+        logging.info("%s: %d runs are kept from before", args.out, len(journal.runs))
+    seed = int(digests.digest(f"{args.batch}/{graph.name}".encode()), 16)
+    rows, found = measure.make(protocols, graph, args, args.batch, seed, journal)
+    text = schema(simulated=on_gpu and card.SIMULATED).to_csv(rows, args.out)
+    path = records.beside(args.out)
+    for record in found:
+        records.check(record, path)
+    with atomic(args.out, "w") as csv_file, atomic(path, "w") as json_file:
+        csv_file.write(text)
+        json.dump({records.name(record): record for record in found}, json_file, indent=1, sort_keys=True)
+        json_file.write("\n")
+    journal.delete()
 
 
 if __name__ == "__main__":
