@@ -198,7 +198,7 @@ def test_a_run_is_timed_until_the_card_is_idle(asked):
     run = Run()
     with run.timed():
         asked.append("launch")
-    assert asked == ["check", "clock", "launch", "wait for all", "clock"]
+    assert asked == ["clock", "check", "clock", "launch", "wait for all", "clock"]
     assert run.seconds == 2
 
 
@@ -221,5 +221,5 @@ def test_on_a_cpu_both_are_timed_by_the_clock_alone(asked):
     run = Run(on_gpu=False)
     with run.timed(), run.phase("kernels"):
         asked.append("work")
-    assert asked == ["clock", "clock", "work", "clock", "clock"]
+    assert asked == ["clock", "clock", "clock", "work", "clock", "clock"]
     assert (run.seconds, run.phases["kernels"]) == (6, 2)
