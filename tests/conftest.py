@@ -25,6 +25,8 @@ RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 def pytest_configure(config):
     config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
     config.addinivalue_line("markers", "ci: takes long, or needs Slurm or a browser; skipped, but for CI_TESTS=1")
+    if config.getoption("numprocesses", None):
+        warm.share_with_workers()
     config.addinivalue_line("markers", "gpu: runs on a card; skipped where there is none, but for REQUIRE_GPU=1")
 
 

@@ -263,6 +263,8 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
 
 def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "rule_graph", lambda: "")
+    for other in (archive.figures, archive.figure8, archive.claims_figure):
+        monkeypatch.setattr(other, "write", lambda *_: None)
     rows = everything()[list(measurements.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
     archive.keep(rows, {}, tmp_path / "card", Namespace(tolerance=0.05, datasets=SHOWN))
     kept = {path.name for path in (tmp_path / "card").iterdir()}

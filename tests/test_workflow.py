@@ -628,7 +628,7 @@ def test_a_killed_download_runs_to_its_end_later(site, tmp_path):
 
 
 def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
-    large = {"format": "random", "vertices": 300, "arcs": 89_700, "weights": {"min": 1, "max": 9, "seed": 1}}
+    large = {"format": "random", "vertices": 200, "arcs": 39_800, "weights": {"min": 1, "max": 9, "seed": 1}}
     datasets = {
         "sample1": DATASETS["sample1"] | {"gpu": []},
         "large": {**large, "cpu": ["bellman_ford"]},

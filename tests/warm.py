@@ -69,9 +69,16 @@ def _folder():
     return folder
 
 
+def share_with_workers() -> None:
+    """Let the processes that this one starts use the same two that fork, which start now."""
+    os.environ.update({ADDRESS + value: _started(value) for value in ("0", "1")})
+
+
 @cache
 def _started(value: str) -> str:
     """The socket of the process that forks for this value of WHEN_IMPORTED. It ends with the one that started it."""
+    if address := os.environ.get(ADDRESS + value):  # share_with_workers() was called in the process above this one
+        return address
     import atexit
     import subprocess
 
