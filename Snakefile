@@ -3,6 +3,7 @@
 #     resources/raw/        the archives' files, as served
 #     resources/graphs/     the same as text and as packed CSR arrays
 #     results/cells/        measurements: <algorithm>/<variant>/<dataset>.csv, and .json with what they ran on
+#     results/batches/      all that is compared on one graph, measured together: <batch>/<problem>/<dataset>/
 #     results/timings.csv   all cells of the paper
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
@@ -14,7 +15,7 @@
 #     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
 #     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, figures/growth.*
 #
-# Targets: all, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
+# Targets: all, batch, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
 # extensions, table5, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
 from snakemake.utils import min_version
 

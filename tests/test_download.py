@@ -26,6 +26,7 @@ from workflow.scripts import download
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01, "max_mb": 2000}
+SMALL = gzip.compress(b"p sp", mtime=0)
 DATA = gzip.compress(np.random.default_rng(0).bytes(1_000_000), mtime=0)
 OTHER = gzip.compress(np.random.default_rng(1).bytes(1_000_000), mtime=0)
 PAGE = b"<!DOCTYPE html><html><body>Sign in first</body></html>"
@@ -329,7 +330,7 @@ def long(**headers):
     ids=["said before", "not said", "said wrongly"],
 )
 def test_too_large_a_file_is_not_taken_and_the_next_source_is_asked(site, answer, size):
-    large, small = site.url("/large", answer), site.url("/small", whole(gzip.compress(b"p sp")))
+    large, small = site.url("/large", answer), site.url("/small", whole(SMALL))
     options = {"max_mb": 0.5, "read_timeout_s": 1}
     with pytest.raises(
         InputError, match=rf"{large}: {size} bytes, more than the 0.5 MB of download\.max_mb: raise that"
@@ -337,7 +338,7 @@ def test_too_large_a_file_is_not_taken_and_the_next_source_is_asked(site, answer
         fetch(large, options=options)
     assert files() == []
     fetch(large, small, options=options)
-    assert_fetched(gzip.compress(b"p sp"))
+    assert_fetched(SMALL)
     assert site.asked() == ["/large", "/large", "/small"]
 
 
