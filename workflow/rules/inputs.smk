@@ -58,7 +58,9 @@ def job_graph(wildcards):
 def batch_files(wildcards):
     """The files of all jobs of this machine's batches, batch after batch."""
     needs_gpu("batch")
-    places = [f"{batch}/{problem}/{dataset}" for batch in plan.batches(config) for problem, dataset in plan.jobs(config)]
+    places = [
+        f"{batch}/{problem}/{dataset}" for batch in plan.batches(config) for problem, dataset in plan.jobs(config)
+    ]
     return [f"results/batches/{place}/timings.csv" for place in places]
 
 
