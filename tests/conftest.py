@@ -5,6 +5,7 @@ where there is none, unless REQUIRE_GPU=1 makes that a failure. `ci`: takes long
 unless CI_TESTS=1, as .ci/run has it.
 """
 
+import gc
 import json
 import os
 import tempfile
@@ -33,6 +34,11 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     """The files that take longest come first, so that no worker is left with one of them at the end."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()  # what was imported lives to the end: no later collection looks at it again
 
 
 def pytest_runtest_setup(item):

@@ -633,7 +633,7 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
         "sample1": DATASETS["sample1"] | {"gpu": []},
         "large": {**large, "cpu": ["bellman_ford"]},
     }
-    project = Project.make(tmp_path, datasets=datasets, stub=False, protocol={"repeats": 30})
+    project = Project.make(tmp_path, datasets=datasets, stub=False, protocol={"repeats": 15})
     project.snakemake("sample1")
     finished = project.files()
     cell, log = (tmp_path / f"{top}/cells/bellman_ford/cpu/large" for top in ("results", "logs"))
@@ -655,8 +655,8 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     assert "--unlock" in project.snakemake("large", code=1)
     project.snakemake("--unlock")
     project.snakemake("large")
-    assert cell.with_suffix(".csv").read_text().count(",ok,") == 30
-    assert json.loads(cell.with_suffix(".json").read_text())["protocol"]["repeats"] == 30
+    assert cell.with_suffix(".csv").read_text().count(",ok,") == 15
+    assert json.loads(cell.with_suffix(".json").read_text())["protocol"]["repeats"] == 15
     assert finished.items() <= project.files().items()
     assert project.plan("large", "sample1") == set()
 
