@@ -1,6 +1,7 @@
 """A job: all variants that are compared on one graph, in rounds, kept where it is cut off."""
 
 import json
+import os
 from argparse import Namespace
 from pathlib import Path
 
@@ -149,3 +150,44 @@ def test_jobs_hold_what_is_compared():
     config = CONFIG | {"protocol": CONFIG["protocol"] | {"batch": "a", "batches": 3}}
     assert plan.batches(config) == ["a", "a-2", "a-3"]
     assert plan.batches(CONFIG)[0].endswith(host.host_id())
+
+
+@pytest.fixture
+def cards(monkeypatch, tmp_path):
+    """A machine with two cards, on which the test waits for none."""
+
+    class Waits(Exception):
+        pass
+
+    def wait(seconds):
+        raise Waits
+
+    monkeypatch.setattr(host, "_cards", lambda: ["GPU-a", "GPU-b"])
+    monkeypatch.setattr(host.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(host.time, "sleep", wait)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    return Waits
+
+
+def test_each_job_takes_a_card_of_its_own(cards, monkeypatch):
+    with host.one_card():
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-a"
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        with host.one_card():
+            assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-b"
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+            with pytest.raises(cards), host.one_card():
+                pass
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-b")  # as Slurm gives it
+    with host.one_card():
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-b"
+        with pytest.raises(cards), host.one_card():
+            pass
+
+
+def test_a_machine_without_a_card_locks_none(monkeypatch, tmp_path):
+    monkeypatch.setattr(host, "_cards", list)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(host.tempfile, "gettempdir", lambda: str(tmp_path / "none"))
+    with host.one_card():
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
