@@ -408,7 +408,10 @@ def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeyp
 
     before = each()
     with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
-        file.write("\n")
+        file.write("\n# A comment is no change.\n")
+    assert each() == before
+    with open(file.name, "a") as file:
+        file.write("CHANGED = 1\n")
     due = {key for key, digest in each().items() if digest != before[key]}
     modules = {f"kernels.{module}" for module in MODULES if changed in imports(module)}
     assert due == {key for key, variant in VARIANTS.items() if variant.function.__module__ in modules}

@@ -3,6 +3,7 @@
 import json
 import os
 from argparse import Namespace
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def run(batch="one", variants=CPU, **protocol):
             config_digest="",
             commit="abc",
             out=out,
+            cores=0,
         )
     )
     return measurements.load([out])
@@ -183,6 +185,27 @@ def test_each_job_takes_a_card_of_its_own(cards, monkeypatch):
         assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-b"
         with pytest.raises(cards), host.one_card():
             pass
+
+
+@pytest.mark.parametrize(
+    ("card", "count", "kept"),
+    [
+        ("GPU-a", 2, [0, 1]),
+        ("GPU-b", 2, [2, 3]),
+        ("GPU-b", 0, range(5)),
+        ("GPU-b", 5, range(5)),
+        ("GPU-b", 9, range(5)),
+    ],
+)
+def test_jobs_beside_each_other_keep_to_cores_of_their_own(cards, monkeypatch, card, count, kept):
+    has = set(range(5))
+    monkeypatch.setattr(host.os, "sched_getaffinity", lambda process: has)
+    monkeypatch.setattr(host.os, "sched_setaffinity", lambda process, cores: has.intersection_update(cores))
+    with host.one_card() if card == "GPU-b" else nullcontext():
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        with host.one_card(count):
+            assert os.environ["CUDA_VISIBLE_DEVICES"] == card
+            assert has == set(kept)
 
 
 def test_a_machine_without_a_card_locks_none(monkeypatch, tmp_path):

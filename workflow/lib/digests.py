@@ -17,14 +17,36 @@ def code(algorithm: str, variant: str) -> str:
 
 
 def module_code(name: str) -> str:
-    """A digest of a module of kernels and of all that it imports from there, but for NO_TIMES."""
+    """A digest of a module of kernels and of all that it imports from there, but for NO_TIMES.
+
+    Comments, docstrings and the layout of the text do not count.
+    """
     found, paths = [], [_source_file(name)]
     for path in paths:  # which grows
         text = (ROOT / path).read_text()
-        found.append(text.encode())
+        found.append(_meaning(text))
         files = map(_source_file, _imported(text))
         paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
     return digest(*sorted(found))
+
+
+@cache
+def _meaning(text: str) -> bytes:
+    """A module's syntax tree without docstrings, the same in every version of Python."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return repr(_parts(tree)).encode()
+
+
+def _parts(value):
+    """A node as its type and its fields, without those that are empty, which a version may have and another not."""
+    if isinstance(value, list):
+        return [_parts(item) for item in value]
+    if not isinstance(value, ast.AST):
+        return value
+    return type(value).__name__, [(key, _parts(item)) for key, item in ast.iter_fields(value) if item not in (None, [])]
 
 
 @cache

@@ -40,11 +40,12 @@ def _cards() -> list[str]:
 
 
 @contextmanager
-def one_card() -> Iterator[None]:
+def one_card(cores: int = 0) -> Iterator[None]:
     """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
 
-    To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these.
-    The lock is flock's on a file a card in the folder for temporary files; it ends with the process.
+    To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these. The lock is
+    flock's on a file a card in the folder for temporary files; it ends with the process.
+    cores: how many of the process's cores it keeps, with each card others; 0 keeps all.
     """
     cards = _cards()
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
@@ -57,8 +58,18 @@ def one_card() -> Iterator[None]:
         while not (taken := next((card for card, file in files.items() if _locked(file)), None)):
             time.sleep(1)
         os.environ["CUDA_VISIBLE_DEVICES"] = taken
-        logging.info("on card %s, of %d", taken, len(cards))
+        kept = _keep_cores(cards.index(taken), cores)
+        logging.info("on card %s of %d, with %d cores", taken, len(cards), len(kept))
         yield
+
+
+def _keep_cores(place: int, count: int) -> set[int]:
+    """Keep only the place-th `count` of this process's cores, where it has more; returns those it has."""
+    cores = sorted(os.sched_getaffinity(0))
+    if 0 < count < len(cores):
+        start = place * count % (len(cores) - count + 1)
+        os.sched_setaffinity(0, cores[start : start + count])
+    return os.sched_getaffinity(0)
 
 
 def _lock_file(card: str) -> str:

@@ -40,10 +40,14 @@ def job_cells(wildcards):
     return plan.jobs(config)[wildcards.problem, wildcards.dataset]
 
 
+def cards_at_once():
+    """How many GPU jobs run at once, by --resources gpu=N."""
+    return workflow.global_resources.get("gpu").value or 1
+
+
 def job_threads():
-    """The cores of a job: all, shared out over the cards that --resources gpu=N allows at once."""
-    cards = workflow.global_resources.get("gpu").value or 1
-    return max(1, (workflow.resource_settings.cores or 1) // cards)
+    """The cores of a job: all, shared out over the cards."""
+    return max(1, (workflow.resource_settings.cores or 1) // cards_at_once())
 
 
 def job_graph(wildcards):

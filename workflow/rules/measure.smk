@@ -88,13 +88,14 @@ rule job:
             {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
         ),
         code=lambda wildcards: [digests.code(*cell[:2]) for cell in job_cells(wildcards)],
+        cores=untracked(job_threads() if cards_at_once() > 1 else 0),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
     shell:
         "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} --graph {input:q} "
-        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+        "--cores {params.cores} --config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 
 rule batch:

@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> None:
     if len({variant.problem for variant in protocols}) != 1:
         raise InputError("--variants: must name variants of one problem, one source or all pairs")
     on_gpu = any(variant.on_gpu for variant in protocols)
-    with host.one_card() if on_gpu and not card.SIMULATED else nullcontext():
+    with host.one_card(args.cores) if on_gpu and not card.SIMULATED else nullcontext():
         measure.check_device(protocols, args.out)
         writable(args.out)
         with lock.held(args.out):
@@ -70,6 +70,7 @@ if __name__ == "__main__":
     )
     arguments.add_argument("--batch", required=True, help="the name of the batch")
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
+    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="timings.csv")
