@@ -307,12 +307,24 @@ def _card(card: dict) -> dict:
     }
 
 
+def pooled(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that stand for each cell: those of its batches whose code is the one that was measured last.
+
+    A cell without a batch keeps its rows that were measured alone. rows: as load gives them.
+    """
+    cells = [rows[key] for key in CELL]
+    in_batch = rows["batch"] != ""
+    rows = rows[in_batch | ~in_batch.groupby(cells).transform("any")]
+    last = rows.sort_values("started", kind="stable").groupby(CELL)["code"].transform("last")
+    return rows[rows["code"] == last]
+
+
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
-    """The rows of columns (each algorithm/variant) on datasets.
+    """The pooled rows of columns (each algorithm/variant) on datasets.
 
     Raises InputError where a dataset's graph differs between variants: its times cannot be compared.
     """
-    chosen = rows[variants(rows).isin(columns) & rows["dataset"].isin(datasets)]
+    chosen = pooled(rows[variants(rows).isin(columns) & rows["dataset"].isin(datasets)])
     for dataset, group in chosen.groupby("dataset"):
         if group[["vertices", "arcs", "dataset_sha256"]].drop_duplicates().shape[0] > 1:
             graphs = group["dataset_sha256"].str[:12].groupby(variants(group), sort=False)
@@ -322,27 +334,41 @@ def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) 
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell, indexed by (algorithm/variant, dataset).
+    """One row a cell, indexed by (algorithm/variant, dataset). rows: as pooled gives them.
 
     status, device, note (items joined by "; "), vertices, arcs, cores, limit_s, substitute, generated, LAYOUT;
-    of `seconds` median, min, max (s, NaN unless status is ok) and repeats; of the phases kernels and predecessors the
-    median (s).
+    batches (0 where the cell was measured alone) and repeats, the number of its runs.
+    Of `seconds` (s, NaN unless status is ok) median: over batches of each one's median; min, max: of the batches'
+    medians, of one batch's runs where there is one. kernels, predecessors, prepare: likewise the median of the phases
+    and of both preparations together.
     """
-    column = variants(rows).rename("column")
-    return rows.groupby([column, "dataset"], sort=False).agg(
+    keys = [variants(rows).rename("column"), rows["dataset"]]
+    times = pd.DataFrame(
+        {
+            "median": rows["seconds"],
+            "kernels": rows["kernels_s"],
+            "predecessors": rows["predecessors_s"],
+            "prepare": rows[list(PREPARATION)].sum(axis=1, min_count=1),
+        }
+    )
+    of_batches = times.groupby([*keys, rows["batch"]], sort=False).median()
+    over = of_batches.groupby(["column", "dataset"], sort=False)
+    found = rows.groupby(keys, sort=False).agg(
         status=("status", "first"),
-        median=("seconds", "median"),
-        min=("seconds", "min"),
-        max=("seconds", "max"),
         repeats=("seconds", "count"),
-        kernels=("kernels_s", "median"),
-        predecessors=("predecessors_s", "median"),
+        batches=("batch", lambda names: names[names != ""].nunique()),
         vertices=("vertices", "first"),
         arcs=("arcs", "first"),
         device=("device", "first"),
+        min=("seconds", "min"),
+        max=("seconds", "max"),
         **{name: (name, "first") for name in ("cores", "limit_s", "substitute", "generated", *LAYOUT)},
         note=("note", lambda notes: "; ".join(dict.fromkeys(items(notes)))),
     )
+    several = found["batches"] > 1
+    found["min"] = over["median"].min().where(several, found["min"])
+    found["max"] = over["median"].max().where(several, found["max"])
+    return over.median().join(found)
 
 
 def items(notes: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,69 @@
+"""Batches of measurements: a cell's time over its batches, and the ratio of two cells, taken within a job.
+
+A job measures on one card, in rounds, all variants that are compared on a dataset; a batch is the jobs of one host that
+share a name. Rows with an empty `batch` were measured alone: they are shown, and compared with nothing.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from kernels.errors import InputError
+from kernels.variants import VARIANTS
+from workflow.lib import measurements
+
+KEYS = ["column", "dataset", "batch"]  # column: algorithm/variant
+
+
+def medians(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a cell and batch, indexed by KEYS, of the rows that are ok; rows: as measurements.pooled gives them.
+
+    seconds: the median over the batch's rounds (s). rounds: their number. card_uuid, host_id: where they ran.
+    """
+    ok = rows[rows["status"] == "ok"]
+    keys = [measurements.variants(ok).rename("column"), ok["dataset"], ok["batch"]]
+    return ok.groupby(keys, sort=False).agg(
+        seconds=("seconds", "median"),
+        rounds=("seconds", "size"),
+        card_uuid=("card_uuid", "first"),
+        host_id=("host_id", "first"),
+    )
+
+
+def pairs(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.DataFrame:
+    """The batches in which one job measured both cells, indexed by batch: `left` and `right` (s), card_uuid, host_id.
+
+    left, right: algorithm/variant. found: as medians gives it. card_uuid: the job's card; empty where both are of a
+    CPU. Raises InputError where a batch's two cells are of different cards or hosts.
+    """
+    sides = {}
+    for side, key in (("left", left), ("right", right)):
+        mine = found[
+            (found.index.get_level_values("column") == key) & (found.index.get_level_values("dataset") == dataset)
+        ]
+        sides[side] = mine.droplevel(["column", "dataset"]).drop(index="", errors="ignore")
+    both = sides["left"].join(sides["right"], how="inner", lsuffix=" left", rsuffix=" right")
+    places = ["host_id", *(["card_uuid"] if VARIANTS[left].on_gpu and VARIANTS[right].on_gpu else [])]
+    for place in places:
+        apart = both[f"{place} left"] != both[f"{place} right"]
+        if apart.any():
+            raise InputError(
+                f"{left} and {right} on {dataset}, batch {both.index[apart][0]}: their {place} differs, and times of "
+                "different machines are not compared: measure the batch again, or leave its files out"
+            )
+    card = both["card_uuid left"].where(both["card_uuid left"] != "", both["card_uuid right"])
+    return pd.DataFrame(
+        {
+            "left": both["seconds left"],
+            "right": both["seconds right"],
+            "rounds": both[["rounds left", "rounds right"]].min(axis=1),
+            "card_uuid": card,
+            "host_id": both["host_id left"],
+        }
+    )
+
+
+def ratios(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.Series:
+    """How many times longer `right` took than `left`, by batch: left's speed-up. As pairs, which raises."""
+    both = pairs(found, left, right, dataset)
+    return both["right"] / both["left"]
