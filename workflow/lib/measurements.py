@@ -316,7 +316,7 @@ def pooled(rows: pd.DataFrame) -> pd.DataFrame:
     in_batch = rows["batch"] != ""
     rows = rows[in_batch | ~in_batch.groupby(cells).transform("any")]
     last = rows.sort_values("started", kind="stable").groupby(CELL)["code"].transform("last")
-    return rows[rows["code"] == last]
+    return rows[rows["code"] == last.reindex(rows.index)]
 
 
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
