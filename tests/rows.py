@@ -1,7 +1,9 @@
 """Rows of measurements and records of cells as they are written, for tests to change."""
 
+from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -53,6 +55,21 @@ def rows_of(times, device="test card", **more):
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
     return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
+
+
+def in_batches(rows, names=("a", "b", "c"), factors=()):
+    """Rows as jobs of these batches measured them, each on a card and host of its own.
+
+    factors: by batch, {algorithm/variant: what its times are multiplied by there}.
+    """
+    found = []
+    for name, factor in zip_longest(names, factors, fillvalue={}):
+        of_gpu = (rows["driver"] != "").to_numpy()
+        by = measurements.variants(rows).map(lambda key, factor=factor: factor.get(key, 1.0))
+        times = {time: rows[time] * by for time in measurements.TIMES}
+        places = {"host_id": f"host{name}", "card_uuid": np.where(of_gpu, f"GPU-{name}", "")}
+        found.append(rows.assign(batch=name, code="c0de", **places, **times))
+    return pd.concat(found, ignore_index=True)
 
 
 def record(key, dataset, card=None, **changes):

@@ -1,7 +1,7 @@
 """What ratios (or differences) from several batches say of a claim: an estimate over batches, and a word for it.
 
-A batch is the unit of replication. From three batches on an estimate has a 95 % interval by Student's t. A word is given
-where the whole interval lies in the word's region; else it is `inconclusive`.
+A batch is the unit of replication. From three batches on an estimate has a 95 % interval by Student's t. A word is
+given where the whole interval lies in the word's region; else it is `inconclusive`.
 """
 
 from __future__ import annotations
