@@ -448,20 +448,23 @@ def test_barrier_that_not_all_threads_reach(monkeypatch):
 
     def arrivals(act):
         """How often each thread of each block met a barrier."""
-        met = defaultdict(Counter)
+        events = []  # appended to at once, whatever other threads do
 
         def run(thread, runs=BlockThread.run):
-            met[tuple(thread.blockIdx)][tuple(thread.threadIdx)] += 0
+            events.append((tuple(thread.blockIdx), tuple(thread.threadIdx), 0))
             runs(thread)
 
         def meet(thread, meets=BlockThread.syncthreads):
-            met[tuple(thread.blockIdx)][tuple(thread.threadIdx)] += 1
+            events.append((tuple(thread.blockIdx), tuple(thread.threadIdx), 1))
             meets(thread)
 
         with monkeypatch.context() as patch:
             patch.setattr(BlockThread, "run", run)
             patch.setattr(BlockThread, "syncthreads", meet)
             act()
+        met = defaultdict(Counter)
+        for block, thread, barrier in events:
+            met[block][thread] += barrier
         return [set(threads.values()) for threads in met.values()]
 
     @cuda.jit
