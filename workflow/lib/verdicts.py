@@ -30,7 +30,8 @@ Region = tuple[float, float]  # open; its ends in the unit of the values
 class Estimate:
     """The mean over batches: geometric of ratios, arithmetic of differences. low, high: as `ends` says.
 
-    ends: INTERVAL from MIN_BATCHES batches on, RANGE of two, empty of one.
+    ends: INTERVAL from MIN_BATCHES batches on, RANGE of two, empty of one. next_low, next_high: where one batch more
+    would lie, with the same confidence (a prediction interval); NaN where there is no interval.
     """
 
     value: float
@@ -38,6 +39,8 @@ class Estimate:
     high: float
     batches: int
     ends: str
+    next_low: float = np.nan
+    next_high: float = np.nan
 
     @property
     def has_interval(self) -> bool:
@@ -52,13 +55,14 @@ def estimate(values: Sequence[float], *, differences: bool = False) -> Estimate:
     values = np.asarray(values, float)
     scaled = values if differences else np.log(values)
     mean, count = scaled.mean(), len(values)
+    found = mean, scaled.min(), scaled.max(), np.nan, np.nan
     if count >= MIN_BATCHES:
         half = _half_width(scaled.std(ddof=1), count)
-        low, high, ends = mean - half, mean + half, INTERVAL
-    else:
-        low, high, ends = scaled.min(), scaled.max(), RANGE if count > 1 else ""
-    back = (lambda value: value) if differences else np.exp
-    return Estimate(float(back(mean)), float(back(low)), float(back(high)), count, ends)
+        further = half * np.sqrt(count + 1)
+        found = mean, mean - half, mean + half, mean - further, mean + further
+    value, low, high, next_low, next_high = map(float, found if differences else np.exp(found))
+    ends = INTERVAL if count >= MIN_BATCHES else RANGE if count > 1 else ""
+    return Estimate(value, low, high, count, ends, next_low, next_high)
 
 
 def _half_width(deviation: float, batches: int) -> float:
@@ -71,6 +75,11 @@ def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
         return FEW
     inside = (word for word, (low, high) in regions.items() if low < found.low and found.high < high)
     return next(inside, INCONCLUSIVE)
+
+
+def decide_point(value: float, regions: Mapping[str, Region]) -> str:
+    """The word of one number without a spread: the last region that has it, so that a tolerance goes first."""
+    return next(word for word, (low, high) in reversed(regions.items()) if low <= value <= high)
 
 
 def needed(values: Sequence[float], regions: Mapping[str, Region], *, differences: bool = False) -> int | None:

@@ -1,313 +1,109 @@
-"""Compare the paper's claims with its own tables and with the measurements.
+"""Compare the paper's claims with its own tables, with its own program and with batches of measurements.
 
-The claims stand in workflow/paper/claims.csv; rule() says how a verdict is reached. Writes results/claims.csv (a row
-a claim and dataset), .md and .html.
+workflow/lib/claims.py says how a verdict is reached. Writes results/claims.csv (a row a claim and dataset), .md and
+.html.
 """
 
 from __future__ import annotations
 
 import argparse
-import operator
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
-from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import measurements, pages, paper, step
+from workflow.lib import measurements, pages, step, verdicts
+from workflow.lib.claims import CLAIMS, Audited, Claim, Finding, audit, claims, disagrees, outcome, rule, select
+from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits
-from workflow.scripts.summary import CONFIDENCE, INTERVAL, MIN_REPEATS, RANGE, interval
+from workflow.lib.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
 
-CLAIMS = measurements.PAPER / "claims.csv"
-VALUED = ("times_faster", "faster_by_s")  # relations that claim a value, from low to high
-RELATIONS = ("slower", "faster", "fastest", "no_better", *VALUED)
-HOLDS, SAME, FAILS, UNKNOWN = "holds", "no difference", "fails", "not measured"
-LESS, MORE = "less than claimed", "more than claimed"  # how a claimed value fails where the variant is faster
-SEED = 0  # of the bootstrap
-
-Times = Mapping[tuple[str, str], np.ndarray]  # (algorithm/variant, dataset): seconds, float64 (repeats,)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper: left is slower, faster ... than each of right (algorithm/variant), on datasets.
-
-    low, high: the paper's value, of a relation in VALUED: a factor, or seconds. reading: why these datasets.
-    """
-
-    id: str
-    section: str
-    claim: str
-    left: str
-    right: tuple[str, ...]
-    datasets: tuple[str, ...]
-    relation: str
-    low: float
-    high: float
-    reading: str
-
-    @property
-    def by_seconds(self) -> bool:
-        return self.relation == "faster_by_s"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What times say of a claim on one dataset.
-
-    value: the speed-up of left over `over`, or by how many seconds it is faster; low, high: ends of its interval or
-    range, which `ends` names; empty where there is one time of each. repeats: of left and of `over`.
-    rests_on: what the verdict rests on. why: what an unknown verdict lacks.
-    """
-
-    verdict: str
-    over: str = ""
-    value: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
-    repeats: tuple[int, int] = (0, 0)
-    ends: str = ""
-    rests_on: str = ""
-    why: str = ""
-
-
-def claims(path: Path = CLAIMS) -> list[Claim]:
-    """The claims; raises InputError where one names what there is not, or lacks its value."""
-    return [_claim(f"{path.name}, claim {row['id']}", row) for row in paper.claims(path)]
-
-
-def _claim(where: str, row: dict[str, str]) -> Claim:
-    right, datasets = tuple(row["right"].split()), tuple(row["datasets"].split())
-    valid_datasets = tuple(measurements.paper_datasets().index)
-    for kind, named, valid in (
-        ("variant", (row["left"], *right), tuple(VARIANTS)),
-        ("dataset", datasets, valid_datasets),
-        ("relation", (row["relation"],), RELATIONS),
-    ):
-        if unknown := [name for name in named if name not in valid]:
-            raise InputError(f"{where}: there is no {kind} {unknown[0]!r}: choose one of {', '.join(valid)}")
-    try:
-        low, high = (float(row[end] or "nan") for end in ("low", "high"))
-    except ValueError:
-        raise InputError(f"{where}: low and high must be numbers") from None
-    if np.isnan([low, high]).any() == (row["relation"] in VALUED):
-        raise InputError(f"{where}: low and high must be given for {' and '.join(VALUED)}, and for no other relation")
-    return Claim(**row | {"right": right, "datasets": datasets, "low": low, "high": high})
-
-
-def measured_times(rows: pd.DataFrame) -> Times:
-    """The seconds of every cell that has some."""
-    ok = rows[rows["status"] == "ok"]
-    groups = ok.groupby([measurements.variants(ok), "dataset"])
-    return {cell: seconds.to_numpy() for cell, seconds in groups["seconds"]}
-
-
-def paper_times() -> Times:
-    """The paper's times: one a cell, none where it gives only a bound."""
-    return {cell: np.array([seconds]) for cell, seconds in measurements.paper_times()["seconds"].dropna().items()}
-
-
-def rule(tolerance: float) -> list[str]:
-    """The sentences that say how judge and outcome reach their verdicts."""
-    percent = f"{100 * tolerance:g} %"
-    return [
-        f"{CROSS}r: the median time of the other variant divided by that of the variant that the claim is about; above "
-        "1 the latter is faster. n: its repeats first, then the other's. An interval or a range is in brackets.",
-        f"With {MIN_REPEATS} repeats or more of both, one variant is faster where the {INTERVAL}s of the two medians "
-        "(order statistics) do not overlap; else there is no difference. A claimed value holds where the claim's "
-        f"variant is faster and the {INTERVAL} of r (bootstrap, percentiles) meets the claimed range, widened by the "
-        f"tolerance of {percent} at both ends.",
-        "With fewer repeats of either there is no interval: the brackets have the range of all ratios, and "
-        f"the verdict rests on the tolerance. r within {percent} of 1 is no difference; a claimed value holds where r "
-        "lies in the claimed range, widened by the tolerance. The paper's tables, with one time a cell, are judged so.",
-        f"Where the claim's variant is faster, but not by the claimed value, it is {LESS} or {MORE}.",
-        'A claim that a variant is faster than several is judged against the fastest of them, named after "over".',
-        "A claim is reproduced where it holds on every dataset it is about, in part where on some, not where on none "
-        "of those measured. A dataset on which a needed variant has no time is not measured, and nothing is guessed.",
-    ]
-
-
-def compare(claim: Claim, over: str, left: np.ndarray, right: np.ndarray, tolerance: float) -> Finding:
-    """What the seconds of the claim's left, and of `over` (one of its right), float64 (repeats,), say. See rule()."""
-    by_intervals = min(len(left), len(right)) >= MIN_REPEATS
-    operation = operator.sub if claim.by_seconds else operator.truediv
-    value = operation(np.median(right), np.median(left))
-    if by_intervals:
-        low, high = stats.bootstrap(
-            (right, left),
-            lambda right, left, axis: operation(np.median(right, axis), np.median(left, axis)),
-            confidence_level=CONFIDENCE,
-            method="percentile",
-            rng=SEED,
-        ).confidence_interval
-        least, most = low, high
-        (left_low, left_high), (right_low, right_high) = interval(left), interval(right)
-        same = left_low <= right_high and right_low <= left_high
-    else:
-        low, high = operation(right.min(), left.max()), operation(right.max(), left.min())
-        least = most = value
-        same = abs(np.median(right) / np.median(left) - 1) <= tolerance
-    faster = not same and np.median(left) < np.median(right)
-    short, beyond = most < claim.low * (1 - tolerance), least > claim.high * (1 + tolerance)
-    holds = {
-        "slower": not same and not faster,
-        "no_better": not faster,
-        "faster": faster,
-        "fastest": faster,
-    }.get(claim.relation, faster and not short and not beyond)
-    failure = (LESS if short else MORE) if faster and claim.relation in VALUED else FAILS
-    verdict = HOLDS if holds else SAME if same else failure
-    repeats = len(left), len(right)
-    ends = INTERVAL if by_intervals else RANGE if max(repeats) > 1 else ""
-    return Finding(verdict, over, value, low, high, repeats, ends, "intervals" if by_intervals else "tolerance")
-
-
-def judge(claim: Claim, dataset: str, times: Times, tolerance: float, cards: Mapping) -> Finding:
-    """What times say of the claim on one dataset, where the strongest competitor decides.
-
-    cards: which GPU each (algorithm/variant, dataset) ran on; times of different models do not compare.
-    """
-    needed = [(name, dataset) for name in (claim.left, *claim.right)]
-    if missing := [name for name, _ in needed if (name, dataset) not in times]:
-        return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}")
-    ran_on = dict.fromkeys(cards[cell] for cell in needed if cell in cards)
-    if len(ran_on) > 1:
-        return Finding(UNKNOWN, why=f"on different models of card: {', '.join(ran_on)}")
-    left = times[claim.left, dataset]
-    findings = [compare(claim, over, left, times[over, dataset], tolerance) for over in claim.right]
-    return min(findings, key=lambda finding: ((FAILS, SAME, LESS, MORE, HOLDS).index(finding.verdict), finding.value))
-
-
-@dataclass(frozen=True)
-class Audited:
-    """A claim and, by dataset, what the paper's tables and our measurements say of it.
-
-    throttled: the cells whose card was throttled, with its reasons; empty where none was.
-    """
-
-    claim: Claim
-    paper: dict[str, Finding]
-    here: dict[str, Finding]
-    throttled: dict[str, str]
-
-
-def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
-    """The rows of what claims are about. Raises InputError as measurements.select does."""
-    cells = {(name, dataset) for claim in listed for name in (claim.left, *claim.right) for dataset in claim.datasets}
-    chosen = measurements.select(rows, sorted({name for name, _ in cells}), measurements.paper_datasets().index)
-    keys = pd.MultiIndex.from_arrays([measurements.variants(chosen), chosen["dataset"]])
-    return chosen[keys.isin(list(cells))]
-
-
-def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Audited]:
-    """The claims, judged. rows: as select gives them."""
-    papers, times = paper_times(), measured_times(rows)
-    first = rows.groupby([measurements.variants(rows), "dataset"])[["device", "throttling"]].first()
-    cards = {cell: device for cell, device in first["device"].items() if VARIANTS[cell[0]].on_gpu}
-    reasons = {cell: reason for cell, reason in first["throttling"].items() if reason}
-
-    def throttled(claim: Claim, dataset: str) -> str:
-        names = [name for name in (claim.left, *claim.right) if (name, dataset) in reasons]
-        return ", ".join(f"{name} ({reasons[name, dataset]})" for name in names)
-
-    return [
-        Audited(
-            claim,
-            {dataset: judge(claim, dataset, papers, tolerance, {}) for dataset in claim.datasets},
-            {dataset: judge(claim, dataset, times, tolerance, cards) for dataset in claim.datasets},
-            {dataset: throttled(claim, dataset) for dataset in claim.datasets},
-        )
-        for claim in listed
-    ]
-
-
-def outcome(findings: dict[str, Finding]) -> tuple[str, str]:
-    """The verdict on a claim from what was found on its datasets; and where it holds, misses or was not measured."""
-    held = [dataset for dataset, finding in findings.items() if finding.verdict == HOLDS]
-    unknown = [dataset for dataset, finding in findings.items() if finding.verdict == UNKNOWN]
-    if len(unknown) == len(findings):
-        return UNKNOWN, ""
-    where = f"holds on {len(held)} of {len(findings) - len(unknown)}"
-    if held:
-        where += f": {', '.join(held)}"
-    for verdict in (LESS, MORE, UNKNOWN):
-        if such := [dataset for dataset, finding in findings.items() if finding.verdict == verdict]:
-            where += f"; {verdict}: {', '.join(such)}"
-    if not held:
-        return "not reproduced", where
-    return "reproduced" if len(held) == len(findings) else "reproduced in part", where
+FRAGILE = " ‡"  # behind a verdict that is lost where one batch is left out
 
 
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
-    """One row a claim and dataset. claimed, paper, measured: a factor, or seconds, as `unit` says."""
-    substitutes = measurements.substitutes(rows)
-    return pd.DataFrame(
-        [
-            {
-                "claim": one.claim.id,
-                "section": one.claim.section,
-                "says": one.claim.claim,
-                "left": one.claim.left,
-                "right": " ".join(one.claim.right),
-                "dataset": dataset,
-                "relation": one.claim.relation,
-                "unit": "s" if one.claim.by_seconds else "ratio",
-                "claimed low": one.claim.low,
-                "claimed high": one.claim.high,
-                "paper": one.paper[dataset].value,
-                "paper verdict": one.paper[dataset].verdict,
-                "measured": here.value,
-                "over": here.over,
-                "low": here.low,
-                "high": here.high,
-                "ends": here.ends,
-                "repeats left": here.repeats[0],
-                "repeats over": here.repeats[1],
-                "verdict": here.verdict,
-                "rests on": here.rests_on,
-                "claim's verdict": outcome(one.here)[0],
-                "why not measured": here.why,
-                "throttled": one.throttled[dataset],
-                "substitute": substitutes.get(dataset, ""),
-                "source": source,
-            }
-            for one in audited
-            for dataset, here in one.here.items()
-        ]
-    )
+    """One row a claim and dataset. claimed, paper, program, measured: a factor, or seconds, as `unit` says."""
+    others = substitutes(rows)
+    lines = [(one, dataset) for one in audited for dataset in one.here]
+    return pd.DataFrame([_fact(*line) | {"substitute": others.get(line[1], ""), "source": source} for line in lines])
+
+
+def _fact(one: Audited, dataset: str) -> dict:
+    claim, paper, here = one.claim, one.paper[dataset], one.here[dataset]
+    least, most = claim.factors[verdicts.CLAIMED] if claim.valued else ("", "")
+    return {
+        "claim": claim.id,
+        "section": claim.section,
+        "says": claim.claim,
+        "left": claim.left,
+        "right": " ".join(claim.right),
+        "dataset": dataset,
+        "relation": claim.relation,
+        "unit": "s" if claim.by_seconds else "ratio",
+        "claimed low": least,
+        "claimed high": most,
+        "paper": paper.estimate.value if paper.estimate else "",
+        "paper verdict": paper.verdict,
+        **_ends("program", one.program[dataset]),
+        "over": here.over,
+        **_ends("measured", here.estimate),
+        "ends": here.estimate.ends if here.estimate else "",
+        "rounds": here.rounds or "",
+        "cards": len(here.cards) or "",
+        "direction": here.direction,
+        "factor": here.factor,
+        "verdict": here.verdict,
+        "lost without one batch": here.fragile,
+        "batches needed": here.needed or "",
+        "claim's verdict": one.verdict,
+        "why not measured": here.why,
+        "throttled": one.throttled[dataset],
+    }
+
+
+def _ends(name: str, found: Estimate | None) -> dict:
+    values = (found.value, found.low, found.high, found.batches) if found else [""] * 4
+    return dict(zip((name, f"{name} low", f"{name} high", f"{name} batches"), values, strict=True))
 
 
 def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: float) -> pages.Page:
-    substitutes = measurements.substitutes(rows)
+    others = substitutes(rows)
     blocks = [
         ("h1", "The paper's claims, compared with the measurements"),
         ("table", overview(audited)),
         ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
     ]
     for number, one in enumerate(audited, start=1):
-        text = pd.DataFrame(
-            [
-                {
-                    "Dataset": measurements.marked(dataset, substitutes),
-                    "Paper's tables": value_text(one.claim, paper := one.paper[dataset]),
-                    "Verdict on them": paper.verdict,
-                    "Measured": value_text(one.claim, here)
-                    + (f"; throttled: {one.throttled[dataset]}" if one.throttled[dataset] else ""),
-                    "Verdict": here.verdict + (f", by {here.rests_on}" if here.rests_on else ""),
-                }
-                for dataset, here in one.here.items()
-            ]
-        )
+        text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
         blocks += [
             ("h2", f"{number}. {one.claim.claim}"),
             ("p", f"Section {one.claim.section}: {relation_text(one.claim)}. {one.claim.reading}"),
             ("table", text),
         ]
+        if said := apart(one, tolerance):
+            blocks.append(("p", said))
     return blocks
+
+
+def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
+    """A claim on one dataset, as text. others: the datasets that are substitutes."""
+    here, paper = one.here[dataset], one.paper[dataset]
+    throttled = f"; throttled: {one.throttled[dataset]}" if one.throttled[dataset] else ""
+    return {
+        "Dataset": marked(dataset, others),
+        "Paper's tables": f"{value_text(one.claim, paper)}: {paper.verdict}" if paper.estimate else paper.why,
+        "Paper's program": estimate_text(one.claim, one.program[dataset]),
+        "Ours": value_text(one.claim, here) + throttled,
+        "Verdict": verdict_text(here),
+    }
+
+
+def apart(one: Audited, tolerance: float) -> str:
+    """A sentence on the datasets where the paper's own program has another direction than ours; empty where none."""
+    datasets = [dataset for dataset in one.here if disagrees(one, dataset, tolerance)]
+    if not datasets:
+        return ""
+    return f"On {', '.join(datasets)} the paper's own program does not have the direction that our kernels have."
 
 
 def overview(audited: list[Audited]) -> pd.DataFrame:
@@ -317,17 +113,28 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
             {
                 "Claim": f"{number}. {one.claim.claim}",
                 "Section": one.claim.section,
-                "The paper's own tables": outcome(one.paper)[1],
-                "Measured": "; ".join(filter(None, outcome(one.here))),
+                "The paper's own tables": f"{outcome(one.paper)} ({by_verdict(one.paper)})",
+                "Ours": by_verdict(one.here),
+                "Verdict": one.verdict,
             }
             for number, one in enumerate(audited, start=1)
         ]
     )
 
 
+def by_verdict(findings: dict[str, Finding]) -> str:
+    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"."""
+    found: dict[str, list[str]] = {}
+    for dataset, finding in findings.items():
+        found.setdefault(finding.verdict, []).append(dataset + (FRAGILE if finding.fragile else ""))
+    if len(found) == 1 and len(findings) > 1 and not any(finding.fragile for finding in findings.values()):
+        return f"{next(iter(found))}: all {len(findings)}"
+    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items())
+
+
 def relation_text(claim: Claim) -> str:
     """The claim with its variants: "floyd_warshall/tiled 4 to 6 times faster than floyd_warshall/naive"."""
-    value = f"{claim.low:g}" if claim.low == claim.high else f"{claim.low:g} to {claim.high:g}"
+    value = claim.low if claim.low == claim.high else f"{claim.low} to {claim.high}"
     words = {
         "fastest": "faster than each of",
         "no_better": "not faster than",
@@ -337,17 +144,36 @@ def relation_text(claim: Claim) -> str:
     return f"{claim.left} {words.get(claim.relation, f'{claim.relation} than')} {', '.join(claim.right)}"
 
 
+def verdict_text(finding: Finding) -> str:
+    """ "less ‡; direction as claimed" of a claimed value, else the verdict; how many batches an open one needs."""
+    text = finding.verdict + (FRAGILE if finding.fragile else "")
+    if finding.verdict == INCONCLUSIVE:
+        text += f", {finding.needed or f'more than {MOST_BATCHES}'} batches would do"
+    if finding.factor and finding.verdict not in (FEW, UNKNOWN):
+        text += f"; direction {finding.direction}"
+    return text
+
+
 def value_text(claim: Claim, finding: Finding) -> str:
-    """ "x1.51 [1.50, 1.52], 95 % interval, n=6, 6", or what is missing."""
-    if finding.verdict == UNKNOWN:
+    """ "x1.51 over Naive [1.50, 1.52], 5 batches", or what is missing."""
+    if not finding.estimate:
         return finding.why
-    text = f"{finding.value:.3g} s" if claim.by_seconds else f"{CROSS}{digits(finding.value)}"
-    if len(claim.right) > 1:
-        text += f" over {finding.over}"
-    if finding.ends:
-        low, high = (f"{end:.3g}" if claim.by_seconds else digits(end) for end in (finding.low, finding.high))
-        text += f" [{low}, {high}], {finding.ends}"
-    return f"{text}, n={finding.repeats[0]}, {finding.repeats[1]}"
+    over = f" over {VARIANTS[finding.over].title}" if len(claim.right) > 1 else ""
+    return estimate_text(claim, finding.estimate, over)
+
+
+def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
+    """ "x1.51 [1.50, 1.52], 5 batches"; "-" of None."""
+    if not found:
+        return "-"
+
+    def number(value: float) -> str:
+        return f"{value:.3g}" if claim.by_seconds else digits(value)
+
+    text = (f"{number(found.value)} s" if claim.by_seconds else f"{CROSS}{number(found.value)}") + over
+    if found.batches == 1:
+        return text
+    return f"{text} [{number(found.low)}, {number(found.high)}], {found.batches} batches"
 
 
 def write(rows: pd.DataFrame, listed: list[Claim], source: str, tolerance: float, folder: Path) -> None:

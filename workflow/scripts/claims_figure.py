@@ -17,9 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from workflow.lib import measurements, plots, step
+from workflow.lib import claims, measurements, plots, step, verdicts
 from workflow.lib.measurements import marked, substitutes
-from workflow.scripts import audit
 
 STEM = "claims"
 
@@ -33,12 +32,14 @@ class Look:
 
 
 LOOKS = {
-    audit.HOLDS: Look("#009E73", "✓"),
-    audit.SAME: Look("#C8C8C8", "="),
-    audit.LESS: Look("#F0E442", "<"),
-    audit.MORE: Look("#56B4E9", ">"),
-    audit.FAILS: Look("#D55E00", "✗"),
-    audit.UNKNOWN: Look("#FFFFFF", "?"),
+    verdicts.CLAIMED: Look("#009E73", "✓"),
+    verdicts.SAME: Look("#C8C8C8", "="),
+    verdicts.LESS: Look("#F0E442", "<"),
+    verdicts.MORE: Look("#56B4E9", ">"),
+    verdicts.OPPOSITE: Look("#D55E00", "✗"),
+    verdicts.INCONCLUSIVE: Look("#FFFFFF", "~"),
+    verdicts.FEW: Look("#FFFFFF", "…"),
+    verdicts.UNKNOWN: Look("#FFFFFF", "?"),
 }
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -53,7 +54,7 @@ LABEL = 4.55  # the width of the claims, in cells
 CORNER = 0.36  # the side of the small square, of a cell
 
 
-def draw(audited: list[audit.Audited], others: Collection[str], caption: str) -> Figure:
+def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -> Figure:
     """The figure. others: the datasets that are substitutes. To be called, and saved, under STYLE."""
     datasets = list(measurements.paper_datasets().index)
     figure = Figure(figsize=(WIDTH, HEIGHT))
@@ -90,7 +91,7 @@ def _cell(axes: Axes, column: float, row: float, here: str, paper: str) -> None:
     axes.text(x + CORNER / 2, y + 0.66 * CORNER, LOOKS[paper].sign, ha="center", va="center", fontsize=7)
 
 
-def _legend(axes: Axes, audited: list[audit.Audited], datasets: list[str]) -> None:
+def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> None:
     """What signs and squares mean, in the largest rectangle of cells that no claim is about."""
     top, left, height, width = _free(audited, datasets)
     axes.add_patch(Rectangle((left + 0.1, top + 0.1), width - 0.2, height - 0.2, facecolor="white", linewidth=0))
@@ -102,12 +103,12 @@ def _legend(axes: Axes, audited: list[audit.Audited], datasets: list[str]) -> No
         axes.text(at + 0.25, y + 0.22, look.sign, ha="center", va="center", fontsize=9, fontweight="bold")
         axes.text(at + 0.65, y + 0.22, verdict, ha="left", va="center")
     y = top + 2.75
-    _cell(axes, x - 0.04, y, audit.HOLDS, audit.SAME)
+    _cell(axes, x - 0.04, y, verdicts.CLAIMED, verdicts.SAME)
     axes.text(x + 1.1, y + 0.3, "large: what was measured here", ha="left", va="center")
     axes.text(x + 1.1, y + 0.75, "small: the paper's own tables, by the same rule", ha="left", va="center")
 
 
-def _free(audited: list[audit.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
+def _free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
     """Top, left, height, width of the largest rectangle of cells that no claim is about."""
     taken = [[dataset in one.here for dataset in datasets] for one in audited]
     best, area = (len(audited), 0, 0, len(datasets)), 0
@@ -133,25 +134,25 @@ def caption(rows: pd.DataFrame, source: str) -> str:
 
 def write(
     rows: pd.DataFrame,
-    listed: list[audit.Claim],
+    listed: list[claims.Claim],
     source: str,
     tolerance: float,
     folder: Path,
     formats: Collection[str] = plots.FORMATS,
 ) -> None:
     """Write claims.svg, .pdf, .png (those of formats) into a folder. rows: as measurements.load gives them."""
-    rows = audit.select(rows, listed)
-    audited = audit.audit(rows, listed, tolerance)
+    rows = claims.select(rows, listed)
+    audited = claims.audit(rows, listed, tolerance)
     said = caption(rows, source)
     plots.write(folder / STEM, lambda: draw(audited, substitutes(rows), said), formats, STYLE)
 
 
 def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), audit.claims(args.claims), args.source, args.tolerance, args.out_dir)
+    write(measurements.load(args.measurements), claims.claims(args.claims), args.source, args.tolerance, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument("--claims", type=Path, default=audit.CLAIMS, help="a CSV file of claims")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    arguments.add_argument("--claims", type=Path, default=claims.CLAIMS, help="a CSV file of claims")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's claims.tolerance")
     step.run(main, arguments)

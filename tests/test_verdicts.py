@@ -1,0 +1,130 @@
+"""Estimates over batches, and the words for them: what they are, and how often they are wrong."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from workflow.lib import verdicts
+from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MORE, OPPOSITE, SAME
+
+TOLERANCE = 0.05
+FASTER = {CLAIMED: (1, np.inf), OPPOSITE: (-np.inf, 1), SAME: (1 - TOLERANCE, 1 + TOLERANCE)}
+
+
+def test_the_interval_is_that_of_a_t_test_on_logarithms():
+    values = [1.05, 1.11, 0.98, 1.07]
+    found = verdicts.estimate(values)
+    low, high = stats.ttest_1samp(np.log(values), 0).confidence_interval(0.95)
+    assert (found.value, found.batches) == (pytest.approx(stats.gmean(values)), 4)
+    assert (found.low, found.high) == (pytest.approx(np.exp(low)), pytest.approx(np.exp(high)))
+    found = verdicts.estimate(values, differences=True)
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert (found.value, found.low, found.high) == (
+        pytest.approx(np.mean(values)),
+        pytest.approx(low),
+        pytest.approx(high),
+    )
+
+
+def test_a_further_batch_lies_in_its_interval_as_often_as_it_says():
+    random = np.random.default_rng(1)
+    draws = np.exp(random.normal(0.1, 0.03, (2000, 6)))
+    found = [verdicts.estimate(draw[:5]) for draw in draws]
+    inside = np.mean([one.next_low < draw[5] < one.next_high for one, draw in zip(found, draws, strict=True)])
+    assert 0.935 < inside < 0.965
+
+
+@pytest.mark.parametrize(
+    ("values", "ends", "low", "high"),
+    [([1.2], "", 1.2, 1.2), ([1.2, 1.5], "range", 1.2, 1.5), ([1.5, 0.5], "range", 0.5, 1.5)],
+)
+def test_one_or_two_batches_have_no_interval_and_decide_nothing(values, ends, low, high):
+    found = verdicts.estimate(values)
+    assert (found.ends, found.low, found.high) == (ends, pytest.approx(low), pytest.approx(high))
+    assert np.isnan(found.next_low) and verdicts.decide(found, FASTER) == FEW
+
+
+@pytest.mark.parametrize(
+    ("values", "regions", "word"),
+    [
+        ([1.10, 1.11, 1.12], FASTER, CLAIMED),
+        ([1.010, 1.011, 1.012], FASTER, CLAIMED),  # within the tolerance, but the interval excludes 1
+        ([0.90, 0.91, 0.92], FASTER, OPPOSITE),
+        ([0.99, 1.00, 1.01], FASTER, SAME),
+        ([0.95, 1.00, 1.05], FASTER, INCONCLUSIVE),
+        ([1.00, 1.10, 1.20], FASTER, INCONCLUSIVE),
+        ([2.0, 2.1, 2.2], verdicts.factors("2", "2"), CLAIMED),
+        ([2.4, 2.5, 2.6], verdicts.factors("2", "2"), INCONCLUSIVE),
+        ([2.6, 2.61, 2.62], verdicts.factors("2", "2"), MORE),
+        ([1.4, 1.41, 1.42], verdicts.factors("2", "2"), LESS),
+    ],
+)
+def test_the_word_of_an_interval(values, regions, word):
+    assert verdicts.decide(verdicts.estimate(values), regions) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least", "most"),
+    [
+        ("2", "2", 1.5, 2.5),
+        ("8", "8", 7.5, 8.5),
+        ("2.8", "2.8", 2.75, 2.85),
+        ("4", "6", 3.5, 6.5),
+        ("2000", "2000", 1500, 2500),
+    ],
+)
+def test_a_claimed_value_is_as_wide_as_it_was_rounded(low, high, least, most):
+    assert verdicts.factors(low, high)[CLAIMED] == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(1.2, CLAIMED), (0.9, OPPOSITE), (1.04, SAME), (0.96, SAME), (1.06, CLAIMED)]
+)
+def test_one_number_is_judged_by_the_tolerance_first(value, word):
+    assert verdicts.decide_point(value, FASTER) == word
+
+
+def test_the_number_of_batches_that_would_do():
+    values = [0.99, 1.05, 1.06]
+    number = verdicts.needed(values, FASTER)
+    mean, deviation = np.mean(np.log(values)), np.std(np.log(values), ddof=1)
+    decided = [
+        stats.t.interval(0.95, count - 1, mean, deviation / np.sqrt(count))[0] > 0 for count in (number - 1, number)
+    ]
+    assert decided == [False, True]
+    assert verdicts.needed([1.2], FASTER) is None
+    assert verdicts.needed([0.5, 2.0], {CLAIMED: (1.0, np.inf)}) is None  # the mean is 1
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        ([CLAIMED, CLAIMED, INCONCLUSIVE], CLAIMED),
+        ([OPPOSITE, SAME], verdicts.NOT_CLAIMED),
+        ([CLAIMED, LESS], verdicts.MIXED),
+        ([INCONCLUSIVE, FEW], INCONCLUSIVE),
+        ([FEW, verdicts.UNKNOWN], FEW),
+        ([verdicts.UNKNOWN], verdicts.UNKNOWN),
+        ([MORE, verdicts.UNKNOWN], verdicts.NOT_CLAIMED),
+    ],
+)
+def test_the_verdict_on_a_claim(words, whole):
+    assert verdicts.whole(words) == whole
+
+
+@pytest.mark.parametrize("true", [1, 1.05, 1.1, 1.5])
+def test_how_often_five_batches_are_wrong(true):
+    """Host effects of up to 9 %, common to a job, cancel; 2 % between batches and 1.5 % a run do not."""
+    random, draws, batches, rounds = np.random.default_rng(16), 1000, 5, 3
+    host = 1 + random.uniform(-0.09, 0.09, (draws, batches, 1, 1))
+    between = np.exp(random.normal(0, 0.02, (draws, batches, 1, 2)))
+    runs = np.exp(random.normal(0, 0.015, (draws, batches, rounds, 2)))
+    times = np.array([1, true]) * host * between * runs
+    medians = np.median(times, axis=2)
+    ratios = medians[..., 1] / medians[..., 0]
+    words = [verdicts.decide(verdicts.estimate(draw), FASTER) for draw in ratios]
+    wrong = {CLAIMED, OPPOSITE} if true == 1 else {OPPOSITE, SAME} if true > 1 + TOLERANCE else {OPPOSITE}
+    assert sum(word in wrong for word in words) <= 60
+    if true >= 1.1:
+        assert sum(word != INCONCLUSIVE for word in words) >= 900
+    assert {verdicts.decide(verdicts.estimate(draw[:2]), FASTER) for draw in ratios} == {FEW}
