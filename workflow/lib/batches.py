@@ -41,8 +41,8 @@ def pairs(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.DataFr
         mine = found[
             (found.index.get_level_values("column") == key) & (found.index.get_level_values("dataset") == dataset)
         ]
-        sides[side] = mine.droplevel(["column", "dataset"]).drop(index="", errors="ignore")
-    both = sides["left"].join(sides["right"], how="inner", lsuffix=" left", rsuffix=" right")
+        sides[side] = mine.droplevel(["column", "dataset"]).drop(index="", errors="ignore").add_suffix(f" {side}")
+    both = sides["left"].join(sides["right"], how="inner")
     places = ["host_id", *(["card_uuid"] if VARIANTS[left].on_gpu and VARIANTS[right].on_gpu else [])]
     for place in places:
         apart = both[f"{place} left"] != both[f"{place} right"]

@@ -1,0 +1,330 @@
+"""The paper's claims are judged by the rule that claims.md states, from ratios within jobs and from nothing else."""
+
+import csv
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from kernels.errors import InputError
+from tests.rows import in_batches, rows_of
+from workflow.lib import batches, claims, measurements, original, plan
+from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MORE, OPPOSITE, SAME, UNKNOWN
+from workflow.scripts import audit
+
+ROOT = Path(__file__).parents[1]
+TOLERANCE = 0.05
+CLAIMS = {claim.id: claim for claim in claims.claims()}
+ARCHIVES = sorted((ROOT / "results/archive").glob("*/timings.csv"))
+SPREAD = (0.999, 1.0, 1.001)  # of three batches
+
+
+def measured(times, factors=SPREAD, **more):
+    """Rows of {(algorithm/variant, dataset): seconds}: a batch for each factor, which the left variant's times have."""
+    left = next(iter(times))[0]
+    return in_batches(rows_of(times, **more), "abcdefgh"[: len(factors)], [{left: factor} for factor in factors])
+
+
+def judged(claim, rows):
+    """The claim, judged on rows."""
+    (one,) = claims.audit(claims.select(rows.assign(throttling=""), [claim]), [claim], TOLERANCE)
+    return one
+
+
+def two(left, right, dataset="nyc"):
+    return {("bellman_ford/stride_flag", dataset): left, ("bellman_ford/naive", dataset): right}
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "others"),
+    [
+        ("stride_small", ["col"], {SAME}),
+        ("stride_large", [], {SAME}),
+        ("stride_largest", ["e"], set()),
+        ("flag_best", ["nyc", "bay", "col", "fla", "ne", "e"], set()),
+        ("flag_factor", ["e"], {LESS}),
+        ("dijkstra_gpu", ["gnutella04"], set()),
+        ("super_naive_best", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("super_naive_shared", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_best", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_factor", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_shared_over_tiled", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_shared_over_naive", [], {LESS, MORE}),
+    ],
+)
+def test_what_the_papers_own_tables_say(name, held, others):
+    found = {dataset: claims.judge_paper(CLAIMS[name], dataset, TOLERANCE) for dataset in CLAIMS[name].datasets}
+    assert [dataset for dataset, finding in found.items() if finding.verdict == CLAIMED] == held
+    assert {finding.verdict for finding in found.values()} - {CLAIMED} == others
+
+
+def test_the_papers_ratios():
+    finding = claims.judge_paper(CLAIMS["flag_factor"], "nyc", TOLERANCE)
+    assert finding.estimate.value == pytest.approx(8.58384 / 3.91371)
+    finding = claims.judge_paper(CLAIMS["stride_largest"], "e", TOLERANCE)
+    assert (finding.estimate.value, finding.direction) == (pytest.approx(1137.63 - 1135.22), SAME)
+    finding = claims.judge_paper(CLAIMS["flag_best"], "ne", TOLERANCE)
+    assert (finding.over, finding.estimate.value) == ("bellman_ford/stride", pytest.approx(214.76 / 83.5226))
+    nothing = dataclasses.replace(CLAIMS["flag_factor"], right=("bellman_ford/stride_ell",))
+    assert claims.judge_paper(nothing, "nyc", TOLERANCE).why == "no time of bellman_ford/stride_ell"
+
+
+@pytest.mark.parametrize(
+    ("relation", "values", "left", "right", "verdict", "direction"),
+    [
+        ("slower", "", 12, 10, CLAIMED, CLAIMED),
+        ("slower", "", 10, 12, OPPOSITE, OPPOSITE),
+        ("slower", "", 10, 10, SAME, SAME),
+        ("faster", "", 10, 12, CLAIMED, CLAIMED),
+        ("faster", "", 12, 10, OPPOSITE, OPPOSITE),
+        ("faster", "", 10, 10, SAME, SAME),
+        ("fastest", "", 10, 12, CLAIMED, CLAIMED),
+        ("no_better", "", 12, 10, CLAIMED, CLAIMED),
+        ("no_better", "", 10, 10, CLAIMED, CLAIMED),
+        ("no_better", "", 10, 12, OPPOSITE, OPPOSITE),
+        ("times_faster", "2 2", 10, 20, CLAIMED, CLAIMED),
+        ("times_faster", "2 2", 10, 24.9, CLAIMED, CLAIMED),
+        ("times_faster", "2 2", 10, 25.5, MORE, CLAIMED),
+        ("times_faster", "2 2", 20, 10, LESS, OPPOSITE),
+        ("times_faster", "2 2", 10, 10, LESS, SAME),
+        ("times_faster", "4 6", 10, 36, CLAIMED, CLAIMED),
+        ("times_faster", "4 6", 10, 34, LESS, CLAIMED),
+        ("times_faster", "4 6", 10, 66, MORE, CLAIMED),
+        ("faster_by_s", "2 2", 10, 12, CLAIMED, CLAIMED),
+        ("faster_by_s", "2 2", 10, 14, MORE, CLAIMED),
+        ("faster_by_s", "2 2", 12, 10, LESS, OPPOSITE),
+        ("faster_by_s", "2 2", 200, 202, CLAIMED, CLAIMED),
+    ],
+)
+def test_each_relation(relation, values, left, right, verdict, direction):
+    low, high = values.split() or ("", "")
+    claim = dataclasses.replace(CLAIMS["flag_factor"], relation=relation, low=low, high=high, datasets=("nyc",))
+    # rows_of doubles what it is given
+    found = judged(claim, measured(two(left / 2, right / 2), (0.9999, 1.0, 1.0001))).here["nyc"]
+    assert (found.verdict, found.direction, found.factor) == (verdict, direction, verdict if values else "")
+    value = right - left if relation == "faster_by_s" else right / left
+    assert found.estimate.value == pytest.approx(value, rel=0.01)
+    assert (found.estimate.batches, found.rounds, len(found.cards)) == (3, 2, 3)
+
+
+def test_a_ratio_is_taken_within_each_batch():
+    """Hosts that differ by half leave a ratio as it is."""
+    rows = in_batches(
+        rows_of(two(1, 2)),
+        "abc",
+        [dict.fromkeys(("bellman_ford/naive", "bellman_ford/stride_flag"), factor) for factor in (1, 1.5, 0.5)],
+    )
+    found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
+    assert (found.estimate.low, found.estimate.high) == (pytest.approx(2), pytest.approx(2))
+
+
+def test_what_was_measured_alone_is_compared_with_nothing():
+    found = judged(CLAIMS["flag_factor"], rows_of(two(1, 2.8))).here["nyc"]
+    assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "not measured in one job", None)
+    apart = pd.concat(
+        [in_batches(rows_of({cell: 1}), name) for cell, name in zip(two(1, 1), "ab", strict=True)], ignore_index=True
+    )
+    assert judged(CLAIMS["flag_factor"], apart).here["nyc"].why == "not measured in one job"
+
+
+def test_only_batches_of_the_same_code_are_pooled():
+    rows = measured(two(1, 2.8))
+    rows.loc[rows["batch"] == "a", "code"] = "older"
+    rows.loc[rows["batch"] != "a", "started"] = "2026-02-01T00:00:00+00:00"
+    found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
+    assert (found.estimate.batches, found.verdict) == (2, FEW)
+
+
+@pytest.mark.parametrize("place", ["card_uuid", "host_id"])
+def test_times_of_two_machines_are_not_compared(place):
+    rows = measured(two(1, 2.8))
+    rows.loc[(rows["batch"] == "b") & (rows["variant"] == "naive"), place] = "another"
+    with pytest.raises(InputError, match=f"nyc, batch b: their {place} differs, .*: measure the batch again"):
+        judged(CLAIMS["flag_factor"], rows)
+
+
+def test_a_processor_and_a_card_of_one_host_are_compared():
+    times = {("dijkstra/naive", "gnutella04"): 1, ("dijkstra/cpu", "gnutella04"): 3}
+    one = judged(CLAIMS["dijkstra_gpu"], measured(times))
+    assert (one.verdict, len(one.here["gnutella04"].cards)) == (CLAIMED, 3)
+
+
+def test_two_batches_decide_nothing_and_show_their_range():
+    one = judged(CLAIMS["flag_factor"], measured(two(1, 2.8), (1, 1.25)))
+    assert one.here["nyc"].verdict == FEW
+    assert audit.value_text(one.claim, one.here["nyc"]) == f"{audit.CROSS}2.50 [2.24, 2.80], 2 batches"
+    assert one.verdict == FEW
+
+
+def test_an_open_verdict_says_how_many_batches_would_do():
+    one = judged(
+        CLAIMS["stride_small"],
+        measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.97, 1.0, 1.03)),
+    )
+    found = one.here["nyc"]
+    assert found.verdict == INCONCLUSIVE and found.needed > 3
+    assert audit.verdict_text(found) == f"inconclusive, {found.needed} batches would do"
+    rows = measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.8, 0.98, 1.25))
+    assert audit.verdict_text(judged(CLAIMS["stride_small"], rows).here["nyc"]).endswith(" batches would do")
+
+
+def test_on_one_card_it_is_said():
+    rows = measured(two(1, 2.8))
+    assert judged(CLAIMS["flag_factor"], rows).verdict == CLAIMED
+    assert judged(CLAIMS["flag_factor"], rows.assign(card_uuid="GPU-1")).verdict == f"{CLAIMED}, on this card"
+
+
+def test_a_verdict_that_rests_on_each_batch_is_marked():
+    steady = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}, (1, 1.01, 0.99, 1)))
+    assert (steady.here["nyc"].verdict, steady.here["nyc"].fragile) == (CLAIMED, False)
+    times = two(1, 2) | {("bellman_ford/stride", "nyc"): 1.1}
+    shaky = judged(CLAIMS["flag_best"], measured(times, (1, 1.03, 1.04, 0.96))).here["nyc"]
+    without = [
+        judged(CLAIMS["flag_best"], measured(times, left)).here["nyc"].verdict
+        for left in [(1.03, 1.04, 0.96), (1, 1.03, 1.04)]
+    ]
+    assert (shaky.verdict, shaky.fragile, without) == (CLAIMED, True, [INCONCLUSIVE, CLAIMED])
+    assert audit.verdict_text(shaky) == f"{CLAIMED} ‡"
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict", "over"),
+    [((1, 3, 2), CLAIMED, "stride"), ((1, 3, 1), SAME, "stride"), ((1, 0.5, 2), OPPOSITE, "naive")],
+)
+def test_the_fastest_must_be_faster_than_each(times, verdict, over):
+    names = "stride_flag", "naive", "stride"
+    cells = {(f"bellman_ford/{name}", "nyc"): time for name, time in zip(names, times, strict=True)}
+    found = judged(CLAIMS["flag_best"], measured(cells)).here["nyc"]
+    assert (found.verdict, found.over) == (verdict, f"bellman_ford/{over}")
+
+
+def test_a_missing_variant_is_named_and_nothing_is_guessed():
+    found = judged(CLAIMS["flag_best"], measured(two(1, 3))).here["nyc"]
+    assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "no time of bellman_ford/stride", None)
+
+
+def test_a_cell_that_no_claim_is_about_is_left_out():
+    rows = measured(two(1, 2.8) | {("bellman_ford/naive", "bay"): 1})
+    claim = dataclasses.replace(CLAIMS["flag_factor"], datasets=("nyc",))
+    assert set(claims.select(rows, [claim])["dataset"]) == {"nyc"}
+
+
+def test_a_dataset_that_was_two_graphs_is_refused():
+    rows = measured(two(1, 2.8))
+    rows.loc[rows["variant"] == "naive", "dataset_sha256"] = "cd" * 32
+    with pytest.raises(InputError, match="nyc was not one graph"):
+        claims.select(rows, [CLAIMS["flag_factor"]])
+
+
+def test_the_papers_own_program_beside_ours():
+    one = judged(CLAIMS["flag_factor"], measured(two(1, 2.8)))
+    rows = pd.read_csv(original.BATCHES, comment="#")
+    rows = rows[(rows["who"] == "original") & (rows["dataset"] == "nyc")]
+    ratios = []
+    for _, batch in rows.groupby("batch"):
+        times = batch.groupby("variant")["seconds"].median()
+        ratios.append(times["naive"] / times["stride_flag"])
+    found = one.program["nyc"]
+    assert (found.batches, found.low, found.high) == (2, pytest.approx(min(ratios)), pytest.approx(max(ratios)))
+    assert (one.program["e"].batches, one.program["e"].value) == (1, pytest.approx(276.05 / 115.42))
+    assert judged(CLAIMS["dijkstra_gpu"], measured(two(1, 2))).program == {"gnutella04": None}
+    ours = original.beside_ours()
+    assert ours.loc[("bellman_ford/naive", "nyc"), "a"] == pytest.approx(5.5914 / 5.6314, rel=0.02)
+    assert 0.75 < ours.min().min() < ours.max().max() < 1.04
+
+
+def test_where_the_program_has_another_direction_it_is_said():
+    times = {
+        ("floyd_warshall/super_naive", "gnutella04"): 1.05,
+        ("floyd_warshall/super_naive_shared", "gnutella04"): 1,
+        ("floyd_warshall/naive", "gnutella04"): 3,
+    }
+    one = judged(CLAIMS["super_naive_best"], measured(times))
+    assert one.here["gnutella04"].verdict == OPPOSITE and one.program["gnutella04"].value == pytest.approx(
+        0.99, abs=0.02
+    )
+    assert audit.apart(one, TOLERANCE).startswith("On gnutella04 the paper's own program does not have the direction")
+    same = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}))
+    assert audit.apart(same, TOLERANCE) == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        (
+            "left",
+            "bellman_ford/strde",
+            r"there is no variant 'bellman_ford/strde': choose one of .*bellman_ford/stride",
+        ),
+        ("right", "naive", "there is no variant 'naive'"),
+        ("right", "dijkstra/naive", "compares variants of different problems"),
+        ("datasets", "nyc nyk", "there is no dataset 'nyk': choose one of nyc, bay"),
+        ("relation", "quicker", "there is no relation 'quicker': choose one of slower, faster"),
+        ("low", "", "low and high must be given for times_faster and faster_by_s, and for no other relation"),
+        ("low", "two", "low and high must be numbers above 0"),
+        ("low", "nan", "low and high must be numbers above 0"),
+        ("low", "3", "low and high must be numbers above 0, low no greater than high"),
+        ("relation", "faster", "low and high must be given for times_faster and faster_by_s, and for no other"),
+    ],
+)
+def test_a_claim_of_what_there_is_not_is_refused_with_one_message(tmp_path, column, value, message):
+    with open(claims.CLAIMS, newline="") as file:
+        claim = next(row for row in csv.DictReader(file) if row["id"] == "flag_factor")
+    path = tmp_path / "claims.csv"
+    pd.DataFrame([claim | {column: value}]).to_csv(path, index=False)
+    with pytest.raises(InputError, match=f"claims.csv, claim flag_factor: {message}"):
+        claims.claims(path)
+
+
+def test_the_step_ends_with_one_line_and_no_file(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text(claims.CLAIMS.read_text().replace("bellman_ford/stride_flag", "bellman_ford/flag"))
+    out = tmp_path / "out"
+    words = ["--claims", path, "--source", "From the test.", "--tolerance", TOLERANCE, "--out-dir", out]
+    command = [sys.executable, "-m", "workflow.scripts.audit", *map(str, words)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert len(ran.stderr.splitlines()) == 1
+    assert ran.stderr.startswith("error: claims.csv, claim flag_best: there is no variant 'bellman_ford/flag': choose")
+    assert not out.exists()
+
+
+def test_the_claims_cells_are_configured():
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    cells = plan.claimed_cells(config)
+    wanted = {
+        (*name.split("/"), dataset) for claim in CLAIMS.values() for name in claim.names for dataset in claim.datasets
+    }
+    assert set(cells) == wanted and len(cells) == len(wanted)
+    of_jobs = {cell for job in plan.jobs(config).values() for cell in job}
+    assert wanted <= of_jobs  # so that one job has all that a claim compares
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.parent.name)
+def test_no_archived_batch_turns_a_verdict(path):
+    """Without any one batch a decided verdict is the same or open, and one that is open then is marked."""
+    rows = claims.select(measurements.load([path]), list(CLAIMS.values()))
+    whole = {one.claim.id: one for one in claims.audit(rows, list(CLAIMS.values()), TOLERANCE)}
+    for batch in set(rows["batch"]) - {""}:
+        for one in claims.audit(rows[rows["batch"] != batch], list(CLAIMS.values()), TOLERANCE):
+            for dataset, left in one.here.items():
+                found = whole[one.claim.id].here[dataset]
+                if found.decided:
+                    assert left.verdict == found.verdict or (found.fragile and not left.decided)
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.parent.name)
+def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
+    rows = claims.select(measurements.load([path]), list(CLAIMS.values()))
+    found = batches.medians(rows[rows["batch"] != ""])
+    for claim in CLAIMS.values():
+        for dataset in claim.datasets:
+            for over in claim.right:
+                for batch in batches.pairs(found, claim.left, over, dataset).index:
+                    sides = found.loc[[(claim.left, dataset, batch), (over, dataset, batch)]]
+                    assert sides["host_id"].nunique() == 1 and sides["host_id"].iloc[0]
+                    assert sides["card_uuid"][sides["card_uuid"] != ""].nunique() == 1
