@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -230,7 +231,7 @@ def _words(claim: Claim, both: pd.DataFrame, tolerance: float) -> tuple[str, str
 
 def judge_paper(claim: Claim, dataset: str, tolerance: float) -> Finding:
     """What the paper's own tables say of the claim on one dataset: one time a cell."""
-    times = measurements.paper_times()["seconds"].dropna()
+    times = _paper_times()
     if missing := [name for name in claim.names if (name, dataset) not in times.index]:
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}")
     findings = []
@@ -242,6 +243,11 @@ def judge_paper(claim: Claim, dataset: str, tolerance: float) -> Finding:
         estimate = verdicts.estimate([value], differences=claim.by_seconds)
         findings.append(Finding(factor or direction, direction, factor, over, estimate))
     return _strongest(findings)
+
+
+@cache
+def _paper_times() -> pd.Series:
+    return measurements.paper_times()["seconds"].dropna()
 
 
 def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:

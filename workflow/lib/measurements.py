@@ -98,6 +98,7 @@ CELL = ["algorithm", "variant", "dataset"]
 BATCH = [*CELL, "batch"]  # a cell's rows of one job
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
+SOURCES = {"sssp": "one source", "apsp": "all pairs"}  # what a problem is called
 STATUSES = ("ok", "timeout", "no_memory")
 BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
 PAPER = paper.FOLDER

@@ -33,6 +33,12 @@ def measured(cells):
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
 
 
+def archives():
+    """The folders of all archives, config's first."""
+    first = f"results/archive/{config['archive']}"
+    return list(dict.fromkeys([first, *sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))]))
+
+
 def kept(csv):
     """That file as it was measured before: here, else in the archive, else none."""
     return [path for path in (f"results/{csv}", f"results/archive/{config['archive']}/{csv}") if Path(path).exists()][

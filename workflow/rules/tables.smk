@@ -56,8 +56,8 @@ rule readme:
     conda:
         "../../environment.yml"
     params:
-        archive=f"results/archive/{config['archive']}",
+        archives=archives(),
     message:
         "Fill the generated parts of README.md and docs/"
     shell:
-        "python -m workflow.scripts.readme --archive {params.archive:q} --log {log:q}"
+        "python -m workflow.scripts.readme --archives {params.archives:q} --log {log:q}"

@@ -1,6 +1,6 @@
 """Fill the generated parts of README.md and docs/ from an archive, between their markers.
 
-python -m workflow.scripts.readme --archive results/archive/h200
+python -m workflow.scripts.readme --archives results/archive/h200
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -18,11 +18,13 @@ import yaml
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
-from workflow.lib import measurements, pages, records, step
+from workflow.lib import batches, claims, measurements, pages, step, verdicts
+from workflow.lib.batches import ratios
+from workflow.lib.claims import Audited, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
 from workflow.lib.measurements import substitutes
 from workflow.lib.render import CROSS, digits
+from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
 from workflow.scripts import audit, performance, reviewers
 
 README = "README.md"
@@ -62,56 +64,51 @@ def rule_graph() -> str:
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def claims_table(audited: list[audit.Audited], others: dict[str, str], archive: str, tolerance: float) -> str:
-    """Markdown: claim, verdicts on the paper's own tables and on ours, and the claim's verdict.
+ByCard = Mapping[str, Sequence[Audited]]  # by the name of a card, the claims as its archive's batches judge them
 
-    others: the datasets that are substitutes. tolerance: the audit's.
+
+def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Path]) -> str:
+    """Markdown: claim, verdicts on the paper's own tables and on our measurements by card, and the claim's verdict.
+
+    others: the datasets that are substitutes. archives: those of the cards, in their order.
     """
-    legend = (
-        "*No difference*: the two times have overlapping intervals or, where there are none, are within "
-        f"{100 * tolerance:g} % of each other."
-    )
-    table = pd.DataFrame(
-        [
-            {
-                "Claim": f"{number}. {one.claim.claim}",
-                "The paper's own tables": by_verdict(one.paper),
-                "Ours": by_verdict(one.here),
-                "Verdict": audit.outcome(one.here)[0],
-            }
-            for number, one in enumerate(audited, start=1)
-        ]
-    )
-    note = f"Ratios, intervals and the rule of each verdict: [claims.md](results/archive/{archive}/claims.md)."
-    if names := [name for name in others if any(name in one.here for one in audited)]:
+    lines = [
+        {
+            "Claim": f"{number}. {ones[0].claim.claim}",
+            "The paper's own tables": audit.by_verdict(ones[0].paper),
+            f"Ours ({', '.join(audited)})": each(audited, [audit.by_verdict(one.here) for one in ones]),
+            "Verdict": each(audited, [one.verdict for one in ones]),
+        }
+        for number, ones in enumerate(zip(*audited.values(), strict=True), start=1)
+    ]
+    links = ", ".join(f"[{path.name}]({path.as_posix()}/claims.md)" for path in archives)
+    note = f"‡ Open without one of its batches. Ratios, intervals and the rule: [results](docs/results.md), {links}."
+    named = {name for one in next(iter(audited.values())) for name in one.here}
+    if names := [name for name in others if name in named]:
         note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
-    return f"{legend}\n\n{narrow(table)}\n\n{note}"
+    return f"{narrow(pd.DataFrame(lines))}\n\n{note}"
 
 
-def by_verdict(findings: dict[str, audit.Finding]) -> str:
-    """ "holds: nyc; no difference: bay, col", or "holds: all 6"."""
-    found: dict[str, list[str]] = {}
-    for dataset, finding in findings.items():
-        found.setdefault(finding.verdict, []).append(dataset)
-    if len(found) == 1 and len(findings) > 1:
-        return f"{next(iter(found))}: all {len(findings)}"
-    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items())
+def each(names: Iterable[str], texts: Sequence[str]) -> str:
+    """A text a card; only one where all are the same."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "<br>".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
 
 
 class Cells:
     """Medians of measured cells, of kernels_s + predecessors_s; a KeyError where one was not measured.
 
-    regions: medians of the paper's timed region. greater: the claims that are not reproduced because every speed-up
-    was greater than claimed.
+    medians, medians_of_regions: by batch, of these and of the paper's timed region. audited: the claims.
     """
 
-    def __init__(self, rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFrame):
-        ok = rows[rows["status"] == "ok"]
+    def __init__(self, rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame):
+        ok = measurements.pooled(rows[rows["status"] == "ok"])
         self.found = measurements.summarise(ok.assign(seconds=ok["kernels_s"] + ok["predecessors_s"]))
-        self.regions = measurements.summarise(ok)["median"]
+        self.medians = batches.medians(ok.assign(seconds=ok["kernels_s"] + ok["predecessors_s"]))
+        self.medians_of_regions = batches.medians(ok)
         self.launches = ok.groupby([measurements.variants(ok), "dataset"])["launches"].first()
-        self.outcomes = [audit.outcome(one.here)[0] for one in audited]
-        self.greater = sum({found.verdict for found in one.here.values()} == {audit.MORE} for one in audited)
+        self.audited = audited
         self.substitutes = substitutes(rows)
         self.rates = performance.rates(rows, peaks)
 
@@ -122,26 +119,39 @@ class Cells:
         return time_text(self.seconds(key, dataset))
 
     def repeats(self, *cells: tuple[str, str]) -> str:
-        """ "n = 6" or "n = 1 to 6" of all these cells."""
-        return f"n = {self.runs(*cells)}"
+        """ "3 batches", "3 to 5 batches", or "n = 6" where these cells were measured alone."""
+        found = self.found.loc[list(cells)]
+        if found["batches"].min() > 0:
+            least, most = int(found["batches"].min()), int(found["batches"].max())
+            return f"{ends(least, most)} {'batch' if most == 1 else 'batches'}"
+        return f"n = {ends(int(found['repeats'].min()), int(found['repeats'].max()))}"
 
-    def runs(self, *cells: tuple[str, str]) -> str:
-        """ "6" or "1 to 6"."""
-        counts = sorted({int(self.found.loc[cell, "repeats"]) for cell in cells})
-        return " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
+    def together(self, datasets: list[str], *keys: str) -> list[str]:
+        """The datasets on which a job measured all of these variants. Raises KeyError where there is none."""
+        first, *others = keys
+        there = [name for name in datasets if all(len(ratios(self.medians, key, first, name)) for key in others)]
+        if not there:
+            raise KeyError(f"no job has {', '.join(keys)}")
+        return there
 
     def factors(self, slow: str, fast: str, datasets: list[str]) -> str:
         """ "18.8 to 34.6": how many times longer slow takes, on the datasets where that is least and most."""
-        ratios = [self.seconds(slow, dataset) / self.seconds(fast, dataset) for dataset in datasets]
-        return between(ratios)
+        return self._between(self.medians, slow, fast, datasets)
 
     def factors_of_regions(self, slow: str, fast: str, datasets: list[str]) -> str:
         """The same of the paper's timed region."""
-        return between([self.regions[slow, dataset] / self.regions[fast, dataset] for dataset in datasets])
+        return self._between(self.medians_of_regions, slow, fast, datasets)
+
+    def _between(self, found: pd.DataFrame, slow: str, fast: str, datasets: list[str]) -> str:
+        return between([verdicts.estimate(ratios(found, fast, slow, dataset)).value for dataset in datasets])
 
 
-def between(ratios: list[float]) -> str:
-    return f"{digits(min(ratios))} to {digits(max(ratios))}"
+def ends(least, most) -> str:
+    return " to ".join(dict.fromkeys([str(least), str(most)]))
+
+
+def between(factors: list[float]) -> str:
+    return f"{digits(min(factors))} to {digits(max(factors))}"
 
 
 ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
@@ -149,18 +159,12 @@ GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
 
 
 def _claims(cells: Cells) -> str:
-    judged = [outcome for outcome in cells.outcomes if outcome != audit.UNKNOWN]
-    if not judged:
+    words = [outcome(one.here) for one in cells.audited]
+    counts = {word: words.count(word) for word in dict.fromkeys(words) if word != verdicts.UNKNOWN}
+    if not counts:
         raise KeyError("no claim was measured")
-    counts = [judged.count(outcome) for outcome in ("reproduced", "reproduced in part", "not reproduced")]
-    whole = [key for key in cells.found.index if VARIANTS[key[0]].family == "paper" and not VARIANTS[key[0]].cuda_graph]
-    greater = f", {cells.greater} of these because the speed-up is greater than claimed" if cells.greater else ""
-    return (
-        "**Of the paper's {} claims {} are reproduced, {} in part and {} not**".format(len(judged), *counts)
-        + f"{greater} ({cells.runs(*whole)} runs of each variant on each graph). "
-        "Of the paper's variants Stride with Flag and Tiled with Shared Memory are again the fastest. Stride with Flag "
-        "gains less over Naive than claimed, the tiled variants gain more, and Stride and Naive hardly differ."
-    )
+    said = ", ".join(f"{count} {'is' if count == 1 else 'are'} {word}" for word, count in counts.items())
+    return f"**Of the paper's {len(words)} claims {said}.**"
 
 
 def _launches(cells: Cells) -> str:
@@ -175,37 +179,36 @@ def _launches(cells: Cells) -> str:
 
 def _libraries(cells: Cells) -> str:
     best, library = "bellman_ford/stride_flag", "dijkstra/scipy"
+    roads = cells.together(ROADS, best, library)
     return (
         "**From one source SciPy on a CPU is faster than the paper's best variant** (both measured here). On one core "
-        f"it is {cells.factors(best, library, ROADS)} times faster than Stride with Flag on the six road networks † "
-        f"({cells.repeats(*((key, dataset) for key in (best, library) for dataset in ROADS))})."
+        f"it is {cells.factors_of_regions(best, library, roads)} times faster than Stride with Flag on "
+        f"{', '.join(roads)} † ({cells.repeats(*((key, dataset) for key in (best, library) for dataset in roads))})."
     )
 
 
 def _one_source(cells: Cells) -> str:
     ours, library = "delta_stepping/near_far", "dijkstra/scipy"
-    cited = pd.read_csv(measurements.PAPER / "peers.csv")
-    cited = cited[cited["dataset"].isin(ROADS)]
-    least, programs = cited.groupby("dataset")["seconds"].min(), cited["peer"].unique()
-    peers = between([least[dataset] / cells.seconds(ours, dataset) for dataset in ROADS])
+    roads = cells.together(ROADS, ours, library)
+    said = [f"{cells.time(ours, dataset)} on {dataset} †" for dataset in dict.fromkeys([roads[0], roads[-1]])]
     return (
-        f"**Our kernel for one source takes milliseconds.** `near_far` takes {cells.time(ours, 'nyc')} on nyc † and "
-        f"{cells.time(ours, 'e')} on e † ({cells.repeats(*((ours, dataset) for dataset in ROADS))}): "
-        f"{cells.factors(library, ours, ROADS)} times faster than SciPy, {peers} times faster than the fastest of "
-        f"{len(programs)} programs whose times are [cited](workflow/paper/peers.yaml), not measured here "
-        f"({', '.join(programs)})."
+        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)} "
+        f"({cells.repeats(*((ours, dataset) for dataset in roads))}); with copies it is "
+        f"{cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)}. Beside other "
+        "programs, from vertex 0 and from any: [Table 6](docs/results.md#table-6-our-fastest-beside-all-others)."
     )
 
 
 def _all_pairs(cells: Cells) -> str:
     ours, best, dense = "bellman_ford/multi_source_apsp", "floyd_warshall/tiled_shared", "floyd_warshall/blocked"
+    graphs = cells.together(GNUTELLA, ours, best)
     rate, peak = cells.rates.loc[(dense, "gnutella30")]
     return (
         "**All pairs of a sparse graph take milliseconds too.** `multi_source_apsp` takes "
-        f"{cells.time(ours, GNUTELLA[0])} to {cells.time(ours, GNUTELLA[-1])} on the Gnutella graphs "
-        f"({cells.repeats(*((ours, dataset) for dataset in GNUTELLA))}), "
-        f"{cells.factors(best, ours, GNUTELLA)} times faster than the paper's best variant (with copies "
-        f"{cells.factors_of_regions(best, ours, GNUTELLA)} times); `blocked`, for dense graphs, makes "
+        f"{cells.time(ours, graphs[0])} to {cells.time(ours, graphs[-1])} on {', '.join(graphs)} "
+        f"({cells.repeats(*((ours, dataset) for dataset in graphs))}), "
+        f"{cells.factors(best, ours, graphs)} times faster than the paper's best variant (with copies "
+        f"{cells.factors_of_regions(best, ours, graphs)} times); `blocked`, for dense graphs, makes "
         f"{digits(rate / 1e12)} {CROSS} 10¹² relaxations a second on gnutella30 "
         f"({cells.repeats((dense, 'gnutella30'))})"
         + ("." if pd.isna(peak) else f", {100 * rate / peak:.0f} % of the card's measured peak.")
@@ -215,9 +218,10 @@ def _all_pairs(cells: Cells) -> str:
 FINDINGS: tuple[Callable[[Cells], str], ...] = (_claims, _launches, _libraries, _one_source, _all_pairs)
 
 
-def findings(rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFrame) -> str:
+def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame) -> str:
     """The findings as a numbered list; one whose cells were not measured is left out. peaks: as peak.csv has them."""
     cells = Cells(rows, audited, peaks)
+    rows = measurements.pooled(rows)
     on_gpu = rows["driver"] != ""
     gpus = ", ".join(dict.fromkeys(rows["device"][on_gpu]))
     cpus = "; ".join(f"{device} ({', '.join(ran)})" for device, ran in families(rows[~on_gpu]).items())
@@ -240,31 +244,27 @@ def findings(rows: pd.DataFrame, audited: list[audit.Audited], peaks: pd.DataFra
     return "\n".join([*lines, "", legend])
 
 
-def certainty(audited: list[audit.Audited], provenance: dict[str, dict], config: dict) -> str:
-    """What the verdicts rest on, and on how many cards they were measured. provenance: as records.read gives it."""
-    protocol, tolerance = config["protocol"], config["audit"]["tolerance"]
-    judged = [
-        (one.claim.left, dataset, finding)
-        for one in audited
-        for dataset, finding in one.here.items()
-        if finding.verdict != audit.UNKNOWN
-    ]
-    rests = [finding.rests_on for _, _, finding in judged]
-    single = sum(finding.repeats == (1, 1) for _, _, finding in judged)
-    ids = {cell: record["card"]["before"]["uuid"] for cell, record in provenance.items() if record.get("card")}
-    pairs = [(ids.get(f"{left}/{name}"), ids.get(f"{finding.over}/{name}")) for left, name, finding in judged]
-    apart = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
+def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict) -> str:
+    """What the verdicts rest on. rows: as measurements.load gives them; audited: their claims."""
+    protocol = config["protocol"]
+    found = [finding for one in audited for finding in one.here.values()]
+    used = claims.select(rows, [one.claim for one in audited])
+    used = used[used["batch"] != ""]
+    numbers = sorted({finding.estimate.batches for finding in found if finding.estimate})
+    counts = {word: sum(one.verdict == word for one in found) for word in (INCONCLUSIVE, FEW, UNKNOWN)}
+    open_ones = [f"{count} {'have' if word == FEW else 'are'} {word}" for word, count in counts.items() if count]
+    decided = sum(one.decided for one in found)
     text = (
         "How sure: every result was compared with SciPy's before its time was kept (of all pairs of more than "
-        f"{protocol['full_check']:,} vertices {protocol['checked_rows']} rows). A verdict is one claim on one dataset: "
-        f"of {len(judged)}, {rests.count('intervals')} rest on {audit.INTERVAL}s ({audit.MIN_REPEATS} repeats or more "
-        f"of both variants), {rests.count('tolerance')} on a tolerance of {100 * tolerance:g} %, {single} of "
-        "these on a single run of each variant."
+        f"{protocol['full_check']:,} vertices {protocol['checked_rows']} rows)."
     )
-    if cards := len(set(ids.values())):
+    if numbers:
+        hosts, cards = used["host_id"].nunique(), len(set(used["card_uuid"]) - {""})
         text += (
-            f" The GPU times are of {cards} cards. In {apart} verdicts the two variants ran on different ones; a time "
-            f"that is mostly launching may differ by {100 * reviewers.BETWEEN_HOSTS:g} % between two hosts."
+            f" Verdicts rest on {ends(numbers[0], numbers[-1])} batches a dataset, from {hosts} "
+            f"{'host' if hosts == 1 else 'hosts'} and {cards} {'card' if cards == 1 else 'cards'}; what a verdict "
+            f"compares was measured in one job, on one card, in turn. Of {len(found)} verdicts, each one claim on one "
+            f"dataset, {', '.join([f'{decided} are decided', *open_ones])}."
         )
     return f"{text} [The method](docs/method.md)."
 
@@ -290,22 +290,80 @@ def _unaligned(line: str) -> str:
     return re.sub(" +", " ", re.sub("-{3,}", "--", line))
 
 
-def documents(archive: Path, config: dict) -> dict[str, dict[str, str]]:
-    """What is generated from an archive: by page, the content of each marker."""
-    rows, claims = measurements.load([archive / "timings.csv"]), audit.claims()
-    tolerance = config["audit"]["tolerance"]
-    audited = audit.audit(audit.select(rows, claims), claims, tolerance)
+def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str]]:
+    """What is generated from archives: by page, the content of each marker.
+
+    The first is the one that all but the claims are of.
+    """
+    listed, tolerance = claims.claims(), config["audit"]["tolerance"]
+    measured = {path: measurements.load([path / "timings.csv"]) for path in archives}
+    audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
+    archive, rows = next(iter(measured.items()))
+    mine = audited[card(rows)]
     peaks = performance.load_peaks(archive / "peak.csv")
     return {
         README: {
-            "findings": findings(rows, audited, peaks),
-            "certainty": certainty(audited, records.read(archive / records.ARCHIVED), config),
-            "claims": claims_table(audited, substitutes(rows), archive.name, tolerance),
+            "findings": findings(rows, mine, peaks),
+            "certainty": certainty(rows, mine, config),
+            "claims": claims_table(audited, substitutes(rows), archives),
         },
-        "docs/results.md": {"results": results(archive, rows)},
-        "docs/reviewers.md": {"reviewers": reviewers.table(rows, audited, config)},
+        "docs/results.md": {
+            "claims": by_claim(audited, substitutes(rows), tolerance),
+            "results": results(archive, rows),
+        },
+        "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
         **performance.documents(rows, peaks, archive.name),
     }
+
+
+def card(rows: pd.DataFrame) -> str:
+    """The name of an archive's card, as "H200"; "CPU" where no row is of a card."""
+    names = rows["device"][rows["driver"] != ""].unique()
+    return names[0].removeprefix("NVIDIA ") if len(names) else "CPU"
+
+
+def by_claim(audited: ByCard, others: dict[str, str], tolerance: float) -> str:
+    """Markdown: a table a claim, with a row a dataset; then which verdicts are the same on all cards."""
+    parts = []
+    for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
+        of_card = dict(zip(audited, ones, strict=True))
+        first = ones[0]
+        lines = []
+        for dataset in first.here:
+            line = audit.line(first, dataset, others)
+            ours = {name: audit.line(one, dataset, others) for name, one in of_card.items()}
+            line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
+            line |= {f"Ours, {name}": f"{said['Ours']}<br>**{said['Verdict']}**" for name, said in ours.items()}
+            lines.append(line)
+        said = filter(None, (audit.apart(one, tolerance) for one in ones))
+        verdict = each(audited, [one.verdict for one in ones])
+        parts += [
+            f"### {number}. {first.claim.claim}",
+            f"Section {first.claim.section}: {audit.relation_text(first.claim)}. {first.claim.reading}",
+            narrow(pd.DataFrame(lines)),
+            " ".join([f"Verdict: **{verdict}**.", *dict.fromkeys(said)]),
+        ]
+    return "\n\n".join([*parts, *on_all_cards(audited)])
+
+
+def on_all_cards(audited: ByCard) -> list[str]:
+    """Markdown: the verdicts that several cards share, and those they do not; nothing of one card."""
+    if len(audited) < 2:
+        return []
+    same, apart = [], []
+    for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
+        for dataset in ones[0].here:
+            found = [one.here[dataset] for one in ones]
+            if all(finding.decided for finding in found):
+                words = [finding.verdict for finding in found]
+                (same if len(set(words)) == 1 else apart).append((number, dataset, each(audited, words)))
+    lines = [
+        f"Of the verdicts that are decided on each of {', '.join(audited)}, {len(same)} are the same and "
+        f"{len(apart)} differ{':' if apart else '.'}",
+    ]
+    if apart:
+        lines.append("\n".join(f"- claim {number} on {dataset}: {words}" for number, dataset, words in apart))
+    return ["### Which verdicts hold on each card", *lines]
 
 
 def write(generated: dict[str, dict[str, str]], root: Path) -> None:
@@ -333,12 +391,14 @@ def load_config(path: Path) -> dict:
 
 def main(args: argparse.Namespace) -> None:
     config = load_config(args.config)
-    write({**documents(args.archive, config), "docs/design.md": {"rulegraph": rule_graph()}}, args.root)
+    write({**documents(args.archives, config), "docs/design.md": {"rulegraph": rule_graph()}}, args.root)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
-    arguments.add_argument("--archive", type=Path, required=True)
+    arguments.add_argument(
+        "--archives", type=Path, nargs="+", required=True, help="of one card each; the first is the main one"
+    )
     arguments.add_argument("--root", type=Path, default=Path("."), help="the folder of README.md and docs/")
     arguments.add_argument("--config", type=Path, default=Path("config.yaml"))
     step.run(main, arguments)
