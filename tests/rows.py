@@ -54,7 +54,8 @@ def rows_of(times, device="test card", **more):
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
-    return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
+    rows = pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
+    return rows.assign(**{name: pd.to_numeric(rows[name]) for name in measurements.NUMBERS})
 
 
 def in_batches(rows, names=("a", "b", "c"), factors=()):

@@ -160,6 +160,14 @@ def measured_here() -> list[Path]:
     return cells if any("/".join(path.parts[-3:-1]) in on_gpu for path in cells) else []
 
 
+def measured_files() -> list[Path]:
+    """All measurements that results/ has, but for the archives': jobs of batches, then cells."""
+    return [
+        *sorted(Path("results/batches").glob("*/*/*/timings.csv")),
+        *sorted(Path("results/cells").glob("*/*/*.csv")),
+    ]
+
+
 def no_dataset(config: dict, dataset: str) -> str:
     return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
 

@@ -57,3 +57,24 @@ rule summary:
     shell:
         "python -m workflow.scripts.summary --measurements {input:q} --source {params.source:q} "
         "--out-dir results --log {log:q}"
+
+
+# What was measured here beside the archive; it measures nothing.
+rule compare:
+    input:
+        [str(path.resolve()) for path in plan.measured_files()],
+    output:
+        in_report(page_files("compare"), "claims", "Beside the archive", "compare"),
+    log:
+        "logs/compare.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        archive=f"results/archive/{config['archive']}",
+        tolerance=config["audit"]["tolerance"],
+    message:
+        "Compare with the archive"
+    shell:
+        "python -m workflow.scripts.compare --measurements {input:q} --archive {params.archive:q} "
+        "--tolerance {params.tolerance:q} --out-dir results --log {log:q}"

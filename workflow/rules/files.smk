@@ -36,7 +36,9 @@ def measured(cells):
 def archives():
     """The folders of all archives, config's first."""
     first = f"results/archive/{config['archive']}"
-    return list(dict.fromkeys([first, *sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))]))
+    return list(
+        dict.fromkeys([first, *sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))])
+    )
 
 
 def kept(csv):

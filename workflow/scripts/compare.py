@@ -1,0 +1,208 @@
+"""Compare what this machine measured with an archive: its times cell by cell, and the verdicts on the claims.
+
+Writes results/compare.csv (a row a cell), .md and .html.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernels.errors import InputError
+from workflow.lib import batches, claims, measurements, pages, step, verdicts
+from workflow.lib.documents import time_text
+from workflow.lib.measurements import marked, substitutes
+from workflow.lib.render import CROSS, digits
+from workflow.lib.verdicts import Estimate
+from workflow.scripts import audit
+
+CONSISTENT, FASTER, SLOWER, DIFFERENT = "consistent", "faster", "slower", "different"
+NO_WORD = "not comparable: {}"
+FEW = "the archive has fewer than three batches"
+
+
+def rule(tolerance: float) -> list[str]:
+    """The sentences that say how the words are reached."""
+    return [
+        "Ratio: the archive's time divided by the time here, above 1 this machine is faster; medians over batches, in "
+        "brackets the range of both.",
+        f"{CONSISTENT.capitalize()}: the time here lies where one more batch of the archive would lie in 95 of 100 "
+        f"cases, by the spread between its batches, or within {100 * tolerance:g} % of its time. Else it is {FASTER} "
+        f"or {SLOWER}. Times of other cards, processors or graphs are not compared, nor is what the archive has "
+        "fewer than three batches of.",
+        "Claims: the ratio here beside the archive's, by the same rule.",
+    ]
+
+
+def cells(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
+    """A row a cell that was measured here: both medians and ranges (s), batches, ratio with range, word.
+
+    here, archive: as measurements.load gives them.
+    """
+    here, archive = measurements.pooled(here), measurements.pooled(archive)
+    mine, theirs = measurements.summarise(here), measurements.summarise(archive)
+    found = batches.medians(archive)["seconds"].sort_index()
+    facts = []
+    for (column, dataset), cell in mine.iterrows():
+        key = (column, dataset)
+        other = theirs.loc[key] if key in theirs.index else None
+        line = {
+            "variant": column,
+            "dataset": dataset,
+            "seconds": cell["median"],
+            "min": cell["min"],
+            "max": cell["max"],
+        }
+        line |= {"batches": cell["batches"], "device": cell["device"]}
+        if other is None:
+            facts.append(line | {"word": NO_WORD.format("it is not in the archive")})
+            continue
+        line |= {f"archive {name}": other[name] for name in ("median", "min", "max", "batches", "device")}
+        line |= {
+            "ratio": other["median"] / cell["median"],
+            "ratio low": other["min"] / cell["max"],
+            "ratio high": other["max"] / cell["min"],
+        }
+        if reason := _apart(cell, other, _graphs(here, key), _graphs(archive, key)):
+            word = NO_WORD.format(reason)
+        else:
+            times = found[key].drop(index="", errors="ignore") if key in found.index.droplevel("batch") else []
+            word = _word(cell["median"], verdicts.estimate(times) if len(times) else None, tolerance)
+        facts.append(line | {"word": word})
+    return pd.DataFrame(facts)
+
+
+def _graphs(rows: pd.DataFrame, key: tuple[str, str]) -> set[str]:
+    """The graphs that a cell was measured on, by their text form's sha256."""
+    return set(rows["dataset_sha256"][(measurements.variants(rows) == key[0]) & (rows["dataset"] == key[1])])
+
+
+def _apart(cell: pd.Series, other: pd.Series, graphs: set[str], archived: set[str]) -> str:
+    """Why two cells are not comparable; empty where they are."""
+    if graphs != archived:
+        return "another graph"
+    if cell["device"] != other["device"]:
+        return f"the archive is of {other['device']}"
+    if "ok" not in (cell["status"], other["status"]) or cell["status"] != other["status"]:
+        return f"{cell['status']} here, {other['status']} in the archive".replace("_", " ")
+    return ""
+
+
+def _word(seconds: float, found: Estimate | None, tolerance: float) -> str:
+    """What a time here is beside the archive's batches."""
+    if not found or not found.has_interval:
+        return NO_WORD.format(FEW)
+    least, most = (
+        min(found.next_low, found.value * (1 - tolerance)),
+        max(found.next_high, found.value * (1 + tolerance)),
+    )
+    return CONSISTENT if least <= seconds <= most else FASTER if seconds < least else SLOWER
+
+
+def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
+    """A row a claim and dataset that was measured here, as text: ratio and verdict of both, and a word."""
+    listed = claims.claims()
+    both = [claims.audit(claims.select(rows, listed), listed, tolerance) for rows in (here, archive)]
+    others = substitutes(here)
+    lines = []
+    for number, (mine, theirs) in enumerate(zip(*both, strict=True), start=1):
+        for dataset, finding in mine.here.items():
+            if not finding.estimate:
+                continue
+            archived = theirs.here[dataset]
+            lines.append(
+                {
+                    "Claim": f"{number}. {mine.claim.claim}",
+                    "Dataset": marked(dataset, others),
+                    "Here": audit.value_text(mine.claim, finding),
+                    "Verdict here": audit.verdict_text(finding),
+                    "Archive": audit.value_text(mine.claim, archived),
+                    "Verdict of the archive": audit.verdict_text(archived),
+                    "Ratio here is": _beside(finding, archived, mine.claim.by_seconds, tolerance),
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def _beside(finding: claims.Finding, archived: claims.Finding, by_seconds: bool, tolerance: float) -> str:
+    if archived.over != finding.over and archived.estimate:
+        return NO_WORD.format(f"the archive's is over {archived.over}")
+    word = _word(finding.estimate.value, archived.estimate, 0 if by_seconds else tolerance)
+    return DIFFERENT if word in (FASTER, SLOWER) else word
+
+
+def page(facts: pd.DataFrame, claimed: pd.DataFrame, archive: str, tolerance: float) -> pages.Page:
+    """facts: as cells gives them; claimed: as judged."""
+    words = facts["word"].str.partition(":")[0].value_counts()
+    counted = ", ".join(f"{count} {word}" for word, count in words.items())
+    blocks = [
+        ("h1", f"This machine beside the archive {archive}"),
+        ("p", f"Of {len(facts)} cells: {counted}."),
+        ("ul", rule(tolerance)),
+        ("h2", "The claims"),
+        ("table", claimed) if len(claimed) else ("p", "No job here measured what a claim compares."),
+        ("h2", "The times"),
+        ("table", text(facts)),
+    ]
+    return blocks
+
+
+def text(facts: pd.DataFrame) -> pd.DataFrame:
+    """The times for readers."""
+    return pd.DataFrame(
+        [
+            {
+                "Variant": line["variant"],
+                "Dataset": line["dataset"],
+                "Here": _time(line["seconds"], line["min"], line["max"], line["batches"]),
+                "Archive": _time(
+                    *(line.get(f"archive {name}", np.nan) for name in ("median", "min", "max", "batches"))
+                ),
+                "Ratio": _ratio(line),
+                "Word": line["word"],
+            }
+            for line in facts.to_dict("records")
+        ]
+    )
+
+
+def _time(median: float, least: float, most: float, count: float) -> str:
+    if np.isnan(median):
+        return "-"
+    ends = f" [{time_text(least)}, {time_text(most)}]" if least < most else ""
+    return f"{time_text(median)}{ends}" + (f", {count:.0f} {'batch' if count == 1 else 'batches'}" if count else "")
+
+
+def _ratio(line: dict) -> str:
+    if np.isnan(line.get("ratio", np.nan)):
+        return "-"
+    return f"{CROSS}{digits(line['ratio'])} [{digits(line['ratio low'])}, {digits(line['ratio high'])}]"
+
+
+def write(here: pd.DataFrame, archive: pd.DataFrame, name: str, tolerance: float, folder: Path) -> None:
+    """Write compare.csv, .md and .html into a folder. here, archive: as measurements.load gives them.
+
+    Raises InputError where one has no rows.
+    """
+    for rows, what in ((here, "here"), (archive, f"in the archive {name}")):
+        if rows.empty:
+            raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
+    facts = cells(here, archive, tolerance)
+    pages.write(folder / "compare", facts, page(facts, judged(here, archive, tolerance), name, tolerance))
+
+
+def main(args: argparse.Namespace) -> None:
+    archive = measurements.load([args.archive / "timings.csv"])
+    write(measurements.load(args.measurements), archive, args.archive.name, args.tolerance, args.out_dir)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], metavar="FILE.csv")
+    arguments.add_argument("--archive", type=Path, required=True, metavar="FOLDER")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    arguments.add_argument("--out-dir", type=Path, default=Path("results"))
+    step.run(main, arguments)
