@@ -31,7 +31,8 @@ class Estimate:
     """The mean over batches: geometric of ratios, arithmetic of differences. low, high: as `ends` says.
 
     ends: INTERVAL from MIN_BATCHES batches on, RANGE of two, empty of one. next_low, next_high: where one batch more
-    would lie, with the same confidence (a prediction interval); NaN where there is no interval.
+    would lie, with the same confidence (a prediction interval); NaN where there is no interval. differences: it is
+    of seconds, not of ratios.
     """
 
     value: float
@@ -41,6 +42,7 @@ class Estimate:
     ends: str
     next_low: float = np.nan
     next_high: float = np.nan
+    differences: bool = False
 
     @property
     def has_interval(self) -> bool:
@@ -62,7 +64,7 @@ def estimate(values: Sequence[float], *, differences: bool = False) -> Estimate:
         found = mean, mean - half, mean + half, mean - further, mean + further
     value, low, high, next_low, next_high = map(float, found if differences else np.exp(found))
     ends = INTERVAL if count >= MIN_BATCHES else RANGE if count > 1 else ""
-    return Estimate(value, low, high, count, ends, next_low, next_high)
+    return Estimate(value, low, high, count, ends, next_low, next_high, differences)
 
 
 def _half_width(deviation: float, batches: int) -> float:

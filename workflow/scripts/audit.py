@@ -123,13 +123,21 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
 
 
 def by_verdict(findings: dict[str, Finding]) -> str:
-    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"."""
+    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"; ratios where batches are too few."""
     found: dict[str, list[str]] = {}
     for dataset, finding in findings.items():
-        found.setdefault(finding.verdict, []).append(dataset + (FRAGILE if finding.fragile else ""))
-    if len(found) == 1 and len(findings) > 1 and not any(finding.fragile for finding in findings.values()):
+        ratio = f" {short(finding)}" if finding.verdict == FEW else ""
+        found.setdefault(finding.verdict, []).append(dataset + ratio + (FRAGILE if finding.fragile else ""))
+    plain = not any(finding.fragile or finding.verdict == FEW for finding in findings.values())
+    if len(found) == 1 and len(findings) > 1 and plain:
         return f"{next(iter(found))}: all {len(findings)}"
     return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items())
+
+
+def short(finding: Finding) -> str:
+    """ "x1.51", or "2.41 s": what was measured, in its shortest form."""
+    found = finding.estimate
+    return f"{found.value:.3g} s" if found.differences else f"{CROSS}{digits(found.value)}"
 
 
 def relation_text(claim: Claim) -> str:

@@ -19,6 +19,7 @@ from matplotlib.patches import Rectangle
 
 from workflow.lib import claims, measurements, plots, step, verdicts
 from workflow.lib.measurements import marked, substitutes
+from workflow.scripts import audit
 
 STEM = "claims"
 
@@ -37,10 +38,11 @@ LOOKS = {
     verdicts.LESS: Look("#F0E442", "<"),
     verdicts.MORE: Look("#56B4E9", ">"),
     verdicts.OPPOSITE: Look("#D55E00", "✗"),
-    verdicts.INCONCLUSIVE: Look("#FFFFFF", "~"),
-    verdicts.FEW: Look("#FFFFFF", "…"),
+    verdicts.INCONCLUSIVE: Look("#E7DCEE", "~"),
+    verdicts.FEW: Look("#F4F4F4", "1.5"),  # its sign is the ratio
     verdicts.UNKNOWN: Look("#FFFFFF", "?"),
 }
+NAMES = {verdicts.LESS: "less than claimed", verdicts.MORE: "more than claimed"}
 STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -67,7 +69,8 @@ def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -
         claim = textwrap.fill(f"{row + 1}. {one.claim.claim}", 46, subsequent_indent="    ")
         axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
         for dataset, here in one.here.items():
-            _cell(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict)
+            said = audit.short(here) if here.verdict == verdicts.FEW else ""
+            _cell(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict, said)
     for row in range(len(audited) + 1):
         section = 0 < row < len(audited) and audited[row - 1].claim.section != audited[row].claim.section
         axes.axhline(row, color="0.55" if section else "0.88", linewidth=1 if section else 0.6, zorder=0)
@@ -81,11 +84,17 @@ def _box(axes: Axes, x: float, y: float, width: float, height: float, verdict: s
     axes.add_patch(Rectangle((x, y), width, height, facecolor=LOOKS[verdict].color, **edge))
 
 
-def _cell(axes: Axes, column: float, row: float, here: str, paper: str) -> None:
-    """A cell with the verdict on what was measured, and in its corner that on the paper's tables."""
+def _cell(axes: Axes, column: float, row: float, here: str, paper: str, said: str = "") -> None:
+    """A cell with the verdict on what was measured, and in its corner that on the paper's tables.
+
+    said: what stands in place of the verdict's sign.
+    """
     x, y, side = column + 0.04, row + 0.06, 0.88
     _box(axes, x, y, 0.92, side, here)
-    axes.text(x + 0.3, y + side / 2, LOOKS[here].sign, ha="center", va="center", fontsize=13, fontweight="bold")
+    if said:
+        axes.text(x + 0.46, y + 0.22, said, ha="center", va="center", fontsize=8)
+    else:
+        axes.text(x + 0.3, y + side / 2, LOOKS[here].sign, ha="center", va="center", fontsize=13, fontweight="bold")
     x, y = x + 0.92 - CORNER, y + side - 1.35 * CORNER
     _box(axes, x, y, CORNER, 1.35 * CORNER, paper)
     axes.text(x + CORNER / 2, y + 0.66 * CORNER, LOOKS[paper].sign, ha="center", va="center", fontsize=7)
@@ -95,17 +104,17 @@ def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> N
     """What signs and squares mean, in the largest rectangle of cells that no claim is about."""
     top, left, height, width = _free(audited, datasets)
     axes.add_patch(Rectangle((left + 0.1, top + 0.1), width - 0.2, height - 0.2, facecolor="white", linewidth=0))
-    x, top = left + 0.35, top + max(height - 4.3, 0) / 2
+    x, top = left + 0.35, top + max(height - 4.9, 0) / 2
     for line, (verdict, look) in enumerate(LOOKS.items()):
-        y = top + 0.3 + 0.62 * (line % 3)
-        at = x + (width / 2) * (line // 3)
+        y = top + 0.3 + 0.62 * (line % 4)
+        at = x + (width / 2) * (line // 4)
         _box(axes, at, y, 0.5, 0.42, verdict)
         axes.text(at + 0.25, y + 0.22, look.sign, ha="center", va="center", fontsize=9, fontweight="bold")
-        axes.text(at + 0.65, y + 0.22, verdict, ha="left", va="center")
-    y = top + 2.75
+        axes.text(at + 0.65, y + 0.22, NAMES.get(verdict, verdict), ha="left", va="center")
+    y = top + 3.35
     _cell(axes, x - 0.04, y, verdicts.CLAIMED, verdicts.SAME)
     axes.text(x + 1.1, y + 0.3, "large: what was measured here", ha="left", va="center")
-    axes.text(x + 1.1, y + 0.75, "small: the paper's own tables, by the same rule", ha="left", va="center")
+    axes.text(x + 1.1, y + 0.75, "small: the paper's own tables", ha="left", va="center")
 
 
 def _free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
