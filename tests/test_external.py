@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from test_measure import SAMPLE
 
 from kernels import datasets, harness
@@ -346,3 +347,19 @@ def test_wrong_rows_of_a_program_are_refused(tmp_path, change, said):
 def test_the_registry_has_no_program():
     assert not [key for key, variant in VARIANTS.items() if variant.program or "@" in key]
     assert CONFIG["external"] == {} and json.dumps(external.of_job(CONFIG, "sssp", "nyc")) == "{}"
+
+
+def test_the_documents_examples_are_valid():
+    """But for the programs, which are somebody's: another takes their place."""
+    root = Path(__file__).parents[1]
+    (block,) = re.findall(r"```yaml\n(external:\n.*?)```", (root / "docs/extending.md").read_text(), re.DOTALL)
+    commented = re.search(r"#   external:\n(#  .*\n)+", (root / "config.yaml").read_text())[0]
+    shown, short = (yaml.safe_load(text)["external"] for text in (block, commented.replace("#   ", "")))
+    assert shown["bodra"] == short["bodra"] and set(shown) == {"bodra", "gapbs"}
+    for made in shown.values():
+        made["command"][0] = "true"
+    config = CONFIG | {"external": shown}
+    external.check(config)
+    assert list(external.of_job(config, "sssp", "nyc")) == ["bodra", "gapbs"]
+    assert configuration._VALIDATOR.is_valid(config)
+    assert re.findall(shown["bodra"]["time"], "Calculating\nTime: 1.2e+06ms\n", re.MULTILINE) == ["1.2e+06"]
