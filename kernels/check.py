@@ -18,11 +18,20 @@ from kernels.run import Result
 BATCH = 256  # rows the oracle is asked for at once
 
 
-def check(graph: Graph, problem: str, result: Result, source: int, *, full_check: int, checked_rows: int) -> int:
+def check(
+    graph: Graph,
+    problem: str,
+    result: Result,
+    source: int,
+    *,
+    full_check: int,
+    checked_rows: int,
+    predecessors: bool = True,
+) -> int:
     """Check rows of the result; return how many.
 
     All rows up to full_check vertices; of larger all-pairs results checked_rows rows of random sources, always the
-    same ones.
+    same ones. predecessors: whether the result has any.
     Raises WrongResult that names the first wrong entry.
     """
     n = graph.vertices
@@ -37,7 +46,8 @@ def check(graph: Graph, problem: str, result: Result, source: int, *, full_check
         batch = sources[start : start + BATCH]
         for s, expected in zip(batch, oracle(graph, tuple(batch.tolist())), strict=True):
             row = ... if problem == "sssp" else s
-            _check_row(graph, int(s), expected, result.distances[row], result.predecessors[row])
+            found = result.predecessors[row] if predecessors else None
+            _check_row(graph, int(s), expected, result.distances[row], found)
             checked += 1
     return checked
 
@@ -67,11 +77,12 @@ def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> 
     if len(wrong):
         v = wrong[0]
         raise WrongResult(f"{where}: distance of vertex {v} is {distances[v]}, the oracle says {expected[v]}")
-    v = _wrong_predecessor(graph.indptr, graph.indices, graph.weights, source, distances, predecessors)
-    if v >= 0:
-        raise WrongResult(
-            f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
-        )
+    if predecessors is not None:
+        v = _wrong_predecessor(graph.indptr, graph.indices, graph.weights, source, distances, predecessors)
+        if v >= 0:
+            raise WrongResult(
+                f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
+            )
     v = _shortened(graph.indptr, graph.indices, graph.weights, distances)
     if v >= 0:
         raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter path than its distance of {distances[v]}")

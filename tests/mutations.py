@@ -959,9 +959,39 @@ MUTATIONS += [
     ),
     Mutation(
         "workflow/lib/measurements.py",
-        "checked.between(1, most)",
+        "checked.between(1 - external(rows), most)",
         "checked.between(0, most)",
         "tests/test_checked.py::test_a_value_that_cannot_be_is_refused",
+    ),
+    Mutation(
+        "workflow/lib/external.py",
+        "os.killpg(process.pid, signal.SIGKILL)",
+        "process.kill()",
+        "tests/test_external.py::test_a_program_that_hangs_is_ended_with_all_that_it_started",
+    ),
+    Mutation(
+        "workflow/lib/external.py",
+        "if len(found) != 1:",
+        "if not found:",
+        "tests/test_external.py::test_a_program_that_is_not_as_its_entry_says_ends_the_job",
+    ),
+    Mutation(
+        "workflow/lib/external.py",
+        "return digests.digest(json.dumps([command,",
+        "return digests.digest(json.dumps([self.entry['command'],",
+        "tests/test_external.py::test_another_build_is_another_code",
+    ),
+    Mutation(
+        "workflow/lib/external.py",
+        'both["ours"] / both["theirs"]',
+        'both["theirs"] / both["ours"]',
+        "tests/test_external.py::test_beside_gives_the_ratio_in_each_batch",
+    ),
+    Mutation(
+        "kernels/harness.py",
+        "if variant.program and not variant.program.gives_distances:",
+        "if variant.program:",
+        "tests/test_external.py::test_it_runs_in_the_rounds_of_the_job_and_is_checked",
     ),
     Mutation(
         "workflow/lib/checked_csv.py",

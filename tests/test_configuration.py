@@ -88,7 +88,7 @@ def test_every_level_of_the_schema_is_closed_but_for_names():
         for path, below in walk(SCHEMA)
         if below.get("type") == "object" and below["additionalProperties"] is not False
     ]
-    assert open_ones == ["archives", "datasets"]
+    assert open_ones == ["external", "external.*.variants", "archives", "datasets"]
 
 
 def walk(schema, path=""):

@@ -40,6 +40,8 @@ def run(batch="one", variants=CPU, **protocol):
             variants=dict.fromkeys(variants, PROTOCOL | protocol),
             batch=batch,
             graph=Path("nyc.npz"),
+            external={},
+            text=None,
             config_digest="",
             commit="abc",
             out=out,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pandas as pd
 
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
 from workflow.lib import measurements
 
 KEYS = ["column", "dataset", "batch"]  # column: algorithm/variant
@@ -43,9 +42,9 @@ def pairs(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.DataFr
         ]
         sides[side] = mine.droplevel(["column", "dataset"]).drop(index="", errors="ignore").add_suffix(f" {side}")
     both = sides["left"].join(sides["right"], how="inner")
-    places = ["host_id", *(["card_uuid"] if VARIANTS[left].on_gpu and VARIANTS[right].on_gpu else [])]
-    for place in places:
-        apart = both[f"{place} left"] != both[f"{place} right"]
+    on_cards = (both["card_uuid left"] != "") & (both["card_uuid right"] != "")
+    for place, where in (("host_id", True), ("card_uuid", on_cards)):
+        apart = where & (both[f"{place} left"] != both[f"{place} right"])
         if apart.any():
             raise InputError(
                 f"{left} and {right} on {dataset}, batch {both.index[apart][0]}: their {place} differs, and times of "

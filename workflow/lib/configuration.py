@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, validators
 
 from kernels.errors import InputError
 from kernels.variants import ALGORITHMS, VARIANTS
-from workflow.lib import digests, plan
+from workflow.lib import digests, external, plan
 from workflow.scripts.download import check_sources, raw_name
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "config.schema.yaml"
@@ -47,6 +47,7 @@ def check(config: dict) -> None:
     for key, dataset in [*swept, *(("sources.datasets", name) for name in sweeps["sources"]["datasets"])]:
         if dataset not in config["datasets"]:
             raise InputError(f"config: sweeps.{key}: {plan.no_dataset(config, dataset)}")
+    external.check(config)
     if plan.simulating(config) and not plan.measured_here():
         _check_archive(config["archive"])
 

@@ -63,7 +63,8 @@ rule measure:
 # All that is compared on one graph, in rounds: a job on one card. A rebuilt graph does not make it due.
 rule job:
     input:
-        job_graph,
+        graph=job_graph,
+        text=job_text,
     output:
         csv=update("results/batches/{batch}/{problem}/{dataset}/timings.csv"),
         json=update("results/batches/{batch}/{problem}/{dataset}/provenance.json"),
@@ -81,20 +82,25 @@ rule job:
         gpu_model=resources.gpu_model(on_gpu=True),
         slurm_partition=resources.partition(on_gpu=True),
         mem_mb=lambda wildcards: max(resources.memory_mb(config, *cell) for cell in job_cells(wildcards)),
-        runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
+        runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cost(wildcards)),
     params:
         entry=entry,
         variants=lambda wildcards: json.dumps(
             {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
         ),
-        code=lambda wildcards: [digests.code(*cell[:2]) for cell in job_cells(wildcards)],
+        external=lambda wildcards, output: json.dumps(job_programs(wildcards)),  # untracked: code has what matters
+        code=lambda wildcards: [
+            *(digests.code(*cell[:2]) for cell in job_cells(wildcards)),
+            *external.codes(job_programs(wildcards)),
+        ],
         cores=untracked(job_threads() if cards_at_once() > 1 else 0),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
     shell:
-        "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} --graph {input:q} "
+        "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} "
+        "--graph {input.graph:q} --external {params.external:q} --text {input.text:q} "
         "--cores {params.cores} --config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 

@@ -10,11 +10,11 @@ import logging
 from contextlib import nullcontext
 from pathlib import Path
 
-from kernels.datasets import atomic, writable
+from kernels.datasets import atomic, sha256, writable
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import Variant, find
-from workflow.lib import digests, host, lock, records, step
+from workflow.lib import digests, external, host, lock, records, step
 from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
 from workflow.scripts import measure
@@ -22,6 +22,8 @@ from workflow.scripts import measure
 
 def main(args: argparse.Namespace) -> None:
     protocols = {find(*key.split("/", 1)): protocol for key, protocol in args.variants.items()}
+    programs = external.variants(args.external, args.text)
+    protocols |= {program: args.variants[beside] for program, beside in programs.items()}
     if len({variant.problem for variant in protocols}) != 1:
         raise InputError("--variants: must name variants of one problem, one source or all pairs")
     on_gpu = any(variant.on_gpu for variant in protocols)
@@ -35,13 +37,15 @@ def main(args: argparse.Namespace) -> None:
 def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool) -> None:
     """Measure, and write both files at the end."""
     graph = measure.packed(args.graph)
+    if args.external and sha256(args.text) != graph.meta["sha256"]:
+        raise InputError(f"{args.text}: is not the text form of {args.graph}: make both again, by convert and pack")
     job = {
         "batch": args.batch,
         "dataset": graph.name,
         "graph": graph.meta["sha256"],
         "card": card.card_uuid() if on_gpu else "",
         "host": host.host_id(),
-        "variants": {v.key: [digests.code(v.algorithm, v.name), protocol] for v, protocol in protocols.items()},
+        "variants": {v.key: [measure.code(v), protocol] for v, protocol in protocols.items()},
     }
     journal = Journal(args.out.with_name(f"{args.out.name}.part"), job)
     if journal.runs:
@@ -70,6 +74,14 @@ if __name__ == "__main__":
     )
     arguments.add_argument("--batch", required=True, help="the name of the batch")
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
+    arguments.add_argument(
+        "--external",
+        type=step.json_object,
+        default={},
+        metavar="JSON",
+        help="by name, somebody's programs beside some of --variants, as config.yaml's external has them",
+    )
+    arguments.add_argument("--text", type=Path, nargs="?", metavar="FILE.txt", help="the graph's text form, for these")
     arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")

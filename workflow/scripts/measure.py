@@ -115,6 +115,7 @@ def make(
                 "tree_clean": clean,
                 "config_digest": args.config_digest,
                 "code": common["code"],
+                **({"program": variant.program.about()} if variant.program else {}),
                 "protocol": protocols[variant],
                 "graph": graph.meta,
                 "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
@@ -157,7 +158,7 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         **card.describe(variant.on_gpu),
         **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
         "commit": commit,
-        "code": digests.code(variant.algorithm, variant.name),
+        "code": code(variant),
         "dataset_sha256": graph.meta["sha256"],
         "host": platform.node(),
         "host_id": host.host_id(),
@@ -168,6 +169,11 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         "cores": "" if variant.on_gpu else libraries.cores() if variant.parallel else 1,
         **(variant.facts(graph, protocol.source) if variant.facts else {}),
     }
+
+
+def code(variant: Variant) -> str:
+    """A digest of what its times depend on: the project's code, or somebody's program."""
+    return variant.program.code if variant.program else digests.code(variant.algorithm, variant.name)
 
 
 def state_of_project(commit: str) -> tuple[str, bool | None]:
