@@ -45,6 +45,7 @@ def _fact(one: Audited, dataset: str) -> dict:
         "paper": paper.estimate.value if paper.estimate else "",
         "paper verdict": paper.verdict,
         **_ends("program", one.program[dataset]),
+        **{key: value for name in one.external for key, value in _ends(name, one.external[name][dataset]).items()},
         "over": here.over,
         **_ends("measured", here.estimate),
         "ends": here.estimate.ends if here.estimate else "",
@@ -93,6 +94,7 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
         "Dataset": marked(dataset, others),
         "Paper's tables": f"{value_text(one.claim, paper)}: {paper.verdict}" if paper.estimate else paper.why,
         "Paper's program": estimate_text(one.claim, one.program[dataset]),
+        **{f"{name}, here": estimate_text(one.claim, found[dataset]) for name, found in one.external.items()},
         "Ours": value_text(one.claim, here) + throttled,
         "Verdict": verdict_text(here),
     }
