@@ -312,7 +312,8 @@ def test_beside_gives_the_ratio_in_each_batch():
 
 def written(rows, path):
     """Write rows as a CSV of measurements and read them again."""
-    rows = rows[list(measurements.COLUMNS)].fillna("")
+    rows = rows[list(measurements.COLUMNS)].astype(object)
+    rows = rows.where(rows.notna(), "")
     path.write_text(measurements.schema().to_csv(rows.to_dict("records"), path))
     return measurements.load([path])
 
