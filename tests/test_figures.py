@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS, measurement
+from tests.rows import DATASETS, frame, measurement
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import draw_sweep, figure8, figures, growth
 
@@ -74,7 +74,7 @@ def whole():
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
-    return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
+    return frame(found)
 
 
 def test_three_formats_and_no_more(made):

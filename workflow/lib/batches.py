@@ -10,7 +10,7 @@ import pandas as pd
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import measurements
+from workflow.lib import measurements, verdicts
 
 KEYS = ["column", "dataset", "batch"]  # column: algorithm/variant
 
@@ -42,7 +42,7 @@ def pairs(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.DataFr
             (found.index.get_level_values("column") == key) & (found.index.get_level_values("dataset") == dataset)
         ]
         sides[side] = mine.droplevel(["column", "dataset"]).drop(index="", errors="ignore")
-    both = sides["left"].join(sides["right"], how="inner", lsuffix=" left", rsuffix=" right")
+    both = sides["left"].merge(sides["right"], left_index=True, right_index=True, suffixes=(" left", " right"))
     places = ["host_id", *(["card_uuid"] if VARIANTS[left].on_gpu and VARIANTS[right].on_gpu else [])]
     for place in places:
         apart = both[f"{place} left"] != both[f"{place} right"]
@@ -67,3 +67,12 @@ def ratios(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.Serie
     """How many times longer `right` took than `left`, by batch: left's speed-up. As pairs, which raises."""
     both = pairs(found, left, right, dataset)
     return both["right"] / both["left"]
+
+
+def speed_up(found: pd.DataFrame, left: str, right: str, dataset: str) -> verdicts.Estimate | None:
+    """How many times longer `right` took than `left`, over batches; None where no job measured both.
+
+    As pairs, which raises.
+    """
+    by_batch = ratios(found, left, right, dataset)
+    return verdicts.estimate(by_batch) if len(by_batch) else None
