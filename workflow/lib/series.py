@@ -79,10 +79,12 @@ def in_unit(cells: pd.DataFrame, columns: Sequence[str]) -> tuple[str, pd.DataFr
     return name, cells.assign(**{column: factor * cells[column] for column in times})
 
 
-def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, datasets: Datasets) -> list[str]:
+def tick_labels(
+    names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, datasets: Datasets, line: int = LINE
+) -> list[str]:
     """For each dataset its counts, its name, and which series have no time.
 
-    Counts are those of the graph that was measured, in rows; config's where none was.
+    Counts are those of the graph that was measured, in rows; config's where none was. line: letters of all groups.
     """
     measured, substitutes = rows.groupby("dataset")[["vertices", "arcs"]].first(), measurements.substitutes(rows)
     labels = []
@@ -94,7 +96,7 @@ def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, d
         for (head, _), text in mine[mine != ""].items():
             untimed.setdefault(text, []).append(head)
         said = [
-            text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", LINE // len(names))
+            text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", line // len(names))
             for text, missing in untimed.items()
         ]
         labels.append("\n".join([counts, measurements.marked(dataset, substitutes), *said]))

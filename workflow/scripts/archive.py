@@ -103,7 +103,7 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
         figures.write(name, datasets, rows, source, folder, PICTURES)
     searches, peaks = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
     table6.write(datasets, rows, searches, source, args.tolerance, folder)
-    figure8.write(datasets, rows, source, folder, PICTURES)
+    figure8.write(datasets, rows, searches, source, folder, PICTURES)
     peak_table.write(peaks, rows, source, folder)
     for script in (launch_overhead, layouts):
         script.write(rows, datasets, source, folder)

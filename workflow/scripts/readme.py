@@ -20,6 +20,7 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from workflow.lib import measurements, pages, records, step
+from workflow.lib import peers as peer_programs
 from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
 from workflow.lib.measurements import substitutes
 from workflow.lib.render import CROSS, digits
@@ -184,15 +185,15 @@ def _libraries(cells: Cells) -> str:
 
 def _one_source(cells: Cells) -> str:
     ours, library = "delta_stepping/near_far", "dijkstra/scipy"
-    cited = pd.read_csv(measurements.PAPER / "peers.csv")
-    cited = cited[cited["dataset"].isin(ROADS)]
-    least, programs = cited.groupby("dataset")["seconds"].min(), cited["peer"].unique()
+    cited = peer_programs.times()
+    cited = cited[cited["dataset"].isin(ROADS) & (cited["source"] == "0") & (cited["host"] == peer_programs.CARD)]
+    least, programs = cited.groupby("dataset")["seconds"].min(), cited["program"].unique()
     peers = between([least[dataset] / cells.seconds(ours, dataset) for dataset in ROADS])
     return (
         f"**Our kernel for one source takes milliseconds.** `near_far` takes {cells.time(ours, 'nyc')} on nyc † and "
         f"{cells.time(ours, 'e')} on e † ({cells.repeats(*((ours, dataset) for dataset in ROADS))}): "
         f"{cells.factors(library, ours, ROADS)} times faster than SciPy, {peers} times faster than the fastest of "
-        f"{len(programs)} programs whose times are [cited](workflow/paper/peers.yaml), not measured here "
+        f"{len(programs)} GPU programs whose times are [cited](workflow/paper/peers.csv), not measured here "
         f"({', '.join(programs)})."
     )
 

@@ -54,6 +54,11 @@ def columns(place: str = NAME) -> list[str]:
     return list(dict.fromkeys([OURS, *heads(place).values()]))
 
 
+def on_card(place: str = NAME) -> set[str]:
+    """The heads of variants that run on a card, which are compared by their kernels."""
+    return {head for key, head in heads(place).items() if VARIANTS[key].on_gpu}
+
+
 def problems(table: Table) -> dict[str, str]:
     """By dataset, the problem that the table shows it with."""
     return {dataset: problem for problem, names in table.rows.items() for dataset in names}
@@ -174,7 +179,7 @@ def compare(table: Table, rows: pd.DataFrame, searches: pd.DataFrame, place: str
         f"{cell['who']}: {name(cell)}" if ok else cell["who"]
         for ok, (_, cell) in zip(known, found.iterrows(), strict=True)
     ]
-    found["on card"] = found["who"].isin({head for key, head in heads(place).items() if VARIANTS[key].on_gpu})
+    found["on card"] = found["who"].isin(on_card(place))
     for column, end in (("factor", "value"), ("low", "low"), ("high", "high"), ("ratio batches", "batches")):
         found[column] = [getattr(estimate, end) if estimate else np.nan for estimate in found["estimate"]]
     found["n"] = [render.runs(cell) if cell["status"] == "ok" else "" for _, cell in found.iterrows()]
@@ -324,8 +329,8 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
         "Cited: measured outside this project's workflow, on its substitutes of the road networks (docs/data.md) and "
         f"on the Gnutella graphs, without predecessors; each time, its file and its conditions are in {PEERS}. "
         f"{CROSS} of a cited GPU program is over our kernels that ran beside it on one host (near_far at commit "
-        "faa6cfe); where none did, and for a CPU program, there is none, and a sentence below has the times of two hosts, "
-        "ours first.",
+        "faa6cfe); where none did, and for a CPU program, there is none, and a sentence below has the times of two "
+        "hosts, ours first.",
         *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
     ]
