@@ -16,7 +16,7 @@ import yaml
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, find
-from tests.rows import DATASETS, STATE, measurement, record
+from tests.rows import DATASETS, STATE, in_batches, measurement, record
 from workflow.lib import measurements, plan
 from workflow.lib.render import CROSS
 from workflow.lib.tables import define
@@ -398,8 +398,26 @@ def test_statistics_of_a_cell(tmp_path, times, low, high, ends):
     (cell,) = summary.statistics(rows).to_dict("records")
     assert (cell["low"], cell["high"], cell["ends"]) == (low / 10, high / 10, ends)
     assert (cell["median"], cell["repeats"]) == (pytest.approx(np.median(times) / 10), len(times))
-    assert cell["spread"] == pytest.approx((max(times) - min(times)) / np.median(times))
+    assert cell["within"] == pytest.approx((max(times) - min(times)) / np.median(times), nan_ok=True)
+    assert (cell["measured"], cell["batches"], np.isnan(cell["between"])) == ("alone", 0, True)
     assert (cell["clock_before_mhz"], cell["clock_after_mhz"], cell["clock_max_mhz"]) == (1900, 1500, 1980)
+
+
+def test_a_cell_has_a_line_for_its_batches_and_one_for_what_was_measured_alone(tmp_path):
+    key = "bellman_ford/naive"
+    rows = measurements.load(put(tmp_path, {(key, "nyc"): [9.0, 10.0, 12.0]}))
+    jobs = in_batches(rows, "abc", [{key: 0.9}, {}, {key: 1.2}])
+    old = in_batches(rows, "d", [{key: 7}]).assign(code="01d", started="2020-01-01T00:00:00+00:00")
+    facts = summary.statistics(pd.concat([rows, old, jobs], ignore_index=True))
+    alone, batches = facts.to_dict("records")
+    assert (alone["measured"], alone["median"], alone["repeats"]) == ("alone", 10, 3)
+    assert [batches[name] for name in ("measured", "batches", "repeats", "ends")] == ["batches", 3, 9, "range"]
+    assert [batches[name] for name in ("median", "low", "high")] == pytest.approx([10, 9, 12])
+    assert (batches["within"], batches["between"]) == (pytest.approx(0.3), pytest.approx(0.3))
+    shown = dict(summary.page(facts, rows, SOURCE))["table"]
+    assert shown["Batches"].tolist() == ["alone", "3"]
+    assert shown["Spread within batches"].tolist() == ["30.0 %", "30.0 %"]
+    assert shown["Spread between batches"].tolist() == ["-", "30.0 %"]
 
 
 def test_statistics_of_cells_without_times_and_of_nothing():

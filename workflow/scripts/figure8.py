@@ -80,10 +80,11 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
         for place, (region, what) in zip(places[problem], REGIONS.items(), strict=True):
             axes = figure.add_subplot(place)
             mine = cells(lines[lines["dataset"].isin(names)], region)
-            axes.set(title=f"{title}: {what}", ylabel=plots.time_label(unit))
+            axes.set(title=f"{title}: {what}")
             plots.groups(axes, series.tick_labels(names, mine, rows, datasets, LETTERS[problem]))
             scaled = mine.assign(**{name: factor * mine[name] for name in TIMES})
             panels.append((axes, _marks(axes, heads(region), list(names), scaled)))
+        _one_scale([axes for axes, _ in panels[-2:]], unit)
     for axes, points in panels:  # when everything has its place
         texts = [plots.digits(time) if named else "" for _, time, named in points]
         plots.write_values(axes, *points.T[:2], texts, plots.AROUND)
@@ -104,13 +105,22 @@ def _marks(axes: Axes, shown: dict[str, Look], names: list[str], cells: pd.DataF
         points.append(np.column_stack([x, median, np.ones(len(x))]))
         points.append(np.column_stack([beside, mine["any"].to_numpy(float), np.zeros(len(x))]))
     plots.logarithmic(axes, margin=0.15)
-    if not (cells["median"] > 0).any():
-        plots.say_unmeasured(axes)
-        return points[0]
-    low, high = axes.get_ylim()
-    if (wider := np.sqrt(DECADES / (high / low))) > 1:  # so that only powers of ten are named
-        axes.set_ylim(low / wider, high * wider)
     return np.concatenate(points)
+
+
+def _one_scale(panels: list[Axes], unit: str) -> None:
+    """The panels of kernels and of whole calls with the same axis of time, named once where they are side by side."""
+    drawn = [axes for axes in panels if not np.isnan(axes.dataLim.ymin) and axes.dataLim.ymax > 0]
+    ends = np.array([axes.get_ylim() for axes in drawn] or [(1, DECADES)])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    wider = max(1, np.sqrt(DECADES / (high / low)))  # so that only powers of ten are named
+    for axes in panels:
+        axes.set_ylim(low / wider, high * wider)
+        first = axes.get_subplotspec().is_first_col()
+        axes.set_ylabel(plots.time_label(unit) if first else "")
+        axes.tick_params(axis="y", which="both", labelleft=first)
+        if axes not in drawn:
+            plots.say_unmeasured(axes)
 
 
 def _legend(figure: Figure) -> None:

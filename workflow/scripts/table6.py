@@ -186,7 +186,8 @@ def compare(table: Table, rows: pd.DataFrame, searches: pd.DataFrame, place: str
     searched = set(measurements.variants(searches))
     of_many = many(searches)
     found = found.join(of_many, on="dataset")
-    found.loc[~found["column"].isin(searched), list(of_many)] = np.nan
+    others = (found["who"] != OURS) | (found["column"].notna() & ~found["column"].isin(searched))
+    found.loc[others, list(of_many)] = np.nan
     for i, cell in found[(found["who"] == OURS) & (found["status"] == "ok")].iterrows():
         of_ours = rate(cell["column"], cell["kernels median"], *graphs.loc[cell["dataset"]])
         found.loc[i, "rate"], found.loc[i, "rate of"] = of_ours
@@ -223,8 +224,8 @@ def to_text(lines: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
 
 
 def _time(line: pd.Series, of: str) -> str:
-    if line["status"] != "ok":
-        return render.status_text(line) if of == ("kernels" if line["on card"] else "call") else "-"
+    if line["status"] != "ok" and of == ("kernels" if line["on card"] else "call"):
+        return render.status_text(line)
     median, least, most = (line[f"{of} {end}"] for end in ENDS)
     if pd.isna(median) or (of == "kernels" and not line["on card"]):
         return "-"
@@ -274,7 +275,7 @@ def _cited_loss(line: pd.Series, ours: pd.Series, tolerance: float) -> list[str]
 
     Ours is that which ran beside the program, where there is one; else that which was measured here.
     """
-    if not line["file"]:
+    if not isinstance(line["file"], str):
         return []
     region, what = ("kernels", "kernels") if line["on card"] else ("call", "whole call")
     said: dict[str, list[str]] = {}
