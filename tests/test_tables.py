@@ -305,6 +305,12 @@ def test_fewer_than_three_batches_have_a_ratio_and_no_verdict(tmp_path):
     assert f"- nyc.txt: Edge over SciPy on one core: {CROSS}4.00, one batch, too few for a verdict.\n" in said
 
 
+def test_a_slower_gpu_has_the_inverse_interval(tmp_path):
+    rows = measured(tmp_path, {("dijkstra/scipy", "nyc"): ([1], {}), ("edge/sssp", "nyc"): ([4], {})})
+    said = render(5, in_batches(rows, factors=[{"edge/sssp": factor} for factor in (0.99, 1, 1.01)]))[".md"]
+    assert "- nyc.txt: SciPy on one core is 4.00 [3.90, 4.10] times faster than Edge.\n" in said
+
+
 def test_a_speed_up_is_of_ratios_within_jobs_not_of_medians(tmp_path):
     """Naive ran in all batches, of which b's host is slow; Stride in two of them."""
     rows = measured(tmp_path, {("bellman_ford/naive", "nyc"): ([2, 3], {}), ("bellman_ford/stride", "nyc"): ([1], {})})
