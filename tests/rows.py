@@ -54,6 +54,11 @@ def rows_of(times, device="test card", **more):
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
+    return frame(found)
+
+
+def frame(found):
+    """Measurements as measurements.load gives them, but for columns of numbers that no test here reads."""
     rows = pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
     return rows.assign(**{name: pd.to_numeric(rows[name]) for name in measurements.NUMBERS})
 

@@ -81,7 +81,7 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
     assert note.format("bellman_ford/naive") in claimed and note.format("bellman_ford/naive") in cells
     assert re.search(r"bellman_ford/naive .*\| 1900, 1500 of 1980 +\| power cap, software thermal \|", cells)
     assert re.search(r"bellman_ford/stride_flag .*\| 1900, 1500 of 1980 +\| - ", cells)
-    assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
+    assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE, TOLERANCE)[".md"]
 
 
 def test_nothing_throttled_is_nothing_said(tmp_path):
@@ -89,7 +89,8 @@ def test_nothing_throttled_is_nothing_said(tmp_path):
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
     assert (
         "throttled"
-        not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
+        not in (tmp_path / "claims.md").read_text()
+        + tables.render(define("table1", DATASETS), rows, SOURCE, TOLERANCE)[".md"]
     )
 
 
@@ -166,8 +167,26 @@ def test_statistics_of_a_cell(tmp_path, times, low, high, ends):
     (cell,) = summary.statistics(rows).to_dict("records")
     assert (cell["low"], cell["high"], cell["ends"]) == (low / 10, high / 10, ends)
     assert (cell["median"], cell["repeats"]) == (pytest.approx(np.median(times) / 10), len(times))
-    assert cell["spread"] == pytest.approx((max(times) - min(times)) / np.median(times))
+    assert cell["within"] == pytest.approx((max(times) - min(times)) / np.median(times), nan_ok=True)
+    assert (cell["measured"], cell["batches"], np.isnan(cell["between"])) == ("alone", 0, True)
     assert (cell["clock_before_mhz"], cell["clock_after_mhz"], cell["clock_max_mhz"]) == (1900, 1500, 1980)
+
+
+def test_a_cell_has_a_line_for_its_batches_and_one_for_what_was_measured_alone(tmp_path):
+    key = "bellman_ford/naive"
+    rows = measurements.load(put(tmp_path, {(key, "nyc"): [9.0, 10.0, 12.0]}))
+    jobs = in_batches(rows, "abc", [{key: 0.9}, {}, {key: 1.2}])
+    old = in_batches(rows, "d", [{key: 7}]).assign(code="01d", started="2020-01-01T00:00:00+00:00")
+    facts = summary.statistics(pd.concat([rows, old, jobs], ignore_index=True))
+    alone, batches = facts.to_dict("records")
+    assert (alone["measured"], alone["median"], alone["repeats"]) == ("alone", 10, 3)
+    assert [batches[name] for name in ("measured", "batches", "repeats", "ends")] == ["batches", 3, 9, "range"]
+    assert [batches[name] for name in ("median", "low", "high")] == pytest.approx([10, 9, 12])
+    assert (batches["within"], batches["between"]) == (pytest.approx(0.3), pytest.approx(0.3))
+    shown = dict(summary.page(facts, rows, SOURCE))["table"]
+    assert shown["Batches"].tolist() == ["alone", "3"]
+    assert shown["Spread within batches"].tolist() == ["30.0 %", "30.0 %"]
+    assert shown["Spread between batches"].tolist() == ["-", "30.0 %"]
 
 
 def test_statistics_of_cells_without_times_and_of_nothing():

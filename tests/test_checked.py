@@ -12,8 +12,8 @@ from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import VARIANTS
 from tests.rows import DATASETS, STATE, measurement, record
-from workflow.lib import measurements, paper, records
-from workflow.scripts import archive, collect, draw_sweep, peak, peak_table, simulated, sources, table6
+from workflow.lib import measurements, paper, peers, records
+from workflow.scripts import archive, collect, draw_sweep, peak, peak_table, simulated, sources
 
 ARCHIVES = sorted((Path(__file__).parents[1] / "results/archive").iterdir())
 ROW = measurement("bellman_ford/naive", "nyc")
@@ -202,9 +202,24 @@ def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
         ("times", None, "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
         ("times", None, "1320", "-1320", "line 2: seconds '-1320': must be above 0"),
         ("times", None, "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
-        ("peers", None, "ADDS,nyc", "ADD,nyc", "line 2: peer 'ADD': peers.yaml says nothing of it"),
-        ("peers", None, "0.00738", "0", "line 2: seconds '0': must be above 0"),
-        ("peers", None, "ADDS,bay", "ADDS,nyc", "line 3: peer 'ADDS', dataset 'nyc': must not be there twice"),
+        ("peers", None, "ADDS,", "ADD,", "line 2: program 'ADD': peers.yaml says nothing of it"),
+        ("peers", None, "0.005819", "0", "line 2: seconds '0': must be above 0"),
+        (
+            "peers",
+            None,
+            "nyc,any",
+            "nyc,0",
+            "line 3: program 'ADDS', dataset 'nyc', source '0': must not be there twice",
+        ),
+        ("peers", None, "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
+        (
+            "peers",
+            None,
+            "NVIDIA H200,",
+            "a GPU,",
+            "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its",
+        ),
+        ("peers", None, "h200-one-source.csv", "h.csv", "line 2: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
         ("claims", paper.claims, "id,section", "name,section", "its first line must be id,section,"),
         ("claims", paper.claims, "stride_large,", "stride_small,", "line 3: id 'stride_small': must not be there"),
     ],
@@ -214,7 +229,7 @@ def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name
     assert old in content
     path = tmp_path / f"{name}.csv"
     path.write_text(content.replace(old, new, 1))
-    schemas = {"times": measurements.PAPER_TIMES, "peers": table6.PEER_TIMES}
+    schemas = {"times": measurements.PAPER_TIMES, "peers": peers.TIMES}
     with pytest.raises(InputError, match=rf"{name}\.csv(, |: ){said}.*: correct the file$"):
         read(path) if read else schemas[name].read([path])
 

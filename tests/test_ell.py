@@ -14,7 +14,7 @@ from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
 from tests.rows import DATASETS as SHOWN
-from tests.rows import SUBSTITUTE, rows_of
+from tests.rows import SUBSTITUTE, in_batches, rows_of
 from workflow.lib import measurements
 from workflow.scripts import layouts
 
@@ -107,7 +107,7 @@ def rows():
 
 
 def test_the_table(tmp_path):
-    layouts.write(rows(), SHOWN, "From the test.", tmp_path)
+    layouts.write(in_batches(rows(), ["one"]), SHOWN, "From the test.", tmp_path)
     nyc, powerlaw = read_csv((tmp_path / "layouts.csv").read_text())
     assert [nyc["dataset"], nyc["csr_s"], nyc["ell_s"], nyc["ratio"]] == ["nyc", "12", "8", "1.5"]
     assert float(nyc["padding"]) == pytest.approx(1 - 733846 / 2114816)
@@ -121,6 +121,13 @@ def test_the_table(tmp_path):
     for said in ("powerlaw.txt is generated: random arcs, seed 1.", f"nyc.txt: {SUBSTITUTE}.", "On test card: "):
         assert said in text
     assert "gnutella04" not in text
+
+
+def test_layouts_that_were_measured_alone_have_no_ratio(tmp_path):
+    jobs = in_batches(rows(), ["one"])
+    for some in (rows(), jobs.assign(batch=jobs["batch"].where(jobs["variant"] == "stride", ""))):
+        nyc = layouts.compare(some, SHOWN).iloc[0]
+        assert (nyc["csr_s"], nyc["ell_s"]) == (12, 8) and np.isnan(nyc["ratio"])
 
 
 def test_nothing_measured(tmp_path):

@@ -18,9 +18,9 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS, measurement
+from tests.rows import DATASETS, frame, in_batches, measurement
 from workflow.lib import long_table, measurements, plots, series
-from workflow.scripts import draw_sweep, figure8, figures, growth
+from workflow.scripts import draw_sweep, figure8, figures, growth, sources
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -74,7 +74,7 @@ def whole():
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
-    return pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
+    return frame(found)
 
 
 def test_three_formats_and_no_more(made):
@@ -105,6 +105,17 @@ def test_words_in_the_picture(made):
     }
     assert lines[-1] == caption[number]
     assert ("†" in " ".join(lines)) == (number == 5)
+
+
+def test_batches_are_drawn_with_their_range_and_said():
+    rows = measurements.load([TIMINGS])
+    flag = rows["variant"] == "stride_flag"
+    several = in_batches(rows[~flag], factors=[{}, {"bellman_ford/naive": 2}, {"bellman_ford/naive": 0.5}])
+    both = series.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
+    naive = series.cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
+    assert (naive["median"], naive["min"], naive["max"], naive["batches"]) == (13, 6.5, 26, 3)
+    said = series.caption(both, "From the test.")
+    assert said.startswith("Median and range of n = 3 batches or n = 2 repeats, test card")
 
 
 def test_cells_without_a_time_are_named(made):
@@ -246,7 +257,7 @@ def of_sweep(name):
 DRAW = {
     "figure5": lambda *args: figures.draw("figure5", DATASETS, *args),
     "figure6": lambda *args: figures.draw("figure6", DATASETS, *args),
-    "figure8": lambda *args: figure8.draw(DATASETS, *args),
+    "figure8": lambda rows, source: figure8.draw(DATASETS, rows, sources.load([ARCHIVE / "sources.csv"]), source),
     "growth": of_growth,
     **{name: of_sweep(name) for name in draw_sweep.SWEEPS},
 }

@@ -12,7 +12,7 @@ from test_tables import cells, read_csv
 from test_workflow import SIMULATOR, Project, measured
 
 from kernels.variants import MATRIX, VARIANTS
-from tests.rows import CONFIG, SUBSTITUTE, rows_of
+from tests.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
 from tests.rows import DATASETS as SHOWN
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import archive, growth, launch_overhead, readme
@@ -110,6 +110,15 @@ def test_cards_are_not_mixed():
 
 def test_every_paper_variant_has_a_bound():
     assert all(VARIANTS[key].bound for key, _ in measurements.paper_times().index)
+
+
+def test_the_median_of_batches_is_fitted_and_said(tmp_path):
+    times = power("bellman_ford/naive", ROADS, 1e-11, 1.5)
+    rows = in_batches(rows_of(times), factors=[{"bellman_ford/naive": factor} for factor in (1, 2, 9)])
+    (fit,) = fitted(rows).itertuples()
+    assert np.exp(fit.vertices_intercept) == pytest.approx(2e-11)
+    growth.write(pd.concat([rows, rows_of(times)], ignore_index=True), SHOWN, "From the test.", tmp_path, tmp_path)
+    assert words((tmp_path / "growth.svg").read_bytes())[-1] == "Median of n = 3 batches, test card. From the test."
 
 
 def test_theory_names_each_plain_variant_once():
@@ -213,7 +222,7 @@ def test_nothing_measured(tmp_path):
 
 
 def overhead(rows):
-    return launch_overhead.compare(long_table.cells(rows, SHOWN)).set_index(["column", "dataset"])
+    return launch_overhead.compare(long_table.cells(rows, SHOWN), rows).set_index(["column", "dataset"])
 
 
 def test_launch_bound_and_kernel_bound():
@@ -227,14 +236,27 @@ def test_launch_bound_and_kernel_bound():
         ("floyd_warshall/tiled_graph", "gnutella04"): 1.01,
         ("dijkstra/naive", "gnutella04"): 60.0,
     }
-    facts = overhead(rows_of(times))
+    facts = overhead(in_batches(rows_of(times)))
     assert list(facts.index) == [(key, name) for key, name in times if key in launch_overhead.PLAIN]
     naive = facts.loc["bellman_ford/naive", "nyc"]
     assert (naive.plain_s, naive.graph_s, naive.launches, naive.bound) == (6, 1.5, launches, "launch-bound")
     assert (naive.plain_us, naive.graph_us) == pytest.approx((6e6 / launches, 1.5e6 / launches))
     assert naive.share == pytest.approx(0.75)
-    assert facts["bound"].tolist()[1:] == ["kernel-bound", "kernel-bound"]  # one half is not above one half
+    assert facts["bound"].tolist()[1:] == ["inconclusive", "kernel-bound"]  # one half is not above one half
     assert facts["share"].tolist()[1:] == pytest.approx([0.5, -0.01])
+    assert facts["batches"].tolist() == [3, 3, 3]
+
+
+def test_what_launching_takes_is_a_ratio_within_jobs():
+    rows = rows_of({("bellman_ford/naive", "nyc"): 6.0, ("bellman_ford/naive_graph", "nyc"): 1.5})
+    (alone,) = overhead(rows).itertuples()
+    assert (alone.plain_s, alone.graph_s, alone.batches, alone.bound) == (6, 1.5, 0, launch_overhead.ALONE)
+    assert np.isnan(alone.share)
+    factors = [{"bellman_ford/naive_graph": factor} for factor in (0.5, 1, 2)]
+    (over,) = overhead(in_batches(rows, factors=factors)).itertuples()
+    assert (over.share, over.batches, over.bound) == (pytest.approx(0.75), 3, "inconclusive")
+    (two,) = overhead(in_batches(rows, "ab")).itertuples()
+    assert (two.share, two.bound) == (pytest.approx(0.75), "too few batches")
 
 
 def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
@@ -255,7 +277,7 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
     text = (tmp_path / "launch_overhead.md").read_text()
     _, row = cells(".md", text)
     assert row == [
-        *("Floyd-Warshall Naive", "gnutella04.txt †", "10,876", "16.0", "-", "1471", "-", "-"),
+        *("Floyd-Warshall Naive", "gnutella04.txt †", "10,876", "16.0", "-", "1471", "-", "-", "-"),
         launch_overhead.NOT_MEASURED,
     ]
     assert "col.txt" not in text  # its plain variant was not measured

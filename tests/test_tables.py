@@ -16,7 +16,7 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, shown_in
-from tests.rows import DATASETS, measurement
+from tests.rows import DATASETS, in_batches, measurement
 from workflow.lib import former, measurements
 from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define
 from workflow.scripts import sources, table6, tables
@@ -38,6 +38,9 @@ def seconds(algorithm, variant, dataset):
         for row in read_csv(TIMINGS.read_text())
         if (row["algorithm"], row["variant"], row["dataset"]) == (algorithm, variant, dataset)
     ]
+
+
+TOLERANCE = 0.05
 
 
 def run(*arguments):
@@ -105,7 +108,7 @@ def within(group, head):
 
 
 def render(number, rows, source="From the test."):
-    return tables.render(define(f"table{number}", DATASETS), rows, source)
+    return tables.render(define(f"table{number}", DATASETS), rows, source, TOLERANCE)
 
 
 def test_every_table_is_looked_at_here_or_in_test_extensions():
@@ -114,7 +117,8 @@ def test_every_table_is_looked_at_here_or_in_test_extensions():
 
 @pytest.fixture(scope="module")
 def rows():
-    return measurements.load([TIMINGS])
+    """The rows of TIMINGS as one batch."""
+    return in_batches(measurements.load([TIMINGS]), ["one"])
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +195,7 @@ def test_csv_numbers(made):
     naive, flag = seconds("bellman_ford", "naive", "bay"), seconds("bellman_ford", "stride_flag", "bay")
     assert float(bay["Naive seconds"]) == statistics.median(naive) == 13.0
     assert (float(bay["Naive min"]), float(bay["Naive max"])) == (min(naive), max(naive))
-    assert int(bay["Naive repeats"]) == len(naive)
+    assert (int(bay["Naive repeats"]), bay["Naive batches"]) == (len(naive), "1")
     assert float(bay["Naive speed-up"]) == 1
     expected = statistics.median(naive) / statistics.median(flag)
     assert float(bay["Stride with Flag speed-up"]) == pytest.approx(expected)
@@ -239,43 +243,91 @@ def measured(tmp_path, cells):
 
 
 def test_the_gpu_beside_the_fastest_cpu_library(tmp_path):
+    """Three batches, which differ by what `factors` says of the GPU's variants; on bay what does not share a job."""
+    alone = {"dijkstra/scipy": [0.001]}
     rows = measured(
         tmp_path,
         {
             ("dijkstra/scipy", "nyc"): ([0.03, 0.05, 0.04], {}),
             ("dijkstra/networkit", "nyc"): ([0.08], {}),
             ("bellman_ford/stride_flag", "nyc"): ([6], {}),
-            ("edge/sssp", "nyc"): ([0.05, 0.11, 0.12], {}),
+            ("edge/sssp", "nyc"): ([0.03, 0.04, 0.11], {}),
             ("dijkstra/scipy_apsp", "gnutella04"): ([9], {}),
             ("dijkstra/networkit_apsp", "gnutella04"): ([1.8], {"note": "1 of 6 repeats", "cores": 16}),
             ("floyd_warshall/scipy", "gnutella04"): ([400], {}),
             ("floyd_warshall/tiled_shared", "gnutella04"): ([0.6], {}),
             ("dijkstra/networkit_apsp", "gnutella25"): ([5], {"cores": 1}),
-            ("floyd_warshall/tiled_shared", "gnutella25"): ([20], {}),
+            ("floyd_warshall/tiled_shared", "gnutella25"): ([5], {}),
             ("floyd_warshall/tiled_shared", "gnutella30"): ([80], {}),
-            ("dijkstra/scipy", "bay"): ([0.04], {}),
+            ("dijkstra/networkit", "bay"): ([0.08], {}),
+            ("edge/sssp", "bay"): ([0.04], {}),
         },
     )
-    made = render(5, rows)
+    factors = [
+        {"edge/sssp": edge, "floyd_warshall/tiled_shared": tiled} for edge, tiled in ((1, 1), (2, 1.01), (0.5, 0.99))
+    ]
+    (tmp_path / "alone").mkdir()
+    other = measured(tmp_path / "alone", {("dijkstra/scipy", "bay"): (alone["dijkstra/scipy"], {})})
+    made = render(5, pd.concat([in_batches(rows, factors=factors), other], ignore_index=True))
     table = {row["Dataset"]: row for row in read_csv(made[".csv"])}
     for dataset, expected in {
-        "nyc": {"SciPy": 1, "NetworKit": 0.5, "Paper's best": 0.04 / 6, "Edge": 0.04 / 0.11},
+        "nyc": {"SciPy": 1, "NetworKit": 0.5, "Paper's best": 0.04 / 6, "Edge": 1},
         "gnutella04": {"SciPy": 0.2, "NetworKit": 1, "SciPy's Floyd-Warshall": 1.8 / 400, "Paper's best": 3},
-        "gnutella25": {"NetworKit": 1, "Paper's best": 0.25},
+        "gnutella25": {"NetworKit": 1, "Paper's best": 1},
+        "bay": {"NetworKit": 1, "Edge": 2},
     }.items():
         row = table[f"{dataset}.txt"]
-        assert {head: float(row[f"{head} speed-up"]) for head in expected} == pytest.approx(expected)
-    assert table["gnutella30.txt"]["Paper's best speed-up"] == ""
+        assert {head: float(row[f"{head} speed-up"]) for head in expected} == pytest.approx(expected, rel=1e-4)
+    assert (table["gnutella30.txt"]["Paper's best speed-up"], table["bay.txt"]["SciPy speed-up"]) == ("", "")
+    assert (table["bay.txt"]["SciPy seconds"], table["bay.txt"]["SciPy batches"]) == ("0.001", "0")
     said = made[".md"]
     for sentence in (
-        "over the fastest of SciPy, NetworKit and SciPy's Floyd-Warshall in the same row,",
-        "- nyc.txt: SciPy on one core is 150 times faster than Paper's best; "
-        "no difference between Edge and SciPy on one core.\n",
-        "- gnutella04.txt: Paper's best is 3.00 times faster than NetworKit on 16 cores.\n",
-        "- gnutella25.txt: NetworKit on one core is 4.00 times faster than Paper's best.\n",
+        f"- {CROSS}: speed-up over the fastest of SciPy, NetworKit and SciPy's Floyd-Warshall in the same row,",
+        "- Measured alone, so no ratio: SciPy on bay.\n",
+        "- nyc.txt: SciPy on one core is 150 [150, 150] times faster than Paper's best; "
+        f"3 batches do not tell whether Edge or SciPy on one core is faster ({CROSS}1.00 [0.179, 5.59]).\n",
+        "- gnutella04.txt: Paper's best is 3.00 [2.93, 3.08] times faster than NetworKit on 16 cores.\n",
+        "- gnutella25.txt: no difference between Paper's best and NetworKit on one core "
+        f"({CROSS}1.00 [0.975, 1.03]).\n",
+        f"0.0400 s, {CROSS}1.00<br>[0.0200, 0.0800], 3 batches, n=9",
     ):
         assert sentence in said
-    assert not re.search(r"- (gnutella30|bay)\.txt:", said)  # one side only
+    assert not re.search(r"- gnutella30\.txt:", said)  # one side only
+
+
+def test_fewer_than_three_batches_have_a_ratio_and_no_verdict(tmp_path):
+    rows = measured(tmp_path, {("dijkstra/scipy", "nyc"): ([0.04], {}), ("edge/sssp", "nyc"): ([0.01], {})})
+    said = render(5, in_batches(rows, "ab", [{}, {"edge/sssp": 1.44}]))[".md"]
+    assert (
+        f"- nyc.txt: Edge over SciPy on one core: {CROSS}3.33 [2.78, 4.00], 2 batches, too few for a verdict.\n" in said
+    )
+    said = render(5, in_batches(rows, "a"))[".md"]
+    assert f"- nyc.txt: Edge over SciPy on one core: {CROSS}4.00, one batch, too few for a verdict.\n" in said
+
+
+def test_a_slower_gpu_has_the_inverse_interval(tmp_path):
+    rows = measured(tmp_path, {("dijkstra/scipy", "nyc"): ([1], {}), ("edge/sssp", "nyc"): ([4], {})})
+    said = render(5, in_batches(rows, factors=[{"edge/sssp": factor} for factor in (0.99, 1, 1.01)]))[".md"]
+    assert "- nyc.txt: SciPy on one core is 4.00 [3.90, 4.10] times faster than Edge.\n" in said
+
+
+def test_a_speed_up_is_of_ratios_within_jobs_not_of_medians(tmp_path):
+    """Naive ran in all batches, of which b's host is slow; Stride in two of them."""
+    rows = measured(tmp_path, {("bellman_ford/naive", "nyc"): ([2, 3], {}), ("bellman_ford/stride", "nyc"): ([1], {})})
+    slow = {"bellman_ford/naive": 4, "bellman_ford/stride": 2}
+    batches = in_batches(rows, "abc", [{}, slow, {}])
+    made = render(1, batches[(batches["batch"] != "c") | (batches["variant"] == "naive")])
+    nyc, *_ = read_csv(made[".csv"])
+    assert float(nyc["Stride speed-up"]) == pytest.approx((2.5 * 5) ** 0.5)
+    assert (float(nyc["Naive seconds"]), float(nyc["Naive min"]), float(nyc["Naive max"])) == (2.5, 2.5, 10)
+    assert (float(nyc["Stride seconds"]), nyc["Stride batches"], nyc["Stride repeats"]) == (1.5, "2", "2")
+
+
+def test_what_was_measured_alone_has_no_ratio():
+    made = render(1, measurements.load([TIMINGS]))
+    assert all(row[f"{head} speed-up"] == "" for row in read_csv(made[".csv"]) for head in STRIDES)
+    assert "- All cells were measured alone, so there is no ratio of ours.\n" in made[".md"]
+    assert "<br>[6.00, 6.30], n=3<br>paper: 8.58384s" in made[".md"]
 
 
 def test_a_bound_is_not_computed_with(made):
@@ -336,7 +388,8 @@ def test_what_stands_under_a_table(made, suffix):
         "On test card: Naive, Stride, Stride with Flag, "
         "Naive (same kernels, CUDA graph), Stride (same kernels, CUDA graph).",
         f"nyc.txt: {substitute}.",
-        "[least, greatest] of n repeats",
+        "median and [range] of the paper's timed region: of n runs, or of the medians of several batches.",
+        "the geometric mean over batches of the ratios within a job; none where no job measured both.",
         "Run: commit 0123456789ab; 2026-01-02.",
         "nyc.txt, CPU: ",
     ):
@@ -381,15 +434,16 @@ def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, data
     }
     shown, nothing = ({dataset: entry} if dataset else {}), measurements.load([])
     if name == "table6":
-        made = table6.files(shown, nothing, sources.load([]), "Nothing measured.")
+        made = table6.files(shown, nothing, sources.load([]), "Nothing measured.", TOLERANCE)
     else:
-        made = tables.render(define(name, shown), nothing, "Nothing measured.")
+        made = tables.render(define(name, shown), nothing, "Nothing measured.", TOLERANCE)
     heads, *body = cells(".md", made[".md"])
     assert heads[0] == "Dataset" and {row[0] for row in body} == ({"village.txt"} if dataset else set())
     assert "no measurement" in made[".md"] if dataset else "no measurement" not in made[".md"]
 
 
-def test_the_command_line_writes_these_files_and_no_more(tmp_path, made):
+def test_the_command_line_writes_these_files_and_no_more(tmp_path, rows, made):
+    rows.to_csv(tmp_path / "timings.csv", index=False, columns=list(measurements.COLUMNS))
     done = run(
         *(
             "--table",
@@ -397,7 +451,9 @@ def test_the_command_line_writes_these_files_and_no_more(tmp_path, made):
             "--datasets",
             json.dumps(DATASETS),
             "--measurements",
-            TIMINGS,
+            tmp_path / "timings.csv",
+            "--tolerance",
+            TOLERANCE,
             "--source",
             "From the test.",
         ),
@@ -483,6 +539,8 @@ def test_bad_input_ends_with_one_line(tmp_path, values):
             json.dumps(DATASETS),
             "--measurements",
             path,
+            "--tolerance",
+            TOLERANCE,
             "--source",
             "From the test.",
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 
 from kernels.errors import InputError
-from workflow.lib import measurements
+from workflow.lib import measurements, verdicts
 
 KEYS = ["column", "dataset", "batch"]  # column: algorithm/variant
 
@@ -66,3 +66,12 @@ def ratios(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.Serie
     """How many times longer `right` took than `left`, by batch: left's speed-up. As pairs, which raises."""
     both = pairs(found, left, right, dataset)
     return both["right"] / both["left"]
+
+
+def speed_up(found: pd.DataFrame, left: str, right: str, dataset: str) -> verdicts.Estimate | None:
+    """How many times longer `right` took than `left`, over batches; None where no job measured both.
+
+    As pairs, which raises.
+    """
+    by_batch = ratios(found, left, right, dataset)
+    return verdicts.estimate(by_batch) if len(by_batch) else None

@@ -9,7 +9,7 @@ import pandas as pd
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, Variant
-from workflow.lib import measurements
+from workflow.lib import measurements, render
 from workflow.lib.render import digits
 
 FAMILIES = {
@@ -100,6 +100,5 @@ def time_text(seconds: float) -> str:
 
 
 def spread(cell: pd.Series) -> str:
-    """ "[5.69 s, 5.72 s], n=6" of a row of measurements.summarise."""
-    ends = f"[{time_text(cell['min'])}, {time_text(cell['max'])}], " if cell["repeats"] > 1 else ""
-    return f"{ends}n={cell['repeats']}"
+    """ "[5.69 s, 5.72 s], 3 batches, n=9" of a row of measurements.summarise."""
+    return render.spread(cell, time_text)

@@ -53,6 +53,7 @@ def cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
 
 def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
     """Sentences on where these cells (of rows) come from: devices with what ran on each, substitutes, their run."""
+    rows = measurements.pooled(rows)
     used = rows.set_index([measurements.variants(rows), "dataset"], drop=False)
     used = used[used.index.isin(cells.set_index(["column", "dataset"]).index)].reset_index(drop=True)
     heads = {key: algorithm(key) if variant.on_gpu else label(key) for key, variant in VARIANTS.items()}

@@ -338,17 +338,19 @@ def pooled(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
-    """The pooled rows of columns (each algorithm/variant) on datasets.
-
-    Raises InputError where a dataset's graph differs between variants: its times cannot be compared.
-    """
+    """The pooled rows of columns (each algorithm/variant) on datasets. Raises as require_one_graph does."""
     chosen = pooled(rows[variants(rows).isin(columns) & rows["dataset"].isin(datasets)])
-    for dataset, group in chosen.groupby("dataset"):
+    require_one_graph(chosen)
+    return chosen
+
+
+def require_one_graph(rows: pd.DataFrame) -> None:
+    """Raise InputError where a dataset's graph differs between variants: its times cannot be compared."""
+    for dataset, group in rows.groupby("dataset"):
         if group[["vertices", "arcs", "dataset_sha256"]].drop_duplicates().shape[0] > 1:
             graphs = group["dataset_sha256"].str[:12].groupby(variants(group), sort=False)
             cells = ", ".join(f"{variant} on {sha256}" for variant, sha256 in graphs.first().items())
             raise InputError(f"{dataset} was not one graph ({cells}): measure all its variants on the same data")
-    return chosen
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
@@ -357,8 +359,8 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     status, device, note (items joined by "; "), vertices, arcs, cores, limit_s, substitute, generated, LAYOUT;
     batches (0 where the cell was measured alone) and repeats, the number of its runs.
     Of `seconds` (s, NaN unless status is ok) median: over batches of each one's median; min, max: of the batches'
-    medians, of one batch's runs where there is one. kernels, predecessors, prepare: likewise the median of the phases
-    and of both preparations together.
+    medians, of one batch's runs where there is one. kernels, predecessors: likewise the median of the phases.
+    prepare: both preparations together, of each batch's first run, since a process lays out a graph once.
     """
     keys = [variants(rows).rename("column"), rows["dataset"]]
     times = pd.DataFrame(
@@ -366,7 +368,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
             "median": rows["seconds"],
             "kernels": rows["kernels_s"],
             "predecessors": rows["predecessors_s"],
-            "prepare": rows[list(PREPARATION)].sum(axis=1, min_count=1),
+            "prepare": preparation(rows),
         }
     )
     of_batches = times.groupby([*keys, rows["batch"]], sort=False).median()
@@ -387,6 +389,15 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     found["min"] = over["median"].min().where(several, found["min"])
     found["max"] = over["median"].max().where(several, found["max"])
     return over.median().join(found)
+
+
+def preparation(rows: pd.DataFrame) -> pd.Series:
+    """For each row, what preparing took in the first run of its cell in its batch (s); NaN where not recorded.
+
+    A process lays out a graph once: later runs say less.
+    """
+    both = rows[list(PREPARATION)].sum(axis=1, min_count=1)
+    return both.where(rows["round"] == 1).groupby([rows[key] for key in BATCH]).transform("first")
 
 
 def items(notes: Iterable[str]) -> Iterator[str]:

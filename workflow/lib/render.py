@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from kernels.datasets import atomic
+from workflow.lib import verdicts
 
 CROSS = "\N{MULTIPLICATION SIGN}"
+REGION = "the paper's timed region"
+RATIOS = "the geometric mean over batches of the ratios within a job; none where no job measured both."
 LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -61,6 +65,47 @@ def cores(cell: pd.Series) -> str:
 def digits(number: float) -> str:
     """Three significant digits, or all before the point."""
     return f"{number:.0f}" if number >= 1000 else f"{number:#.3g}".rstrip(".")
+
+
+def medians_of(what: str) -> str:
+    """Sentences under a table: what its times are."""
+    return (
+        f"median and [range] of {what}: of n runs, or of the medians of several batches. A batch has a job for each "
+        "dataset, which measures all that is compared on it, in rounds on one card."
+    )
+
+
+def runs(cell: pd.Series) -> str:
+    """How often a cell was measured, of a row of measurements.summarise: "n=6", of several batches "3 batches, n=9"."""
+    batches = f"{cell['batches']:.0f} batches, " if cell["batches"] > 1 else ""
+    return f"{batches}n={cell['repeats']:.0f}"
+
+
+def spread(cell: pd.Series, text: Callable[[float], str] | None = None) -> str:
+    """ "[5.69, 5.72], 3 batches, n=9" of a row of measurements.summarise; text: how a time is written, else digits."""
+    text = text or digits
+    return f"[{text(cell['min'])}, {text(cell['max'])}], {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
+
+
+def estimated(found: verdicts.Estimate) -> str:
+    """A ratio: "31.5 [30.0, 33.1]", of one batch without its ends."""
+    return digits(found.value) + (f" [{digits(found.low)}, {digits(found.high)}]" if found.batches > 1 else "")
+
+
+def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) -> str:
+    """What the speed-up of `name` over `other` says, in words: tolerance as verdicts.directions takes it."""
+    word = verdicts.decide(found, verdicts.directions(tolerance))
+    if word == "faster":
+        return f"{name} is {estimated(found)} times faster than {other}"
+    if word == "slower":
+        inverse = replace(found, value=1 / found.value, low=1 / found.high, high=1 / found.low)
+        return f"{other} is {estimated(inverse)} times faster than {name}"
+    if word == verdicts.SAME:
+        return f"no difference between {name} and {other} ({CROSS}{estimated(found)})"
+    if word == verdicts.FEW:
+        number = "one batch" if found.batches == 1 else f"{found.batches} batches"
+        return f"{name} over {other}: {CROSS}{estimated(found)}, {number}, too few for a verdict"
+    return f"{found.batches} batches do not tell whether {name} or {other} is faster ({CROSS}{estimated(found)})"
 
 
 def speed_up(ratio: float) -> str:

@@ -79,10 +79,12 @@ def in_unit(cells: pd.DataFrame, columns: Sequence[str]) -> tuple[str, pd.DataFr
     return name, cells.assign(**{column: factor * cells[column] for column in times})
 
 
-def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, datasets: Datasets) -> list[str]:
+def tick_labels(
+    names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, datasets: Datasets, line: int = LINE
+) -> list[str]:
     """For each dataset its counts, its name, and which series have no time.
 
-    Counts are those of the graph that was measured, in rows; config's where none was.
+    Counts are those of the graph that was measured, in rows; config's where none was. line: letters of all groups.
     """
     measured, substitutes = rows.groupby("dataset")[["vertices", "arcs"]].first(), measurements.substitutes(rows)
     labels = []
@@ -94,27 +96,35 @@ def tick_labels(names: Sequence[str], cells: pd.DataFrame, rows: pd.DataFrame, d
         for (head, _), text in mine[mine != ""].items():
             untimed.setdefault(text, []).append(head)
         said = [
-            text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", LINE // len(names))
+            text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", line // len(names))
             for text, missing in untimed.items()
         ]
         labels.append("\n".join([counts, measurements.marked(dataset, substitutes), *said]))
     return labels
 
 
+def _number(counts: pd.Series, unit: str) -> str:
+    """ "n = 3 batches", "n = 1 to 6 repeats"."""
+    few, many = counts.min(), counts.max()
+    return f"n = {few if few == many else f'{few} to {many}'} {unit if many > 1 else unit.removesuffix('s')}"
+
+
 def caption(
     rows: pd.DataFrame, source: str, settings: Sequence[str] = (), subject: str = "", what: str = "median and range"
 ) -> str:
-    """A line on what rows are: of how many repeats, on which devices, whether of substitutes, from where.
+    """A line on what rows are: of how many batches or repeats, on which devices, whether of substitutes, from where.
 
-    settings: a sweep's columns. subject: what was measured, where no title says it. what: is drawn of a cell.
+    rows: as measurements.pooled gives them. settings: a sweep's columns. subject: what was measured, where no title
+    says it. what: is drawn of a cell.
     """
     timed = rows[rows["status"] == "ok"]
     if timed.empty:
         return source
-    repeats = timed.groupby([*measurements.CELL, *settings]).size()
-    few, many = repeats.min(), repeats.max()
-    number = few if few == many else f"{few} to {many}"
-    said = f"{what} of n = {number} repeats" if many > 1 else "one repeat (n = 1)"
+    of_cell = timed.groupby([*measurements.CELL, *settings])["batch"].agg(["nunique", "size"])
+    several = of_cell["nunique"] > 1
+    counts = {"batches": of_cell["nunique"][several], "repeats": of_cell["size"][~several]}
+    drawn = [_number(count, unit) for unit, count in counts.items() if len(count)]
+    said = "one repeat (n = 1)" if of_cell["size"].max() == 1 else f"{what} of {' or '.join(drawn)}"
     said = f"{subject}: {said}" if subject else said[0].upper() + said[1:]
     on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
     devices = pd.concat([timed[on_gpu], timed[~on_gpu]])["device"].unique()

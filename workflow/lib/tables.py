@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import yaml
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import measurements
+from workflow.lib import batches, measurements
 
 DEFINITIONS = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
 PAPER_TABLES = [name for name, table in DEFINITIONS.items() if not table.get("extension")]
@@ -28,7 +29,7 @@ class Column:
     group: str
     head: str
     variants: dict[str, str]
-    baselines: tuple[str, ...]  # the labels of the columns that its speed-ups are over: the fastest of them in each row
+    baselines: tuple[str, ...]  # the labels of the columns that its speed-ups are over
 
     @property
     def label(self) -> str:
@@ -123,9 +124,13 @@ def shown_pairs(datasets: Datasets) -> list[tuple[str, str]]:
 def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     """Ours beside the paper's: one row a cell, indexed by (label of a column, dataset).
 
-    The columns of measurements.summarise, "paper seconds", "paper text" and, over the fastest of the column's
-    baselines, "speed-up" and "paper speed-up"; NaN where there is none. status is "no measurement" where a cell is to
-    be measured, "-" where the table has none: the paper has no such number, or no such variant solves the problem.
+    The columns of measurements.summarise, "paper seconds", "paper text" and:
+    speed-up: the geometric mean over batches of the ratios within a job; NaN where no job measured both cells.
+    estimate: that as a verdicts.Estimate; None likewise. over: the label of the baseline that it is over, which of the
+    column's baselines is the fastest of those that share a job with the cell; None likewise.
+    paper speed-up: over the fastest of the column's baselines in the paper; NaN where it has none.
+    status is "no measurement" where a cell is to be measured, "-" where the table has none: the paper has no such
+    number, or no such variant solves the problem. rows: as measurements.select gives them.
     """
     cells = pd.DataFrame.from_records(
         [
@@ -152,12 +157,29 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     ]
     missing = pd.Series(wanted, facts.index, dtype=bool).map({True: "no measurement", False: "-"})
     facts["status"] = facts["status"].fillna(missing)
-    facts["repeats"] = facts["repeats"].fillna(0).astype(int)
-    for seconds, speed_up in (("paper seconds", "paper speed-up"), ("median", "speed-up")):
-        by_label = facts[seconds].unstack("dataset")
-        fastest = [by_label.loc[list(labels), dataset].min() for (_, dataset), labels in facts["baselines"].items()]
-        facts[speed_up] = fastest / facts[seconds]
+    facts = facts.astype({"repeats": float, "batches": float}).fillna({"repeats": 0, "batches": 0})
+    facts = facts.astype({"repeats": int, "batches": int})
+    by_label = facts["paper seconds"].unstack("dataset")
+    fastest = [by_label.loc[list(labels), dataset].min() for (_, dataset), labels in facts["baselines"].items()]
+    facts["paper speed-up"] = fastest / facts["paper seconds"]
+    of_batches = batches.medians(rows)
+    found = [_speed_up(facts, of_batches, *cell) for cell in facts.index]
+    facts["over"] = pd.Series([base for base, _ in found], facts.index, object)
+    facts["estimate"] = pd.Series([estimate for _, estimate in found], facts.index, object)
+    facts["speed-up"] = [estimate.value if estimate else np.nan for _, estimate in found]
     return facts
+
+
+def _speed_up(facts: pd.DataFrame, of_batches: pd.DataFrame, label: str, dataset: str) -> tuple:
+    """The label of the fastest baseline that shares a job with a cell, and the cell's speed-up over it; or two None."""
+    cell = facts.loc[label, dataset]
+    if cell["status"] != "ok":
+        return None, None
+    bases = facts.loc[[(base, dataset) for base in cell["baselines"]]]
+    for (base, _), other in bases[bases["status"] == "ok"].sort_values("median", kind="stable").iterrows():
+        if found := batches.speed_up(of_batches, cell["column"], other["column"], dataset):
+            return base, found
+    return None, None
 
 
 def of_label(facts: pd.DataFrame | pd.Series, label: str, level: str = "label"):

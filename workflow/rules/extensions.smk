@@ -14,7 +14,8 @@ PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in find(*cell[:2]).shown
 
 rule figure8:
     input:
-        measured(plan.table_cells(config, "table6")),
+        cells=measured(plan.table_cells(config, "table6")),
+        sources=SOURCES,
     output:
         in_report(figure_files("figure8"), "extensions", "Figure 8", "figure", ".svg"),
     log:
@@ -29,8 +30,8 @@ rule figure8:
     message:
         "Figure 8"
     shell:
-        "python -m workflow.scripts.figure8 --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
-        "--out-dir figures --log {log:q}"
+        "python -m workflow.scripts.figure8 --measurements {input.cells:q} --sources {input.sources:q} "
+        "--datasets {params.datasets:q} --source {params.source:q} --out-dir figures --log {log:q}"
 
 
 rule launch_overhead:

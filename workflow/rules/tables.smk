@@ -19,12 +19,14 @@ for name in plan.TABLES:
             table=name,
             number=name.removeprefix("table"),
             datasets=SHOWN,
+            tolerance=config["audit"]["tolerance"],
             source=source(),
         message:
             "Table {params.number}"
         shell:
             "python -m workflow.scripts.tables --table {params.table:q} --measurements {input:q} "
-            "--datasets {params.datasets:q} --source {params.source:q} --out-dir results --log {log:q}"
+            "--datasets {params.datasets:q} --tolerance {params.tolerance:q} --source {params.source:q} "
+            "--out-dir results --log {log:q}"
 
 
 rule table6:
@@ -40,12 +42,14 @@ rule table6:
         "../../environment.yml"
     params:
         datasets=SHOWN,
+        tolerance=config["audit"]["tolerance"],
         source=source(),
     message:
         "Table 6"
     shell:
         "python -m workflow.scripts.table6 --measurements {input.cells:q} --sources {input.sources:q} "
-        "--datasets {params.datasets:q} --source {params.source:q} --out-dir results --log {log:q}"
+        "--datasets {params.datasets:q} --tolerance {params.tolerance:q} --source {params.source:q} --out-dir results "
+        "--log {log:q}"
 
 
 # The generated parts of README.md and docs/; no output, since the rest is written by hand.

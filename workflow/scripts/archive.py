@@ -98,12 +98,12 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
     source, datasets = f"From the archive {archive.name}.", args.datasets
     for name in tables.DEFINITIONS:
         if name != table6.NAME:
-            tables.write(name, datasets, rows, source, folder)
+            tables.write(name, datasets, rows, source, args.tolerance, folder)
     for name in figures.PLOTS:
         figures.write(name, datasets, rows, source, folder, PICTURES)
     searches, peaks = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
-    table6.write(datasets, rows, searches, source, folder)
-    figure8.write(datasets, rows, source, folder, PICTURES)
+    table6.write(datasets, rows, searches, source, args.tolerance, folder)
+    figure8.write(datasets, rows, searches, source, folder, PICTURES)
     peak_table.write(peaks, rows, source, folder)
     for script in (launch_overhead, layouts):
         script.write(rows, datasets, source, folder)

@@ -1,15 +1,14 @@
 """Draw Figure 8: our fastest beside the paper's best, SParry's, CPU libraries and other programs: SVG, PDF, PNG.
 
-It is no figure of the paper. Times are what finds distances and predecessors, with the graph on the device and the
-result left there: kernels_s + predecessors_s, on a CPU what the library takes. Of several variants under one head the
-fastest on a dataset is drawn. Times of other programs are cited (workflow/paper/peers.csv): the least of each dataset,
-without predecessors.
+It is no figure of the paper. It shows what Table 6 says: times of kernels, with the graph on the device and the result
+left there, and of whole calls with copies, in panels of their own; a CPU's time stands beside whole calls. Of several
+variants under one head the fastest on a dataset is drawn, of cited programs the least time.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -20,82 +19,137 @@ from matplotlib.lines import Line2D
 
 from workflow.lib import measurements, plots, series, step
 from workflow.lib.plots import Look
-from workflow.lib.tables import Datasets, datasets_of
-from workflow.scripts import table6
+from workflow.lib.render import status_text
+from workflow.lib.tables import Datasets, datasets_of, define
+from workflow.scripts import sources, table6
 
-PLACE, TABLE = "figure8", "table6"
-CITED = "Other programs (cited)"
-CITED_FROM = "Cited: as published in workflow/paper/peers.csv and peers.yaml, not measured here."
-LOOK_OF_CITED, LOOK_OF_OURS = Look(plots.GREY, "D"), Look(plots.VERMILION, "^")
+PLACE, TABLE = "figure8", table6.NAME
+ON_CARD, ON_CPU = "GPU programs (cited)", "CPU programs (cited)"
+NOTE = (
+    "Filled: from source 0, or from every source. Hollow: from any source, the median over many.\n"
+    "Cited, not measured here: the fastest program of workflow/paper/peers.csv, without predecessors."
+)
+LOOKS_OF_CITED = {ON_CARD: Look(plots.GREY, "D"), ON_CPU: Look(plots.BLACK, "p")}
+LOOK_OF_OURS = Look(plots.VERMILION, "^")
 TITLES = {"sssp": "From one source", "apsp": "From every source"}
-HEIGHT = 6.4  # inches
+REGIONS = {"kernels": "kernels", "call": "whole call"}
+HEIGHT, DECADES = 8.0, 1000  # inches; the least part of an axis of time
+LETTERS = {"sssp": series.LINE, "apsp": series.LINE // 2 - 6}  # of a line below a panel, whole or half as wide
+TIMES = {"median": "median", "min": "min", "max": "max", "any": "any source median"}
 
 
-def heads() -> dict[str, Look]:
-    """The series from left to right: the registry's, then the cited times, ours last."""
-    ours = [head for head, variants in series.heads(PLACE).items() if any(variant.ours for variant in variants)]
-    others = [head for head in series.heads(PLACE) if head not in ours]
-    return {**plots.looks(plots.MARKS, others), CITED: LOOK_OF_CITED, **dict.fromkeys(ours, LOOK_OF_OURS)}
+def heads(region: str) -> dict[str, Look]:
+    """The series of a panel from left to right: the registry's, then the cited times, ours last."""
+    shown = plots.looks(plots.MARKS, [head for head in table6.columns(PLACE) if head != table6.OURS])
+    if region == "kernels":
+        shown = {head: look for head, look in shown.items() if head in table6.on_card(PLACE)}
+    cited = ON_CARD if region == "kernels" else ON_CPU
+    return {**shown, cited: LOOKS_OF_CITED[cited], table6.OURS: LOOK_OF_OURS}
 
 
-def cells(names: series.ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
-    """As series.cells, of these times; with the cited ones. rows: as series.select gives them."""
-    measured = series.cells(PLACE, names, rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
-    least = table6.cited_times().groupby("dataset").min()
-    cited = pd.DataFrame({"status": "ok", "untimed": "", "median": least, "repeats": 1})
-    cited.index = pd.MultiIndex.from_product([[CITED], least.index], names=["head", "dataset"])
-    return pd.concat([measured, cited])
+def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
+    """A row for each of heads() on each dataset, indexed by (head, dataset): TIMES (s), repeats, untimed (words).
+
+    lines: as table6.compare gives them.
+    """
+    cited = lines["file"].notna()
+    found = pd.DataFrame({name: lines[f"{region} {column}"] for name, column in TIMES.items()})
+    found = found.assign(head=lines["who"], dataset=lines["dataset"], repeats=lines["repeats"].fillna(1))
+    found["untimed"] = ["" if line["status"] == "ok" else status_text(line) for _, line in lines.iterrows()]
+    least = found[cited].groupby("dataset", sort=False)[["median", "any"]].min().reset_index()
+    least = least.assign(head=ON_CARD if region == "kernels" else ON_CPU, repeats=1, untimed="")
+    every = pd.MultiIndex.from_product([heads(region), lines["dataset"].unique()], names=["head", "dataset"])
+    both = pd.concat([part for part in (found[~cited], least) if len(part)] or [found])
+    return both.set_index(["head", "dataset"]).reindex(every).fillna({"untimed": ""})
 
 
-def draw(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
-    """The figure; rows: as measurements.load gives them. To be called in plots.styled()."""
+def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
+    """The figure; rows: as measurements.load gives them, searches: as sources.load. To be called in plots.styled()."""
     by_problem = datasets_of(TABLE, datasets)
     rows = series.select(PLACE, by_problem, rows)
-    found, shown = cells(by_problem, rows), heads()
+    lines = table6.compare(define(TABLE, datasets), rows, searches, PLACE)
     figure = Figure(figsize=(plots.WIDTH, HEIGHT))
-    plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{CITED_FROM}")
+    plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{NOTE}")
+    _legend(figure)
+    grid = figure.add_gridspec(3, 2)
+    places = {"sssp": (grid[0, :], grid[1, :]), "apsp": (grid[2, 0], grid[2, 1])}
+    unit, factor = plots.unit(lines[[f"{region} median" for region in REGIONS]].to_numpy(float).ravel())
     panels = []
-    for axes, (problem, title) in zip(figure.subplots(len(TITLES)), TITLES.items(), strict=True):
+    for problem, title in TITLES.items():
         names = by_problem.get(problem, ())
-        mine = found[found.index.isin(names, level="dataset")]
-        unit, in_unit = series.in_unit(mine, ["median"])
-        axes.set(title=title, ylabel=plots.time_label(unit))
-        plots.groups(axes, series.tick_labels(names, mine, rows, datasets))
-        panels.append((axes, _marks(axes, shown, names, in_unit)))
-    figure.align_ylabels()
+        for place, (region, what) in zip(places[problem], REGIONS.items(), strict=True):
+            axes = figure.add_subplot(place)
+            mine = cells(lines[lines["dataset"].isin(names)], region)
+            axes.set(title=f"{title}: {what}")
+            plots.groups(axes, series.tick_labels(names, mine, rows, datasets, LETTERS[problem]))
+            scaled = mine.assign(**{name: factor * mine[name] for name in TIMES})
+            panels.append((axes, _marks(axes, heads(region), list(names), scaled)))
+        _one_scale([axes for axes, _ in panels[-2:]], unit)
     for axes, points in panels:  # when everything has its place
-        plots.write_values(axes, *points.T, [plots.digits(time) for _, time in points], plots.AROUND)
+        texts = [plots.digits(time) if named else "" for _, time, named in points]
+        plots.write_values(axes, *points.T[:2], texts, plots.AROUND)
     return figure
 
 
-def _marks(axes: Axes, shown: dict[str, Look], names: Sequence[str], cells: pd.DataFrame) -> np.ndarray:
-    """A mark for each cell on a logarithmic axis; returns where they are, a row each."""
-    handles, points = [], []
+def _marks(axes: Axes, shown: dict[str, Look], names: list[str], cells: pd.DataFrame) -> np.ndarray:
+    """A mark for each cell on a logarithmic axis; returns where they are, a row each, with whether it is named."""
+    points = [np.empty((0, 3))]
     for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
-        median, spread = plots.medians(series.of(cells, head).reindex(names))
+        mine = series.of(cells, head).reindex(names)
+        median, spread = plots.medians(mine)
         x = np.arange(len(names)) + offset
         drawn = {"color": look.color, "marker": look.marker, "linestyle": ""}
-        drawn |= plots.HOLLOW if head == CITED else {}
         axes.errorbar(x, median, spread, **drawn)
-        handles.append(Line2D([], [], **drawn))
-        points.append(np.column_stack([x, median]))
+        beside = x + 0.25 * plots.GROUP / len(shown)
+        axes.plot(beside, mine["any"], **{**drawn, **plots.HOLLOW, "markersize": 4})
+        points.append(np.column_stack([x, median, np.ones(len(x))]))
+        points.append(np.column_stack([beside, mine["any"].to_numpy(float), np.zeros(len(x))]))
     plots.logarithmic(axes, margin=0.15)
-    plots.legend(axes, handles, list(shown), handlelength=1)
     return np.concatenate(points)
 
 
+def _one_scale(panels: list[Axes], unit: str) -> None:
+    """The panels of kernels and of whole calls with the same axis of time, named once where they are side by side."""
+    drawn = [axes for axes in panels if not np.isnan(axes.dataLim.ymin) and axes.dataLim.ymax > 0]
+    ends = np.array([axes.get_ylim() for axes in drawn] or [(1, DECADES)])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    wider = max(1, np.sqrt(DECADES / (high / low)))  # so that only powers of ten are named
+    for axes in panels:
+        axes.set_ylim(low / wider, high * wider)
+        first = axes.get_subplotspec().is_first_col()
+        axes.set_ylabel(plots.time_label(unit) if first else "")
+        axes.tick_params(axis="y", which="both", labelleft=first)
+        if axes not in drawn:
+            plots.say_unmeasured(axes)
+
+
+def _legend(figure: Figure) -> None:
+    """One for all panels, above them."""
+    shown = {**heads("kernels"), **heads("call")}
+    order = [head for head in shown if head != table6.OURS] + [table6.OURS]
+    marks = [Line2D([], [], color=shown[head].color, marker=shown[head].marker, linestyle="") for head in order]
+    figure.legend(marks, order, loc="outside upper left", ncols=len(order), handlelength=1, columnspacing=1)
+
+
 def write(
-    datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path, formats: Collection[str] = plots.FORMATS
+    datasets: Datasets,
+    rows: pd.DataFrame,
+    searches: pd.DataFrame,
+    source: str,
+    folder: Path,
+    formats: Collection[str] = plots.FORMATS,
 ) -> None:
     """Write the figure's files into a folder."""
-    plots.write(folder / PLACE, lambda: draw(datasets, rows, source), formats)
+    plots.write(folder / PLACE, lambda: draw(datasets, rows, searches, source), formats)
 
 
 def main(args: argparse.Namespace) -> None:
-    write(args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
+    rows, searches = measurements.load(args.measurements), sources.load(args.sources)
+    write(args.datasets, rows, searches, args.source, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="figures")
+    arguments.add_argument("--sources", type=Path, nargs="*", default=[], help="results/sources.csv")
     step.add_datasets(arguments)
     step.run(main, arguments)

@@ -40,7 +40,8 @@ LOWER = 22  # points between the axis and a label that stands lower
 PANEL, LEGEND_LINE, LEGEND_COLUMNS = 2.6, 0.145, 2  # inches: of a panel without its legend, of a line of the legend
 NOTES = [
     "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
-    f"whose growth is another) by least squares, over the tables' datasets: at least {LEAST} of them, else no fit.",
+    f"whose growth is another) by least squares, over the tables' datasets: at least {LEAST} of them, else no fit. The "
+    "median is of a cell's runs, of several batches that of their medians.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 where the "
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
     "The figure shows a problem only where one of its variants has a fit.",
@@ -263,6 +264,7 @@ def write(
     )
     shown = cells["column"].map(lambda key: VARIANTS[key].problem).isin(drawn_problems(facts))
     keys = pd.MultiIndex.from_frame(cells.loc[shown, ["column", "dataset"]])
+    rows = measurements.pooled(rows)
     drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
     caption = series.caption(drawn, source, what="median")
     plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption), formats)

@@ -14,12 +14,12 @@ from kernels.gpu.card import SIMULATOR
 from kernels.variants import shown_in
 from workflow.lib import long_table, measurements, step
 from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
-from workflow.lib.render import digits
+from workflow.lib.render import digits, spread
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {variant.key: variant.bits for variant in shown_in("peak_table")}
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
-FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "part"]
+FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "batches", "part"]
 COLUMNS = (
     "benchmark",
     "bits",
@@ -73,9 +73,9 @@ NOTES = [
     "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
     "one relaxation of 32 bits or for two of 16.",
     "Rounds on a dense matrix: random weights, the launches of Blocked and nothing else. On a dataset: the vertices "
-    "cubed over kernels_s. Median, [least, greatest] of n repeats.",
-    "Part of the peak: over the median of the chains with as many bits, on a card of the same name. Blocked, 16 bits, "
-    "is compared with that of 16 bits also where it had to do all again in 32.",
+    "cubed over kernels_s. Median and [range] of n repeats, of several batches of the batches' medians.",
+    "Part of the peak: over the median of the chains with as many bits, which ran just before on the same card. Peak "
+    "and dense matrices are one run, outside the batches. A dataset's rate is of another job: no part is given of it.",
 ]
 
 
@@ -92,46 +92,39 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """A row a benchmark or cell, with FACTS: rates in relaxations/s; part is NaN where that card's peak is unknown.
+    """A row a benchmark or cell, with FACTS: rates in relaxations/s.
 
+    part: of the peak of the same run; NaN for a cell, which is of another. batches: 0 for what was measured alone.
     peaks: as load gives them; rows: as measurements.load does.
     """
-    rows = rows[measurements.variants(rows).isin(BITS) & (rows["status"] == "ok")]
-    column = measurements.variants(rows)
-    rates = [
-        pd.DataFrame(
-            {
-                "what": peaks["benchmark"].map({"chains": CHAINS, "dense": DENSE}),
-                "bits": peaks["bits"],
-                "vertices": peaks["vertices"],
-                "dataset": "",
-                "device": peaks["device"],
-                "rate": peaks["relaxations"] / peaks["seconds"],
-            }
-        ),
-        pd.DataFrame(
-            {
-                "what": column.map(long_table.label),
-                "bits": column.map(BITS),
-                "vertices": rows["vertices"].map("{:.0f}".format),
-                "dataset": rows["dataset"],
-                "device": rows["device"],
-                "rate": rows["vertices"] ** 3 / rows["kernels_s"],
-            }
-        ),
-    ]
-    found = pd.concat([part for part in rates if len(part)] or rates)
-    facts = found.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
-    facts = facts.rename(columns={"count": "repeats"})
-    limits = facts[facts["what"] == CHAINS].set_index(["bits", "device"])["median"].to_dict()
-    limit = [limits.get(key, np.nan) for key in zip(facts["bits"], facts["device"], strict=True)]
-    return facts.assign(part=facts["median"] / np.array(limit, float)).sort_values(
-        "bits", ascending=False, kind="stable"
+    measured = peaks.assign(
+        what=peaks["benchmark"].map({"chains": CHAINS, "dense": DENSE}),
+        dataset="",
+        rate=peaks["relaxations"] / peaks["seconds"],
     )
+    rates = measured.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
+    rates = rates.rename(columns={"count": "repeats"}).assign(batches=0)
+    limits = rates[rates["what"] == CHAINS].set_index(["bits", "device"])["median"].to_dict()
+    limit = [limits.get(key, np.nan) for key in zip(rates["bits"], rates["device"], strict=True)]
+    rates["part"] = rates["median"] / np.array(limit, float)
+
+    rows = measurements.pooled(rows[measurements.variants(rows).isin(BITS) & (rows["status"] == "ok")])
+    cells = measurements.summarise(rows.assign(seconds=rows["kernels_s"])).reset_index()
+    cubes = cells["vertices"] ** 3
+    ends = {"median": cubes / cells["median"], "min": cubes / cells["max"], "max": cubes / cells["min"]}
+    cells = cells.assign(
+        what=cells["column"].map(long_table.label),
+        bits=cells["column"].map(BITS),
+        vertices=cells["vertices"].map("{:.0f}".format),
+        part=np.nan,
+        **ends,
+    )
+    found = pd.concat([part[FACTS] for part in (rates, cells) if len(part)] or [rates[FACTS]])
+    return found.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
 
 
 def to_text(facts: pd.DataFrame) -> pd.DataFrame:
-    tera = (facts[["median", "min", "max"]] / 1e12).map(digits).astype(str)
+    tera = facts.assign(**{name: facts[name] / 1e12 for name in ("median", "min", "max")})
     sizes = [f"{int(n):,}" if n else "-" for n in facts["vertices"]]
     return pd.DataFrame(
         {
@@ -139,8 +132,8 @@ def to_text(facts: pd.DataFrame) -> pd.DataFrame:
             "Bits": facts["bits"].map(str),
             "Dataset": facts["dataset"].map(lambda name: f"{name}.txt" if name else "-"),
             "Vertices": sizes,
-            "T relaxations/s": tera["median"],
-            "Spread": "[" + tera["min"] + ", " + tera["max"] + "], n=" + facts["repeats"].map(str),
+            "T relaxations/s": tera["median"].map(digits),
+            "Range": [spread(rate) for _, rate in tera.iterrows()],
             "Part of the peak": ["-" if np.isnan(part) else f"{100 * part:.0f} %" for part in facts["part"]],
         },
         dtype=str,
@@ -151,7 +144,7 @@ def write(peaks: pd.DataFrame, rows: pd.DataFrame, source: str, folder: Path) ->
     """Write the table's files into a folder."""
     facts = compare(peaks, rows)
     devices = ", ".join(dict.fromkeys(facts["device"]))
-    cells = rows[measurements.variants(rows).isin(BITS)]
+    cells = measurements.pooled(rows[measurements.variants(rows).isin(BITS)])
     said = [f"On {devices}."] if devices else ["No measurement."]
     text, numbers = to_text(facts), ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
     notes = [*NOTES, source, *said, *measurements.generated(cells), *measurements.run(pd.concat([peaks, cells]))]

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import measurements
+from workflow.lib import batches, measurements
 from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.long_table import label
 from workflow.lib.measurements import marked, substitutes
-from workflow.lib.render import CROSS, digits
+from workflow.lib.render import CROSS, digits, estimated
 from workflow.scripts import peak_table
 
 RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
@@ -41,7 +41,7 @@ def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
 
     rate: the vertices cubed over the median of kernels_s. rows: as measurements.load gives them; peaks: as load_peaks.
     """
-    rows = rows[measurements.variants(rows).isin(RATED) & (rows["status"] == "ok")]
+    rows = measurements.pooled(rows[measurements.variants(rows).isin(RATED) & (rows["status"] == "ok")])
     chains = peaks[peaks["benchmark"] == "chains"]
     limits = (chains["relaxations"] / chains["seconds"]).groupby([chains["bits"], chains["device"]]).median().to_dict()
     found = measurements.summarise(rows)
@@ -77,7 +77,7 @@ def brief(rows: pd.DataFrame, archive: str) -> str:
 
 def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str) -> str:
     """Markdown of the measured cells of these variants. rows: as measurements.load gives them."""
-    rows = rows[measurements.variants(rows).isin(keys)]
+    rows = measurements.pooled(rows[measurements.variants(rows).isin(keys)])
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
     if not len(found):
         return f"From the archive `{archive}`: no measurement yet."
@@ -104,22 +104,27 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
 
 
 def layouts(rows: pd.DataFrame, archive: str) -> str:
-    """Markdown: Bellman-Ford's stride variant on CSR arrays and on an ELL layout, by dataset."""
-    rows = rows[measurements.variants(rows).isin([CSR, ELL]) & (rows["status"] == "ok")]
-    found, others = measurements.summarise(rows), substitutes(rows)
+    """Markdown: Bellman-Ford's stride variant on CSR arrays and on an ELL layout, by dataset.
+
+    rows: as measurements.load gives them. There is a ratio where one job measured both.
+    """
+    rows = measurements.pooled(rows[measurements.variants(rows).isin([CSR, ELL]) & (rows["status"] == "ok")])
+    found, others, of_batches = measurements.summarise(rows), substitutes(rows), batches.medians(rows)
     if not len(found):
         return f"From the archive `{archive}`: no measurement yet."
     lines = []
     for dataset in dict.fromkeys(found.index.get_level_values("dataset")):
         if (CSR, dataset) in found.index and (ELL, dataset) in found.index:
             csr, ell = found.loc[(CSR, dataset)], found.loc[(ELL, dataset)]
+            ratio = batches.speed_up(of_batches, ELL, CSR, dataset)
             lines.append(
                 {
                     "Dataset": marked(dataset, others),
                     "CSR": time_text(csr["median"]),
+                    "Range": spread(csr),
                     "ELL": time_text(ell["median"]),
-                    "CSR / ELL": f"{CROSS}{digits(csr['median'] / ell['median'])}",
-                    "Repeats": f"{csr['repeats']}, {ell['repeats']}",
+                    "Range of ELL": spread(ell),
+                    "CSR / ELL": f"{CROSS}{estimated(ratio)}" if ratio else "measured alone, so no ratio",
                 }
             )
     return f"{narrow(pd.DataFrame(lines))}\n\n{brief(rows, archive)}"

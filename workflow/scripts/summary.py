@@ -1,4 +1,4 @@
-"""Statistics of every measured cell: its median with an interval, repeats, spread, clocks and throttling.
+"""Statistics of every measured cell: its median with its range, batches, repeats, spreads, clocks and throttling.
 
 Writes results/summary.csv, .md and .html.
 """
@@ -18,13 +18,17 @@ from workflow.lib.render import digits, status_text
 CONFIDENCE = 0.95
 MIN_REPEATS = 6  # below it no two repeats enclose the median with 95 % confidence: 1 - 2 / 2^5 < 0.95 < 1 - 2 / 2^6
 INTERVAL, RANGE = "95 % interval", "range"
+OF_BATCHES, ALONE = "batches", "alone"  # how a line's rows were measured
 NOTES = [
-    f"Median, interval and range are of the paper's timed region. The {INTERVAL} of a median lies between two of its "
-    f"repeats (order statistics; no distribution is assumed). That takes {MIN_REPEATS} repeats: of fewer the range "
-    "from the least to the greatest stands there, and is called one.",
-    "Spread: greatest less least repeat, over the median.",
-    "Clock: of the card's multiprocessors before and after the cell's repeats, and the highest it has. "
-    "Throttled: the reasons the card gave then for running below it. A CPU has neither.",
+    "A batch has a job for each dataset, which measures all that is compared on it, in rounds on one card. A cell that "
+    "was measured in batches and also alone has a line for each.",
+    "Median and range are of the paper's timed region: of several batches, of the batches' medians. The "
+    f"{INTERVAL} of a median lies between two of its repeats (order statistics; no distribution is assumed) and says "
+    f"how sure the median is on that card and host. That takes {MIN_REPEATS} repeats of one run or batch.",
+    "Spread within batches: greatest less least repeat of a batch, over their median; the median over batches. Spread "
+    "between batches: the same of the batches' medians.",
+    "Clock: of the card's multiprocessors before and after the cell's repeats, and the highest it has; of several "
+    "batches, in the first. Throttled: the reasons the card gave then for running below it. A CPU has neither.",
 ]
 
 
@@ -38,33 +42,50 @@ def interval(seconds: np.ndarray) -> tuple[float, float]:
     return tuple(stats.quantile_test(seconds, p=0.5).confidence_interval(CONFIDENCE))
 
 
+def spread(seconds: np.ndarray) -> float:
+    """Greatest less least of float64 (count,), over the median."""
+    return np.ptp(seconds) / np.median(seconds)
+
+
 def statistics(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell; rows: as measurements.load gives them.
+    """A row for what of each cell was measured in batches, and one for what was measured alone.
 
-    algorithm, variant, dataset, status, median, low, high (s; ends of the interval or range, which "ends" names),
-    repeats, spread (of the median), the card's clocks (MHz), throttling (its reasons), device, commit, note.
+    rows: as measurements.load gives them; of each line those of the newest code.
+    algorithm, variant, dataset, measured (OF_BATCHES or ALONE), status, median, low, high (s; ends of the interval or
+    range, which "ends" names), batches (0 alone), repeats, within and between (spreads, parts of the median), the
+    card's clocks (MHz), throttling (its reasons), device, commit, note.
     """
-    return pd.DataFrame([_cell(cell, group) for cell, group in rows.groupby(measurements.CELL, sort=False)])
+    parts = {OF_BATCHES: rows[rows["batch"] != ""], ALONE: rows[rows["batch"] == ""]}
+    kept = pd.concat([measurements.pooled(part).assign(measured=name) for name, part in parts.items()])
+    lines = kept.sort_index(kind="stable").groupby([*measurements.CELL, "measured"], sort=False)
+    return pd.DataFrame([_line(key, group) for key, group in lines])
 
 
-def _cell(cell: tuple[str, str, str], group: pd.DataFrame) -> dict:
-    first, seconds = group.iloc[0], group["seconds"].dropna().to_numpy()
-    times = {"median": np.nan, "low": np.nan, "high": np.nan, "ends": "", "spread": np.nan}
-    if len(seconds):
-        low, high = interval(seconds)
+def _line(key: tuple[str, str, str, str], group: pd.DataFrame) -> dict:
+    first, timed = group.iloc[0], group[group["status"] == "ok"].groupby("batch", sort=False)["seconds"]
+    batches = [seconds.to_numpy() for _, seconds in timed]
+    times = {"median": np.nan, "low": np.nan, "high": np.nan, "ends": "", "within": np.nan, "between": np.nan}
+    if batches:
+        medians = np.array([np.median(seconds) for seconds in batches])
+        several = len(batches) > 1
+        low, high = (medians.min(), medians.max()) if several else interval(batches[0])
         times = {
-            "median": np.median(seconds),
+            "median": np.median(medians),
             "low": low,
             "high": high,
-            "ends": INTERVAL if len(seconds) >= MIN_REPEATS else RANGE,
-            "spread": np.ptp(seconds) / np.median(seconds),
+            "ends": INTERVAL if not several and len(batches[0]) >= MIN_REPEATS else RANGE,
+            "within": np.median([spread(seconds) for seconds in batches if len(seconds) > 1] or [np.nan]),
+            "between": spread(medians) if several else np.nan,
         }
     return {
-        **dict(zip(measurements.CELL, cell, strict=True)),
-        "status": first["status"],
+        **dict(zip([*measurements.CELL, "measured"], key, strict=True)),
+        "status": "ok" if batches else first["status"],
         **times,
-        "repeats": len(seconds),
-        **first[[*measurements.CARD, "device", "commit", "limit_s"]],
+        "batches": len(batches) if first["batch"] else 0,
+        "repeats": int(group["seconds"].count()),
+        **first[[*measurements.CLOCKS]],
+        "throttling": ", ".join(dict.fromkeys(filter(None, group["throttling"]))),
+        **first[["device", "commit", "limit_s"]],
         "note": "; ".join(dict.fromkeys(measurements.items(group["note"]))),
     }
 
@@ -82,8 +103,10 @@ def page(facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pages.Page:
                 "Interval or range": f"[{digits(cell['low'])}, {digits(cell['high'])}] s, {cell['ends']}"
                 if cell["repeats"] > 1
                 else "-",
+                "Batches": ALONE if cell["measured"] == ALONE else str(cell["batches"]),
                 "Repeats": str(cell["repeats"]),
-                "Spread": f"{100 * cell['spread']:.1f} %" if cell["repeats"] > 1 else "-",
+                "Spread within batches": _percent(cell["within"]),
+                "Spread between batches": _percent(cell["between"]),
                 "Clock (MHz)": _clock(cell),
                 "Throttled": cell["throttling"] or "-",
             }
@@ -92,6 +115,10 @@ def page(facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pages.Page:
     )
     said = [*measurements.about(rows, source), *external.unchecked(rows), *NOTES]
     return [("h1", title), *([("table", text)] if len(text) else [("p", "Nothing was measured.")]), ("ul", said)]
+
+
+def _percent(share: float) -> str:
+    return "-" if np.isnan(share) else f"{100 * share:.1f} %"
 
 
 def _clock(cell: pd.Series) -> str:

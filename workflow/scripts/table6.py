@@ -1,88 +1,67 @@
 """Write Table 6, our fastest variants beside the paper's, SParry's, CPU libraries and other programs: CSV and Markdown.
 
-The times of other programs are cited: workflow/paper/peers.csv, with what they are in peers.yaml.
+A row is a program on a dataset. The times of other programs are cited: workflow/paper/peers.csv.
 """
 
 from __future__ import annotations
 
 import argparse
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import long_table, measurements, paper, render, step, tables
-from workflow.lib.checked_csv import Rule, Schema, above_0, once
-from workflow.lib.render import CROSS, digits
-from workflow.lib.tables import EDGES, NODES, Datasets, Table
+from workflow.lib import batches, long_table, measurements, peers, render, step, tables, verdicts
+from workflow.lib.documents import time_text
+from workflow.lib.render import CROSS, RATIOS, digits, estimated, medians_of
+from workflow.lib.tables import Datasets, Table
 from workflow.scripts import sources
 from workflow.scripts.tables import heading
 
 NAME, OURS = "table6", "Ours"
 SOURCES = {"sssp": "one source", "apsp": "every source"}
-PHASES = ("kernels", "predecessors")
-PEERS, MANY, RATE = "Other programs (cited)", "Many sources", "Rate"
-SAID = ("column", "status", "median", "min", "max", "repeats", "kernels", "predecessors", "device", "factor")
+PEERS = "workflow/paper/peers.csv"
 SPARRY = "https://github.com/qriosa/SParry"
-NEAR = 1.5  # times a peer's, for the median over many sources
-
-
-def heads() -> dict[str, str]:
-    """The head of each algorithm/variant; of those with one head the fastest on a dataset is shown."""
-    return {variant.key: variant.shown[NAME] for variant in shown_in(NAME)}
-
-
-def columns() -> list[str]:
-    """The heads: ours, then the others as the registry has them."""
-    return list(dict.fromkeys([OURS, *heads().values()]))
-
-
-PEER_TIMES = Schema(
-    ("peer", "dataset", "seconds"),
-    ("seconds",),
-    (
-        Rule(("peer",), "peers.yaml says nothing of it", lambda rows: rows["peer"].isin(list(cited_programs()))),
-        paper.DATASET,
-        above_0("seconds"),
-        once("peer", "dataset"),
+# What a time contains: finding distances and predecessors; with copies; with what is laid out before the clock too.
+REGIONS = ("kernels", "call", "total")
+ENDS = ("median", "min", "max")
+TIMES = [f"{region}{of} {end}" for of in ("", " any source") for region in ("kernels", "call") for end in ENDS]
+SAID = (
+    *("dataset", "who", "program", "column", "on card", "status", *TIMES[:6], "prepare", "factor", "low", "high"),
+    *(
+        "ratio batches",
+        "batches",
+        "repeats",
+        *TIMES[6:],
+        "any source factor",
+        "sources",
+        "rate",
+        "rate of",
+        "n",
+        "file",
     ),
-    paper.ADVICE,
 )
 
 
-@cache
-def cited_programs() -> dict[str, str]:
-    """What the cited time of each program is of."""
-    return yaml.safe_load((measurements.PAPER / "peers.yaml").read_text())
+def heads(place: str = NAME) -> dict[str, str]:
+    """The head of each algorithm/variant; of those with one head the fastest on a dataset is shown."""
+    return {variant.key: variant.shown[place] for variant in shown_in(place)}
 
 
-def cited_times() -> pd.Series:
-    """Seconds, indexed by (peer, dataset)."""
-    return PEER_TIMES.read([measurements.PAPER / "peers.csv"]).set_index(["peer", "dataset"])["seconds"]
+def columns(place: str = NAME) -> list[str]:
+    """The heads: ours, then the others as the registry has them."""
+    return list(dict.fromkeys([OURS, *heads(place).values()]))
+
+
+def on_card(place: str = NAME) -> set[str]:
+    """The heads of variants that run on a card, which are compared by their kernels."""
+    return {head for key, head in heads(place).items() if VARIANTS[key].on_gpu}
 
 
 def problems(table: Table) -> dict[str, str]:
     """By dataset, the problem that the table shows it with."""
     return {dataset: problem for problem, names in table.rows.items() for dataset in names}
-
-
-def facts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """One row for each of columns() on each dataset, indexed by both ("who", "dataset").
-
-    The columns of measurements.summarise, of which median, min and max are kernels_s + predecessors_s; "column", the
-    fastest variant, NaN where none is ok; "factor", how many times longer than ours. rows: as select gives them.
-    """
-    cells = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).reset_index()
-    cells["who"] = cells["column"].map(heads())
-    cells["column"] = cells["column"].where(cells["status"] == "ok")
-    fastest = cells.sort_values("median").drop_duplicates(["who", "dataset"]).set_index(["who", "dataset"])
-    found = fastest.reindex(pd.MultiIndex.from_product([columns(), table.datasets], names=["who", "dataset"]))
-    found["status"] = found["status"].fillna("no measurement")
-    ours = tables.of_label(found["median"], OURS, "who")
-    return found.assign(factor=found["median"] / found.index.get_level_values("dataset").map(ours))
 
 
 def select(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
@@ -92,10 +71,83 @@ def select(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     return chosen[chosen["problem"] == chosen["dataset"].map(problem)]
 
 
+def regions(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """By region, the rows with its time as `seconds`; of "total" those whose preparation was recorded."""
+    total = rows.assign(seconds=rows["seconds"] + measurements.preparation(rows))
+    return {
+        "kernels": rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]),
+        "call": rows,
+        "total": total[total["seconds"].notna()],
+    }
+
+
+def own(cells: pd.DataFrame) -> pd.Series:
+    """The region that a variant is compared by: a card's kernels, a processor's whole call."""
+    return cells["column"].map({key: "kernels" if variant.on_gpu else "call" for key, variant in VARIANTS.items()})
+
+
+def facts(table: Table, rows: pd.DataFrame, place: str = NAME) -> pd.DataFrame:
+    """A row for each of columns() on each dataset, indexed by ("dataset", "who").
+
+    The columns of measurements.summarise without the times; "column", the fastest variant of the head (of those in
+    batches, where there are any), NaN where none was measured; of REGIONS' kernels and call median, min and max (s) as
+    "kernels median" …; "estimate", how many times longer than ours (a verdicts.Estimate), and "total estimate",
+    that of whole calls with preparation; None where no job measured both. rows: as select gives them.
+    """
+    of_region = regions(rows)
+    times = [measurements.summarise(of_region[name])[list(ENDS)].add_prefix(f"{name} ") for name in ("kernels", "call")]
+    cells = measurements.summarise(rows).drop(columns=[*ENDS]).join(times).reset_index()
+    cells["who"] = cells["column"].map(heads(place))
+    cells["own"] = np.where(own(cells) == "kernels", cells["kernels median"], cells["call median"])
+    order = cells.assign(untimed=cells["status"] != "ok", alone=cells["batches"] == 0)
+    order = order.sort_values(["untimed", "alone", "own"], kind="stable")
+    fastest = order.drop_duplicates(["who", "dataset"]).set_index(["dataset", "who"])
+    every = pd.MultiIndex.from_product([table.datasets, columns(place)], names=["dataset", "who"])
+    found = fastest.drop(columns=["untimed", "alone", "own"]).reindex(every)
+    found["status"] = found["status"].fillna("no measurement")
+    of_batches = {name: batches.medians(part) for name, part in of_region.items()}
+    for name, region in (("estimate", own(found)), ("total estimate", pd.Series("total", found.index))):
+        estimates = [_beside_ours(found, of_batches, dataset, who, region) for (dataset, who), region in region.items()]
+        found[name] = pd.Series(estimates, found.index, object)
+    return found
+
+
+def _beside_ours(
+    found: pd.DataFrame, of_batches: dict[str, pd.DataFrame], dataset: str, who: str, region: str
+) -> verdicts.Estimate | None:
+    ours, other = found.loc[(dataset, OURS)], found.loc[(dataset, who)]
+    if who == OURS or not ours["status"] == other["status"] == "ok":
+        return None
+    return batches.speed_up(of_batches[region], ours["column"], other["column"], dataset)
+
+
 def many(searches: pd.DataFrame) -> pd.DataFrame:
-    """Indexed by dataset: median, min, max (s) over the sources of each one's median, and count of sources."""
-    seconds = (searches["kernels_s"] + searches["predecessors_s"]).groupby([searches["dataset"], searches["source"]])
-    return seconds.median().groupby("dataset").agg(["median", "min", "max", "count"])
+    """Indexed by dataset: over the sources of each one's median (s), of kernels and call, median, min and max.
+
+    Columns as those of TIMES; sources: their number.
+    """
+    found = {}
+    for name, rows in list(regions(searches).items())[:2]:
+        of_source = rows.groupby(["dataset", "source"])["seconds"].median().groupby("dataset")
+        found |= {f"{name} any source {end}": of_source.agg(end) for end in ENDS} | {"sources": of_source.size()}
+    return pd.DataFrame(found)
+
+
+def cited(datasets: list[str]) -> pd.DataFrame:
+    """A row a cited program and dataset, with those of SAID's columns that there are: "program" is also its "who"."""
+    lines = []
+    times = peers.times()
+    for (program, dataset), group in times[times["dataset"].isin(datasets)].groupby(["program", "dataset"], sort=False):
+        first = group.iloc[0]
+        on_card = first["host"] == peers.CARD
+        line = {"dataset": dataset, "who": program, "program": f"{program} (cited)", "status": "ok", "on card": on_card}
+        line |= {"n": "; ".join(dict.fromkeys(group["n"])), "file": first["file"]}
+        for _, time in group.iterrows():
+            of = " any source" if time["source"] == "any" else ""
+            line[f"{'kernels' if on_card else 'call'}{of} median"] = time["seconds"]
+            line["any source factor" if of else "factor"] = time["ratio"]
+        lines.append(line)
+    return pd.DataFrame(lines, columns=list(SAID))
 
 
 def rate(column: str, seconds: float, vertices: float, arcs: float) -> tuple[float, str]:
@@ -103,13 +155,6 @@ def rate(column: str, seconds: float, vertices: float, arcs: float) -> tuple[flo
     if VARIANTS[column].algorithm == "floyd_warshall":
         return vertices**3 / seconds, "relaxations"
     return arcs * (vertices if VARIANTS[column].problem == "apsp" else 1) / seconds, "arcs"
-
-
-def rate_text(per_second: float, unit: str) -> str:
-    if unit == "relaxations":
-        return f"{digits(per_second / 1e12)} T relaxations/s"
-    millions = per_second / 1e6
-    return f"{f'{millions:,.0f}' if millions >= 100 else digits(millions)} MTEPS"
 
 
 def labels() -> dict[str, str]:
@@ -123,109 +168,130 @@ def name(cell: pd.Series) -> str:
     return variant.title if variant.on_gpu else f"{variant.title} on {render.cores(cell)}"
 
 
-def compare(table: Table, found: pd.DataFrame, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset with all that the CSV says.
+def compare(table: Table, rows: pd.DataFrame, searches: pd.DataFrame, place: str = NAME) -> pd.DataFrame:
+    """A row a program and dataset: SAID, and what facts says of the measured ones.
 
-    found: the facts of rows, which are as select gives them; searches: as sources.load does.
+    rows: as select gives them; searches: as sources.load does, of our variant for one source.
     """
-    of_many, cited = many(searches), cited_times()
-    graphs, substitutes = tables.counts(table, rows), measurements.substitutes(rows)
-    flat = []
-    for dataset in table.datasets:
-        vertices, arcs = graphs.loc[dataset]
-        line = {"dataset": dataset, "vertices": vertices, "arcs": arcs}
-        for who in columns():
-            cell = found.loc[who, dataset]
-            line |= {f"{who} {key}": cell[key] for key in SAID}
-        ours = found.loc[OURS, dataset]
-        for peer in cited_programs():
-            seconds = cited.get((peer, dataset), np.nan)
-            line |= {f"{peer} seconds": seconds, f"{peer} factor": seconds / ours["median"]}
-        over = of_many.loc[dataset] if dataset in of_many.index else pd.Series(np.nan, of_many.columns)
-        line |= {f"{MANY} {key}": over[key] for key in of_many}
-        of_dataset = cited[cited.index.get_level_values("dataset") == dataset]
-        line[f"{MANY} over fastest peer"] = over["median"] / of_dataset.min()
-        known = isinstance(ours["column"], str)
-        line["rate"], line["rate of"] = rate(ours["column"], ours["median"], vertices, arcs) if known else (np.nan, "")
-        flat.append(line | {"substitute": substitutes.get(dataset, "")})
-    return pd.DataFrame(flat)
+    found, graphs = facts(table, rows, place).reset_index(), tables.counts(table, rows)
+    known = found["column"].notna()
+    found["program"] = [
+        f"{cell['who']}: {name(cell)}" if ok else cell["who"]
+        for ok, (_, cell) in zip(known, found.iterrows(), strict=True)
+    ]
+    found["on card"] = found["who"].isin(on_card(place))
+    for column, end in (("factor", "value"), ("low", "low"), ("high", "high"), ("ratio batches", "batches")):
+        found[column] = [getattr(estimate, end) if estimate else np.nan for estimate in found["estimate"]]
+    found["n"] = [render.runs(cell) if cell["status"] == "ok" else "" for _, cell in found.iterrows()]
+    searched = set(measurements.variants(searches))
+    of_many = many(searches)
+    found = found.join(of_many, on="dataset")
+    others = (found["who"] != OURS) | (found["column"].notna() & ~found["column"].isin(searched))
+    found.loc[others, list(of_many)] = np.nan
+    for i, cell in found[(found["who"] == OURS) & (found["status"] == "ok")].iterrows():
+        of_ours = rate(cell["column"], cell["kernels median"], *graphs.loc[cell["dataset"]])
+        found.loc[i, "rate"], found.loc[i, "rate of"] = of_ours
+    both = pd.concat([part for part in (found, cited(table.datasets)) if len(part)] or [found]).reindex(
+        columns=list(dict.fromkeys([*found.columns, *SAID]))
+    )
+    order = both["dataset"].map({dataset: i for i, dataset in enumerate(table.datasets)})
+    return both.assign(order=order).sort_values("order", kind="stable", ignore_index=True).drop(columns="order")
 
 
-def to_text(table: Table, found: pd.DataFrame, compared: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
-    """The table for readers, all cells text; compared: as compare gives it."""
-    problem = problems(table)
-    return pd.DataFrame(
+def to_text(lines: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
+    """The table for readers, all cells text; lines: as compare gives them."""
+    shown = [
         {
-            "Dataset": [f"{dataset}.txt{' †' if dataset in substitutes else ''}" for dataset in table.datasets],
-            NODES: [f"{line['vertices']:,}" for _, line in compared.iterrows()],
-            EDGES: [f"{line['arcs']:,}" for _, line in compared.iterrows()],
-            **{who: [_cell(who, found.loc[who, dataset]) for dataset in table.datasets] for who in columns()},
-            PEERS: [_cited(line) for _, line in compared.iterrows()],
-            MANY: [_many(line, problem[line["dataset"]]) for _, line in compared.iterrows()],
-            RATE: [rate_text(row["rate"], row["rate of"]) if row["rate of"] else "-" for _, row in compared.iterrows()],
+            "Dataset": f"{line['dataset']}.txt{' †' if line['dataset'] in substitutes else ''}",
+            "Program": line["program"],
+            "Kernels": _time(line, "kernels"),
+            "Whole call": _time(line, "call"),
+            "Preparation": "-" if pd.isna(line["prepare"]) else time_text(line["prepare"]),
+            CROSS: _factor(line),
+            "Kernels, any source": _time(line, "kernels any source"),
+            "Whole call, any source": _time(line, "call any source"),
+            f"{CROSS}, any source": "-" if pd.isna(line["any source factor"]) else digits(line["any source factor"]),
+            "Runs": line["n"] or "-",
         }
+        for _, line in lines.iterrows()
+    ]
+    heads = ["Dataset", "Program", "Kernels", "Whole call", "Preparation", CROSS]
+    return pd.DataFrame(
+        shown,
+        columns=[*heads, "Kernels, any source", "Whole call, any source", f"{CROSS}, any source", "Runs"],
+        dtype=str,
     )
 
 
-def _cell(who: str, cell: pd.Series) -> str:
-    if cell["status"] != "ok":
-        return render.status_text(cell)
-    factor = "" if who == OURS else render.speed_up(cell["factor"])
-    spread = f"[{digits(cell['min'])}, {digits(cell['max'])}], " if cell["repeats"] > 1 else ""
-    lines = [f"{name(cell)}:", f"{digits(cell['median'])} s{factor}", f"{spread}n={cell['repeats']:.0f}"]
-    if who == OURS:
-        lines += [f"{phase} {digits(cell[phase])} s" for phase in PHASES if cell[phase] > 0]
-    return "\n".join(lines)
+def _time(line: pd.Series, of: str) -> str:
+    if line["status"] != "ok" and of == ("kernels" if line["on card"] else "call"):
+        return render.status_text(line)
+    median, least, most = (line[f"{of} {end}"] for end in ENDS)
+    if pd.isna(median) or (of == "kernels" and not line["on card"]):
+        return "-"
+    return time_text(median) + (f" [{time_text(least)}, {time_text(most)}]" if least < most else "")
 
 
-def _cited(line: pd.Series) -> str:
-    lines = [
-        f"{peer}: {digits(line[f'{peer} seconds'])} s{render.speed_up(line[f'{peer} factor'])}"
-        for peer in cited_programs()
-        if not np.isnan(line[f"{peer} seconds"])
-    ]
-    return "\n".join(lines)
+def _factor(line: pd.Series) -> str:
+    if isinstance(line["estimate"], verdicts.Estimate):
+        return estimated(line["estimate"])
+    return "-" if pd.isna(line["factor"]) else digits(line["factor"])
 
 
-def _many(line: pd.Series, problem: str) -> str:
-    if np.isnan(line[f"{MANY} median"]):
-        return "no measurement" if problem == "sssp" else "-"
-    median, least, most = (digits(line[f"{MANY} {what}"]) for what in ("median", "min", "max"))
-    over = line[f"{MANY} over fastest peer"]
-    part = "" if np.isnan(over) else f"{digits(over)} of the fastest cited\n"
-    return f"{median} s\n{part}[{least}, {most}], {line[f'{MANY} count']:.0f} sources"
+def losses(lines: pd.DataFrame, tolerance: float) -> list[str]:
+    """A sentence a dataset on the programs that ours is not faster than; none where there is no such program.
 
-
-def verdicts(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
-    """Where ours loses, and how the median over many sources compares with the cited times.
-
-    Ours does not lose to a measured cell whose range overlaps its own; a cited time has no range.
+    lines: as compare gives them. tolerance: what counts as no difference, as verdicts.directions takes it.
     """
-    if compared.empty:
-        return []
-    said, won = [], []
-    for _, line in compared.iterrows():
-        dataset = line["dataset"]
-        ours = found.loc[OURS, dataset]
-        if ours["status"] != "ok":
-            continue
-        others = [who for who in columns() if who != OURS]
-        measured = [cell for who in others if (cell := found.loc[who, dataset])["status"] == "ok"]
-        lost = {name(cell): cell["factor"] for cell in measured if cell["max"] < ours["min"]}
-        lost |= {peer: factor for peer in cited_programs() if (factor := line[f"{peer} factor"]) < 1}
-        if lost:
-            times = " and ".join(f"to {other} ({digits(1 / factor)} times)" for other, factor in lost.items())
-            said.append(f"{dataset}.txt: ours loses {times}.")
-        else:
-            won.append(f"{dataset}.txt")
-    if won:
-        said.append(f"{', '.join(won)}: ours loses to none of these.")
-    over = compared.set_index("dataset")[f"{MANY} over fastest peer"].dropna()
-    for text, chosen in (("within", over <= NEAR), ("more than", over > NEAR)):
-        if chosen.any():
-            names = ", ".join(f"{dataset}.txt" for dataset in over.index[chosen])
-            said.append(f"{names}: the median over many sources is {text} {NEAR} times the fastest cited time.")
+    said = []
+    for dataset, group in lines.groupby("dataset", sort=False):
+        ours = group[group["who"] == OURS].iloc[0]
+        others = group[(group["who"] != OURS) & (group["status"] == "ok")]
+        if ours["status"] == "ok":
+            clauses = [
+                _measured_loss(line, tolerance) + _cited_loss(line, ours, tolerance) for _, line in others.iterrows()
+            ]
+            if any(clauses):
+                said.append(f"{dataset}.txt: {'; '.join(clause for part in clauses for clause in part)}.")
     return said
+
+
+def _measured_loss(line: pd.Series, tolerance: float) -> list[str]:
+    """What the ratios within jobs say of ours and a measured program, unless ours is faster, also with preparation."""
+    for estimate, of in ((line["estimate"], ""), (line["total estimate"], ", by whole calls with preparation")):
+        if isinstance(estimate, verdicts.Estimate) and not _wins(estimate, tolerance):
+            return [render.compared("ours", line["program"], estimate, tolerance) + of]
+    return []
+
+
+def _wins(estimate: verdicts.Estimate, tolerance: float) -> bool:
+    """Whether ours is faster; of too few batches for a verdict, in all of them."""
+    word = verdicts.decide(estimate, verdicts.directions(tolerance))
+    return word == "faster" or (word == verdicts.FEW and estimate.low > 1)
+
+
+def _cited_loss(line: pd.Series, ours: pd.Series, tolerance: float) -> list[str]:
+    """What the times of a cited program and of ours say, unless ours is less.
+
+    Ours is that which ran beside the program, where there is one; else that which was measured here.
+    """
+    if not isinstance(line["file"], str):
+        return []
+    region, what = ("kernels", "kernels") if line["on card"] else ("call", "whole call")
+    said: dict[str, list[str]] = {}
+    for of, factor in (("", "factor"), (" any source", "any source factor")):
+        theirs, mine, least, most = line[f"{region}{of} median"], *(ours[f"{region}{of} {end}"] for end in ENDS)
+        source = SOURCES["apsp"] if VARIANTS[ours["column"]].problem == "apsp" else "any source" if of else "source 0"
+        beside = not pd.isna(line[factor])
+        ratio = line[factor] if beside else theirs / mine
+        numbers = f"{CROSS}{digits(ratio)}" if beside else f"{time_text(mine)} to {time_text(theirs)}"
+        if abs(ratio - 1) < tolerance or (not beside and least <= theirs <= most):
+            said.setdefault(f"no difference between our {what} and {line['program']}", []).append(
+                f"{numbers} from {source}"
+            )
+        elif ratio < 1:
+            said.setdefault(f"{line['program']} is faster than our {what}", []).append(f"{numbers} from {source}")
+    return [f"{words} ({', '.join(numbers)})" for words, numbers in said.items()]
 
 
 def who_notes() -> list[str]:
@@ -244,56 +310,83 @@ def who_notes() -> list[str]:
     return said
 
 
-def own_notes(table: Table, found: pd.DataFrame, compared: pd.DataFrame) -> list[str]:
+def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
+    """The sentences under the table that are of this table alone; lines, tolerance: as losses takes them."""
+    measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
+    alone = ["All cells were measured alone, so there is no ratio of ours."]
     return [
-        "Times: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and "
-        "the result left there (Blocked, Staged copies it to the host); on a CPU what the library takes. Median, "
-        "[least, greatest] of n repeats.",
+        "Road networks from source 0 and from any source; Gnutella graphs from every source.",
+        "Kernels: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and "
+        "the result left there (Blocked, Staged copies it to the host). Whole call: the paper's timed region, with "
+        "copies; of a CPU library what the library takes. Preparation: what is laid out of the graph and uploaded "
+        "before that; - where it was not recorded.",
+        f"Times: {medians_of('these')}",
+        f"{CROSS}: how many times longer than ours, {RATIOS} Below 1 ours loses. A GPU's time is compared by kernels, "
+        "a CPU's with our whole call.",
+        *(alone if len(measured) and not measured["batches"].any() else []),
         *who_notes(),
-        f"{CROSS}: how many times longer than ours; below 1 ours loses.",
-        "Rate: MTEPS are millions of arcs a second, the arcs of the graph, times the vertices where each is a source, "
-        "over the time; relaxations/s, for Floyd-Warshall, are the vertices cubed over the time.",
-        f"{MANY}: each source's median; then median and range over the sources. Of the fastest cited: that median "
-        "divided by the fastest cited time; below 1 ours is faster.",
-        "Cited times: measured on one host on 20 November 2026, outside this project's workflow, from vertex 0, on its "
-        "substitutes of the road networks (docs/data.md) and on the Gnutella graphs. Their logs are not part of the "
-        "repository.",
-        *(f"{peer}: {text}." for peer, text in cited_programs().items()),
-        *verdicts(table, found, compared),
+        f"Any source, ours: each source's median; then median and range over {_number_of_sources(lines)} seeded "
+        "vertices, one run, measured alone.",
+        "Cited: measured outside this project's workflow, on its substitutes of the road networks (docs/data.md) and "
+        f"on the Gnutella graphs, without predecessors; each time, its file and its conditions are in {PEERS}. "
+        f"{CROSS} of a cited GPU program is over our kernels that ran beside it on one host (near_far at commit "
+        "faa6cfe); where none did, and for a CPU program, there is none, and a sentence below has the times of two "
+        "hosts, ours first.",
+        *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
+        *losses(lines, tolerance),
     ]
 
 
-def files(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> dict[str, str]:
-    """The table's files by suffix. rows: as measurements.load gives them; searches: as sources.load does."""
+def _number_of_sources(lines: pd.DataFrame) -> str:
+    counts = sorted({f"{count:.0f}" for count in lines["sources"].dropna()}, key=int)
+    return " to ".join(dict.fromkeys([counts[0], counts[-1]])) if counts else "the"
+
+
+def files(
+    datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str, tolerance: float
+) -> dict[str, str]:
+    """The table's files by suffix.
+
+    rows: as measurements.load gives them; searches: as sources.load does; tolerance: as losses takes it.
+    """
     table = tables.define(NAME, datasets)
     rows = select(table, rows)
-    select(table, pd.concat([rows, searches]))  # refuses other graphs than the table's
-    found = facts(table, rows)
-    compared = compare(table, found, rows, searches)
-    text = to_text(table, found, compared, measurements.substitutes(rows))
+    measurements.require_one_graph(pd.concat([rows, searches]))
+    lines, substitutes = compare(table, rows, searches), measurements.substitutes(rows)
     said = [
-        *own_notes(table, found, compared),
+        *own_notes(lines, tolerance),
         *measurements.origin(rows, source, labels()),
         *measurements.run(pd.concat([rows, searches])),
     ]
+    graphs = tables.counts(table, rows).reindex(lines["dataset"])
+    flat = lines[list(SAID)].assign(
+        vertices=graphs["vertices"].to_numpy(),
+        arcs=graphs["arcs"].to_numpy(),
+        substitute=[substitutes.get(dataset, "") for dataset in lines["dataset"]],
+        source=source,
+    )
+    text = to_text(lines, substitutes)
     return {
-        ".csv": render.csv_text(compared.assign(source=source)),
-        ".md": render.to_markdown(heading(table), text, said, (NODES, EDGES)),
+        ".csv": render.csv_text(flat),
+        ".md": render.to_markdown(heading(table), text, said, [*text.columns[2:-1]]),
     }
 
 
-def write(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str, folder: Path) -> None:
-    """Write the table's files into a folder."""
-    render.save(files(datasets, rows, searches, source), folder / NAME)
+def write(
+    datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str, tolerance: float, folder: Path
+) -> None:
+    """Write the table's files into a folder; tolerance: as losses takes it."""
+    render.save(files(datasets, rows, searches, source, tolerance), folder / NAME)
 
 
 def main(args: argparse.Namespace) -> None:
     rows, searches = measurements.load(args.measurements), sources.load(args.sources)
-    write(args.datasets, rows, searches, args.source, args.out_dir)
+    write(args.datasets, rows, searches, args.source, args.tolerance, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--sources", type=Path, nargs="*", default=[], help="results/sources.csv")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     step.add_datasets(arguments)
     step.run(main, arguments)

@@ -14,15 +14,20 @@ import pandas as pd
 from workflow.lib import measurements, step
 from workflow.lib.render import (
     CROSS,
+    RATIOS,
+    REGION,
     capital,
+    compared,
     cores,
     csv_text,
     digits,
     html_page,
     latex,
     latex_page,
+    medians_of,
     save,
     speed_up,
+    spread,
     status_text,
     to_markdown,
 )
@@ -35,6 +40,7 @@ FACTS = {
     "min": "min",
     "max": "max",
     "repeats": "repeats",
+    "batches": "batches",
     "kernels": "kernels_s",
     "predecessors": "predecessors_s",
     "speed-up": "speed-up",
@@ -75,13 +81,12 @@ def to_text(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell_text(cell: pd.Series) -> str:
-    """One row of compare() in lines: median and speed-up, spread and repeats, the paper's.
+    """One row of compare() in lines: median and speed-up, range with batches and runs, the paper's.
 
-    "5.70 s, x1.51", "[5.69, 5.72], n=6", "paper: 3.91371s, x2.19".
+    "5.70 s, x1.51", "[5.69, 5.72], 3 batches, n=9", "paper: 3.91371s, x2.19".
     """
     if cell["status"] == "ok":
-        spread = f"[{digits(cell['min'])}, {digits(cell['max'])}], " if cell["repeats"] > 1 else ""
-        lines = [f"{digits(cell['median'])} s" + speed_up(cell["speed-up"]), f"{spread}n={cell['repeats']}"]
+        lines = [f"{digits(cell['median'])} s" + speed_up(cell["speed-up"]), spread(cell)]
     else:
         lines = [status_text(cell)]
     if isinstance(cell["paper text"], str):
@@ -89,54 +94,56 @@ def cell_text(cell: pd.Series) -> str:
     return "\n".join(lines)
 
 
-def own_notes(table: Table, rows: pd.DataFrame) -> list[str]:
+def own_notes(table: Table, rows: pd.DataFrame, tolerance: float) -> list[str]:
     """The sentences under the table that are of this table alone."""
     *others, last = table.baselines
     baseline = f"the fastest of {', '.join(others)} and {last}" if others else last
     group = " and column group" if len(table.groups) > 1 else ""
+    facts = compare(table, rows)
     sentences = [
         *table.notes,
-        "Measured: median of the paper's timed region, "
-        f"{CROSS}speed-up over {baseline} in the same row{group}, [least, greatest] of n repeats. "
-        "Paper: as printed there.",
+        f"Measured: {medians_of(REGION)} Paper: as printed there.",
+        f"{CROSS}: speed-up over {baseline} in the same row{group}, {RATIOS}",
+        *alone(facts),
     ]
-    facts = compare(table, rows)
     if others:
-        sentences += verdicts(facts)
+        sentences += verdicts(facts, tolerance)
     for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = filter(None, [status_text(cell), cell["note"]])
         sentences.append(f"{dataset}.txt, {label}: {'; '.join(reasons)}.")
     return sentences
 
 
-def notes(table: Table, rows: pd.DataFrame, source: str) -> list[str]:
+def alone(facts: pd.DataFrame) -> list[str]:
+    """A sentence on the cells that were measured in no batch; facts: as compare gives them."""
+    timed = facts[facts["status"] == "ok"]
+    names = timed[timed["batches"] == 0].reset_index().groupby("label", sort=False)["dataset"].agg(", ".join)
+    if not len(names):
+        return []
+    if not timed["batches"].any():
+        return ["All cells were measured alone, so there is no ratio of ours."]
+    said = "; ".join(f"{label} on {datasets}" for label, datasets in names.items())
+    return [f"Measured alone, so no ratio: {said}."]
+
+
+def notes(table: Table, rows: pd.DataFrame, source: str, tolerance: float) -> list[str]:
     """All sentences under the table: its own, and where its numbers come from."""
     labels = {variant: column.label for column in table.columns for variant in column.variants.values()}
-    return [*own_notes(table, rows), *measurements.origin(rows, source, labels), *measurements.run(rows)]
+    return [*own_notes(table, rows, tolerance), *measurements.origin(rows, source, labels), *measurements.run(rows)]
 
 
-def verdicts(facts: pd.DataFrame) -> list[str]:
-    """A sentence a dataset: how the fastest of a group's baselines and each other column compare.
-
-    No difference is made of two cells whose ranges overlap.
-    """
+def verdicts(facts: pd.DataFrame, tolerance: float) -> list[str]:
+    """A sentence a dataset: how each column compares with the baseline that its speed-up is over."""
     sentences = []
-    for (group, dataset), measured in facts[facts["status"] == "ok"].groupby(["baselines", "dataset"], sort=False):
+    for dataset, measured in facts.groupby("dataset", sort=False):
         cells = measured.droplevel("dataset")
-        is_baseline = cells.index.isin(group)
-        if not is_baseline.any() or is_baseline.all():
-            continue
-        fastest = cells.loc[cells["median"][is_baseline].idxmin()]
-        name = f"{fastest.name} on {cores(fastest)}"
         clauses = []
-        for label, cell in cells[~is_baseline].iterrows():
-            if cell["min"] <= fastest["max"] and fastest["min"] <= cell["max"]:
-                clauses.append(f"no difference between {label} and {name}")
-            elif cell["speed-up"] < 1:
-                clauses.append(f"{name} is {digits(1 / cell['speed-up'])} times faster than {label}")
-            else:
-                clauses.append(f"{label} is {digits(cell['speed-up'])} times faster than {name}")
-        sentences.append(f"{dataset}.txt: {'; '.join(clauses)}.")
+        for label, cell in cells[cells["over"].notna()].iterrows():
+            base = cells.loc[cell["over"]]
+            if label not in cell["baselines"]:
+                clauses.append(compared(label, f"{base.name} on {cores(base)}", cell["estimate"], tolerance))
+        if clauses:
+            sentences.append(f"{dataset}.txt: {'; '.join(clauses)}.")
     return sentences
 
 
@@ -170,10 +177,13 @@ def heading(table: Table) -> str:
     return f"Table {table.name.removeprefix('table')}: {table.title}"
 
 
-def render(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
-    """The table's files by suffix: .csv, .md, and of the paper's .tex, .html. rows: as measurements.load gives them."""
+def render(table: Table, rows: pd.DataFrame, source: str, tolerance: float) -> dict[str, str]:
+    """The table's files by suffix: .csv, .md, and of the paper's .tex, .html.
+
+    rows: as measurements.load gives them. tolerance: what counts as no difference, as verdicts.directions takes it.
+    """
     rows = measurements.select(rows, table.variants, table.datasets)
-    text, said = to_text(table, rows), notes(table, rows, source)
+    text, said = to_text(table, rows), notes(table, rows, source, tolerance)
     files = {".csv": to_csv(table, rows, source), ".md": to_markdown(heading(table), text, said, (NODES, EDGES))}
     if not table.extension:
         files[".tex"] = to_latex(table.title, text, said, table)
@@ -181,17 +191,18 @@ def render(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
     return files
 
 
-def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
-    """Write the table's files into a folder."""
-    save(render(define(name, datasets), rows, source), folder / name)
+def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, tolerance: float, folder: Path) -> None:
+    """Write the table's files into a folder; tolerance: as render takes it."""
+    save(render(define(name, datasets), rows, source, tolerance), folder / name)
 
 
 def main(args: argparse.Namespace) -> None:
-    write(args.table, args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
+    write(args.table, args.datasets, measurements.load(args.measurements), args.source, args.tolerance, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
     arguments.add_argument("--table", choices=[name for name in DEFINITIONS if name != "table6"], required=True)
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     step.add_datasets(arguments)
     step.run(main, arguments)
