@@ -92,7 +92,7 @@ def provenance(record: dict) -> dict:
 
 
 def cell(name: str) -> str:
-    """The name of a record, algorithm/variant/dataset or algorithm/variant/dataset/batch, with the variant's present name."""
+    """A record's name, algorithm/variant/dataset or algorithm/variant/dataset/batch, with the variant's present one."""
     algorithm, _, rest = name.partition("/")
     variant, slash, place = rest.partition("/")
     return f"{_renamed(f'{algorithm}/{variant}')}{slash}{place}"

@@ -61,7 +61,7 @@ def _host(table: Path) -> str | None:
 
 
 def to_make(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell]) -> list[str]:
-    """The files of the jobs of these batches that measure the wanted cells, then those of cells that no job measures."""
+    """The files of the jobs that measure wanted cells, in each of these batches; then of the cells that no job does."""
     mine, alone = _split(jobs, wanted)
     return [*(job_file(name, *job) for name in names for job in mine), *(cell_file(*cell) for cell in alone)]
 

@@ -147,9 +147,7 @@ def measured_here() -> list[Path]:
 
     None where there is no batch and all cells are of CPU variants: a few CPU times do not take the archive's place.
     """
-    cells, jobs = (
-        sorted(Path("results").glob(files)) for files in ("cells/*/*/*.csv", "batches/*/*/*/timings.csv")
-    )
+    cells, jobs = (sorted(Path("results").glob(files)) for files in ("cells/*/*/*.csv", "batches/*/*/*/timings.csv"))
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
     shown = jobs or any("/".join(path.parts[-3:-1]) in on_gpu for path in cells)
     return [*cells, *jobs] if shown else []

@@ -61,10 +61,11 @@ def of(table: Path, batches: Collection[str]) -> dict[str, dict]:
 
     Records of a job that do not say their batch, as the first ones did not, are of its rows'.
     """
-    found = read(beside(table)).values()
-    if len(batches) == 1 and not any("batch" in record for record in found):
-        found = [record | {"batch": batch} for batch in batches for record in found]
-    return {name(record): record for record in found}
+    found = read(beside(table))
+    if len(batches) > 1 or not any(batches) or any("batch" in record for record in found.values()):
+        return found
+    (batch,) = batches
+    return {f"{cell}/{batch}": record | {"batch": batch} for cell, record in found.items()}
 
 
 def check(record: dict, path: Path) -> None:
