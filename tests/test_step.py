@@ -388,7 +388,7 @@ def test_a_measurement_is_not_written_over_by_its_record(tmp_path):
 def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
     Graph.from_arcs(2, [0], [1], [1]).save(tmp_path / "bare.npz")
     given = argparse.Namespace(
-        algorithm="bellman_ford", variant="cpu", out=tmp_path / "rows", graph=tmp_path / "bare.npz"
+        algorithm="bellman_ford", variant="cpu", cores=0, out=tmp_path / "rows", graph=tmp_path / "bare.npz"
     )
     with pytest.raises(InputError, match=r"bare\.npz: does not say of which text form it is"):
         measure.main(given)
