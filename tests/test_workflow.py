@@ -3,6 +3,7 @@
 Where only the order of jobs matters, a stub measures: it writes a cell or a job at once, as if the card had no memory.
 """
 
+import argparse
 import gzip
 import json
 import os
@@ -22,7 +23,7 @@ import psutil
 import pytest
 import yaml
 from snakemake.api import SnakemakeApi
-from snakemake.settings.types import ResourceSettings
+from snakemake.settings.types import ConfigSettings, ResourceSettings
 from test_download import Site, ranged
 
 from tests import warm
@@ -773,3 +774,30 @@ def test_the_name_of_a_servers_file_is_no_part_of_a_command(tmp_path):
 
 def test_lint_finds_nothing(fresh):
     assert "in a good condition" in fresh.snakemake("--lint")
+
+
+@pytest.mark.parametrize(("resources", "threads", "kept"), [({}, (8, 8, 8), 0), ({"gpu": 4}, (2, 2, 8), 2)])
+def test_cards_share_the_cores(fresh, monkeypatch, resources, threads, kept):
+    """A job's, those of a GPU cell measured alone, and of a CPU cell."""
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        settings = ResourceSettings(cores=8, resources=resources)
+        workflow = api.workflow(settings, snakefile=Path("Snakefile"))._workflow
+        assert workflow.rules  # which reads the rules
+        rules = workflow.globals
+    cells = [argparse.Namespace(place="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]
+    assert (rules["job_threads"](), *map(rules["cell_threads"], cells)) == threads
+    assert rules["kept_cores"]() == kept
+
+
+def test_of_several_batches_the_first_goes_first(fresh, monkeypatch):
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        several = ConfigSettings(config={"protocol": {"batches": 3}})
+        workflow = api.workflow(ResourceSettings(cores=1), several, snakefile=Path("Snakefile"))._workflow
+        assert workflow.rules
+        priority = workflow.globals["job_priority"]
+    of = [priority(argparse.Namespace(batch=name)) for name in ("one", "one-2", "one-3")]
+    assert of == sorted(of, reverse=True) and len(set(of)) == 3
