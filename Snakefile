@@ -2,9 +2,9 @@
 #
 #     resources/raw/        the archives' files, as served
 #     resources/graphs/     the same as text and as packed CSR arrays
-#     results/cells/        measurements: <algorithm>/<variant>/<dataset>.csv, and .json with what they ran on
-#     results/batches/      all that is compared on one graph, measured together: <batch>/<problem>/<dataset>/
-#     results/timings.csv   all cells of the paper
+#     results/batches/      measurements: all that is compared on one graph, together: <batch>/<problem>/<dataset>/
+#     results/cells/        what is in no batch, or measured again alone: <algorithm>/<variant>/<dataset>.csv, and .json
+#     results/timings.csv   all batches, and cells of the paper that are in none
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
 #     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*; results/summary.*: each cell
@@ -15,11 +15,12 @@
 #     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
 #     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, figures/growth.*
 #
-# Targets: all, batch, table1, figure5, …, any dataset, algorithm or variant, a cell by its file, audit, summary, archive,
-# extensions, table5, …, delta_sweep, stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
+# Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
+# alone), a cell by its file, audit, summary, archive, extensions, table5, …, delta_sweep, stride_sweep, sources,
+# launch_overhead, growth, layouts, peak, peak_table.
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27")
 
 
 configfile: "config.yaml"

@@ -199,7 +199,7 @@ _ENTRIES = (
         family="ours",
         bound=EVERY_ARC,
         atomics={"relax": {"min.s32": 2}},
-        shown=_at("ELL", "layouts") | _at(_OURS, "table6", "figure8"),
+        shown=_at("ELL", "layouts"),
         facts=ell.facts,
     ),
     Variant(

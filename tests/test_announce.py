@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
+from tests.rows import measurement
 from workflow.lib import plan
+from workflow.lib.measurements import schema
 from workflow.scripts import announce
 
 ROOT = Path(__file__).parents[1]
@@ -33,14 +35,32 @@ def simulating(monkeypatch):
 def test_with_a_gpu_it_says_how_long_it_takes(simulating, monkeypatch):
     monkeypatch.chdir(ROOT)
     simulating(False)
-    cells, time, _ = announce.before(CONFIG)
-    wanted = len(plan.table_cells(CONFIG, *plan.PAPER_TABLES))
-    assert cells == f"{wanted} cells are needed; existing results are reused."
-    minutes = re.fullmatch(r"Their timed runs took (\d+) minutes on NVIDIA H200 \(results/archive/h200/.*\)\.", time)[1]
-    assert 30 < int(minutes) < 300
-    assert announce.before(CONFIG | {"archive": "none"}) == [cells]
+    config = CONFIG | {"protocol": CONFIG["protocol"] | {"batch": "a", "batches": 2}}
+    needed, time, _ = announce.before(config)
+    jobs = plan.jobs(CONFIG)
+    together = sum(map(len, jobs.values()))
+    assert needed == (
+        f"{2 * len(jobs)} jobs (batch a, a-2), which measure {together} cells in a batch, and 2 cells alone are "
+        "needed; existing results are reused."
+    )
+    said = r"The runs of one batch and of these cells took (\d+) minutes on NVIDIA H200 \(results/archive/h200/.*\)\."
+    assert 30 < int(re.fullmatch(said, time)[1]) < 300
+    assert announce.before(config | {"archive": "none"}) == [needed]
     simulating(True)
-    assert announce.before(CONFIG) == []
+    assert announce.before(config) == []
+
+
+def test_how_long_it_takes_is_that_of_one_batch(simulating, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    simulating(False)
+    naive = "bellman_ford/naive"
+    rows = [measurement(naive, "nyc", n, 60, batch=batch, code="c") for batch in "ab" for n in (1, 2)]
+    rows += [measurement(naive, "nyc", 1, 6000), measurement("bellman_ford/cpu", "nyc", 1, 600)]
+    folder = Path("results/archive/h200")
+    folder.mkdir(parents=True)
+    (folder / "timings.csv").write_text(schema().to_csv(rows, folder))
+    _, time, _ = announce.before(CONFIG)
+    assert "took 12 minutes on test card" in time  # two of the batch, ten of the cell that is in none
 
 
 def test_at_the_end_it_counts_verdicts_and_says_where_all_lies(simulating, monkeypatch, tmp_path, caplog):

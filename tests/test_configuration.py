@@ -343,7 +343,7 @@ def test_the_papers_cells(config):
     ]
     cells = [plan.table_cells(config, table) for table in plan.PAPER_TABLES]
     sizes = [sum(VARIANTS[f"{cell[0]}/{cell[1]}"].family == "paper" for cell in of_table) for of_table in cells]
-    assert sizes == [1 + 6 * 3 + 14, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
+    assert sizes == [1 + 6 * 3 + 3, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
 
 
 @pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
@@ -525,6 +525,18 @@ def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_p
         path.parent.mkdir(parents=True)
         path.touch()
         assert plan.measured_here() == shown
+    cells[1].unlink()
+    job = Path("results/batches/one/sssp/nyc/timings.csv")
+    job.parent.mkdir(parents=True)
+    job.touch()
+    assert plan.measured_here() == [cells[0], job]
+
+
+def test_cuda_graph_variants_run_on_two_datasets(config):
+    assert {cell[2] for cell in plan.compared_cells(config) if VARIANTS["/".join(cell[:2])].cuda_graph} == {
+        "nyc",
+        "gnutella04",
+    }
 
 
 def test_limits_follow_the_size(config):

@@ -534,6 +534,7 @@ def test_a_cell_as_it_is_measured(variant, tmp_path):
             protocol=protocol,
             config_digest="",
             commit="c0ffee",
+            cores=0,
             out=out,
         )
     )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from test_figures import legible, words
 from test_tables import cells, read_csv
-from test_workflow import SIMULATOR, Project, measured
+from test_workflow import SIMULATOR, Project, in_batch, measured
 
 from kernels.variants import MATRIX, VARIANTS
 from tests.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
@@ -303,11 +303,12 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
 def test_targets_plan_their_cells(tmp_path):
     both = {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}
     project = Project.make(tmp_path, datasets={**PLANNED, "nyc": PLANNED["nyc"] | both})
-    pair = measured("bellman_ford/naive/nyc", "bellman_ford/naive_graph/nyc")
     plan = project.plan("launch_overhead")
-    assert {job for job in plan if "Measure" in job} == pair and "Table launch_overhead" in plan
+    assert {job for job in plan if "Measure" in job} == in_batch("sssp/nyc") and "Table launch_overhead" in plan
     plan = project.plan("growth")
-    assert {job for job in plan if "Measure" in job} == pair | measured("edge/sssp/nyc", "bellman_ford/cpu/nyc")
+    assert {job for job in plan if "Measure" in job} == in_batch("sssp/nyc") | measured(
+        "edge/sssp/nyc", "bellman_ford/cpu/nyc"
+    )
     assert "Table growth" in plan
     assert {"Table launch_overhead", "Table growth"} <= project.plan("launch_overhead", "growth")
 

@@ -109,7 +109,7 @@ def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, c
 
 
 def a_cell(out):
-    names = Namespace(algorithm="bellman_ford", variant="cpu", commit="")
+    names = Namespace(algorithm="bellman_ford", variant="cpu", commit="", cores=0)
     measure.main(Namespace(**vars(names), graph=Path("there is none"), out=out))
 
 

@@ -64,6 +64,7 @@ def cell(key, dataset="nyc", place="cells", **protocol):
             protocol=PROTOCOL | protocol,
             config_digest="c0ffee",
             commit="",
+            cores=0,
             out=out,
         )
     )

@@ -79,12 +79,12 @@ def test_both_are_in_the_report(project):
 
 def test_both_are_on_slurms_command_line(project, tmp_path):
     calls = sbatch_calls(project, tmp_path, "village")
-    assert "measure_wildcards_cells_bellman_ford_dummy_village" in calls
+    assert "job_wildcards_one_sssp_village" in calls
 
 
 def test_both_are_in_the_command_line_and_the_configuration(project):
     said = project.snakemake("-n", "village", "dummy", "--config", "mode=cuda")
-    assert "Measure bellman_ford/dummy on village" in said
+    assert "Measure bellman_ford/dummy on village" in said and "Measure sssp on village, batch one" in said
 
 
 @pytest.mark.ci

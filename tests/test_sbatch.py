@@ -4,9 +4,10 @@ import re
 import shutil
 
 import pytest
-from test_workflow import DATASETS, ENVIRONMENT, ROOT, Project
+from test_workflow import DATASETS, ENVIRONMENT, NYC_JOB, ROOT, Project
 
 from kernels.variants import VARIANTS
+from workflow.lib import resources
 
 SBATCH = """#!/bin/sh
 printf '%s\\n' "$@" > "$CALLS/$$"
@@ -14,6 +15,8 @@ echo no job is taken here >&2
 exit 1
 """
 SITE = {"CPU_PARTITION": "slow", "GPU_MODEL": "h100", "SBATCH_ACCOUNT": "physics"}  # and the profile's GPU partition
+
+JOB = "job_wildcards_one_sssp_nyc"
 
 
 def fake_slurm(folder):
@@ -51,10 +54,11 @@ def calls(tmp_path_factory):
     on_gpu, on_cpu = ([key for key, v in VARIANTS.items() if v.on_gpu is gpu] for gpu in (True, False))
     project = Project.make(
         tmp_path_factory.mktemp("project"),
-        datasets={"sample1": DATASETS["sample1"] | {"gpu": on_gpu, "cpu": on_cpu}},
+        datasets={"sample1": DATASETS["sample1"] | {"gpu": on_gpu, "cpu": on_cpu}, "nyc": DATASETS["nyc"]},
         stub=False,
     )
     targets = "sample1", "peak", "results/sources/sample1.csv", "results/delta_sweep.csv", "results/stride_sweep.csv"
+    targets += (NYC_JOB,)
     return sbatch_calls(project, tmp_path_factory.mktemp("slurm"), *targets)
 
 
@@ -69,6 +73,7 @@ def test_every_variant_goes_where_its_device_is(calls):
     others = {
         *("peak", "measure_sweep_wildcards_delta_sweep", "measure_sweep_wildcards_stride_sweep"),
         "measure_sources_wildcards_sample1",
+        JOB,
     }
     devices = cells | dict.fromkeys(others, True)
     expected = {
@@ -76,3 +81,20 @@ def test_every_variant_goes_where_its_device_is(calls):
         for job, on_gpu in devices.items()
     }
     assert {job: asked(words) for job, words in calls.items()} == expected
+
+
+def test_a_job_asks_for_the_time_of_all_its_cells(calls):
+    job, cell = (calls[name] for name in (JOB, "measure_wildcards_cells_bellman_ford_naive_sample1"))
+    minutes = [int(words[words.index("-t") + 1]) for words in (job, cell)]
+    assert minutes[0] == 2 * minutes[1] > 0  # of naive and stride_flag
+    assert "--cpus-per-task=1" in job  # as --cores has it
+
+
+@pytest.mark.parametrize(
+    ("output", "rule"), [("results/cells/a/b/nyc.csv", "measure"), ("results/batches/a/sssp/nyc/timings.csv", "job")]
+)
+def test_a_job_that_slurm_ended_says_which_limit_to_raise(output, rule):
+    log = f"SLURM-job '4711' failed, SLURM status is: 'TIMEOUT'.\n output: {output} (update), b\n log: c (check it"
+    (line,) = resources.advice(log)
+    assert line.startswith(f"{output}: Slurm's job 4711 ran into its time limit: ")
+    assert line.endswith(f" --set-resources {rule}:runtime=MINUTES")

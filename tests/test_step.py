@@ -261,7 +261,7 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
 @pytest.mark.parametrize(
     ("main", "more"),
     [
-        (measure.main, {"algorithm": "bellman_ford", "variant": "cpu"}),
+        (measure.main, {"algorithm": "bellman_ford", "variant": "cpu", "cores": 0}),
         (measure_sweep.main, {"sweep": "sources", "options": {"count": 1, "seed": 0, "repeats": 1}}),
         (peak.main, {"vertices": [8], "repeats": 1, "commit": ""}),
     ],
@@ -389,7 +389,7 @@ def test_a_measurement_is_not_written_over_by_its_record(tmp_path):
 def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
     Graph.from_arcs(2, [0], [1], [1]).save(tmp_path / "bare.npz")
     given = argparse.Namespace(
-        algorithm="bellman_ford", variant="cpu", out=tmp_path / "rows", graph=tmp_path / "bare.npz"
+        algorithm="bellman_ford", variant="cpu", cores=0, out=tmp_path / "rows", graph=tmp_path / "bare.npz"
     )
     with pytest.raises(InputError, match=r"bare\.npz: does not say of which text form it is"):
         measure.main(given)

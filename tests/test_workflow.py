@@ -1,8 +1,9 @@
 """The workflow through Snakemake itself, in a copy of the project with small datasets.
 
-Where only the order of jobs matters, a stub measures: it writes a cell at once, as if the card had no memory.
+Where only the order of jobs matters, a stub measures: it writes a cell or a job at once, as if the card had no memory.
 """
 
+import argparse
 import gzip
 import json
 import os
@@ -22,7 +23,7 @@ import psutil
 import pytest
 import yaml
 from snakemake.api import SnakemakeApi
-from snakemake.settings.types import ResourceSettings
+from snakemake.settings.types import ConfigSettings, ResourceSettings
 from test_download import Site, ranged
 
 from tests import warm
@@ -53,27 +54,34 @@ DATASETS = {
 }
 STUB = '''
 import argparse, json, pathlib, numpy
-parser = argparse.ArgumentParser()
+parser = argparse.ArgumentParser(allow_abbrev=False)
 parser.add_argument("--graph")
+parser.add_argument("--batch", default="")
+parser.add_argument("--variants", type=json.loads)
 parser.add_argument("--out", type=pathlib.Path)
 args, _ = parser.parse_known_args()
 out = args.out
-algorithm, variant, dataset = *out.parts[-3:-1], out.stem
+cells = [key.split("/") for key in args.variants] if args.batch else [out.parts[-3:-1]]
+dataset = out.parent.name if args.batch else out.stem
 graph = json.loads(str(numpy.load(args.graph)["meta"]))
-values = dict(
-    algorithm=algorithm, variant=variant, dataset=dataset, round=1, status="no_memory", launches=0, vertices=1, arcs=0,
-    needed_bytes=1, rows_checked=0,
-    numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
-)
-values |= dict(problem="sssp", source=0) if algorithm == "bellman_ford" else dict(problem="apsp")
-values |= dict(device="the CPU") if variant == "cpu" else dict(device="NVIDIA Stub 1", driver="1", cuda="1")
 columns = """{columns}""".split(",")
-row = ",".join(str(values.get(name, "")) for name in columns)
-out.write_text(",".join(columns) + "\\n" + row + "\\n")
-record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32), graph=graph, card=None)
-record |= dict.fromkeys(("commit", "config_digest", "host", "system", "python"), "") | dict(tree_clean=None)
-record |= dict(slurm={}, packages={})
-out.with_suffix(".json").write_text(json.dumps(record))
+lines, records = [",".join(columns)], {}
+for algorithm, variant in cells:
+    values = dict(
+        algorithm=algorithm, variant=variant, dataset=dataset, batch=args.batch, round=1, status="no_memory",
+        launches=0, vertices=1, arcs=0, needed_bytes=1, rows_checked=0,
+        numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
+    )
+    values |= dict(problem="sssp", source=0) if algorithm == "bellman_ford" else dict(problem="apsp")
+    values |= dict(device="the CPU") if variant == "cpu" else dict(device="NVIDIA Stub 1", driver="1", cuda="1")
+    lines.append(",".join(str(values.get(name, "")) for name in columns))
+    record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32), graph=graph, card=None)
+    record |= dict.fromkeys(("commit", "config_digest", "host", "system", "python"), "") | dict(tree_clean=None)
+    record |= dict(slurm={}, packages={}) | (dict(batch=args.batch) if args.batch else {})
+    records["/".join(filter(None, (algorithm, variant, dataset, args.batch)))] = record
+out.write_text("\\n".join([*lines, ""]))
+beside = out.with_name("provenance.json") if args.batch else out.with_suffix(".json")
+beside.write_text(json.dumps(records if args.batch else record))
 '''
 
 
@@ -85,7 +93,10 @@ class Project:
 
     @classmethod
     def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
-        """changes: of keys of config.yaml; dictionaries are merged. Sweeps run on the first dataset, sources on all."""
+        """changes: of keys of config.yaml; dictionaries are merged. Sweeps run on the first dataset, sources on all.
+
+        The batch is called one.
+        """
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             (folder / part).parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +106,7 @@ class Project:
                 **({"ignore": shutil.ignore_patterns("__pycache__")} if copy is shutil.copytree else {}),
             )
         project = cls(folder)
-        project.configure(mode=mode, datasets=None)
+        project.configure(mode=mode, datasets=None, protocol={"batch": "one"})
         first = {"dataset": next(iter(datasets))}
         project.configure(
             datasets=datasets, sweeps={"delta": first, "stride": first, "sources": {"datasets": list(datasets)}}
@@ -104,7 +115,9 @@ class Project:
         if stub:
             from workflow.lib.measurements import COLUMNS
 
-            (folder / "workflow/scripts/measure.py").write_text(STUB.replace("{columns}", ",".join(COLUMNS)))
+            for script in ("measure", "job"):
+                path = folder / f"workflow/scripts/{script}.py"
+                path.write_text(STUB.replace("{columns}", ",".join(COLUMNS)))
         return project
 
     def configure(self, **changes):
@@ -155,7 +168,7 @@ class Project:
 
 
 ONE_WORD = "Check|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
-JOB = rf"^Job \d+: ((?:Download|Convert|Pack|Table|Figure|Measure \S+ on) \S+|{ONE_WORD})"
+JOB = rf"^Job \d+: (Measure \S+ on [^\s,]+(?:, batch \S+)?|(?:Download|Convert|Pack|Table|Figure) \S+|{ONE_WORD})"
 
 
 def data(*datasets):
@@ -166,26 +179,35 @@ def measured(*cells):
     return {"Measure {}/{} on {}".format(*cell.split("/")) for cell in cells}
 
 
+def in_batch(*jobs, batch="one"):
+    return {"Measure {} on {}, batch {}".format(*job.split("/"), batch) for job in jobs}
+
+
 TABLE1 = ["bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/stride_flag/nyc", "bellman_ford/naive/bay"]
 TABLE2 = ["dijkstra/naive/gnutella04"]
 TABLE3 = ["floyd_warshall/cpu/gnutella04", "floyd_warshall/tiled/gnutella04"]
 OTHERS = ["bellman_ford/cpu/sample1", "bellman_ford/stride_flag/sample1"]
-CLAIMED = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" not in cell]
+CPU = [cell for cell in (*TABLE1, *TABLE3) if "/cpu/" in cell]  # `protocol.once`: in no job
+NYC, BAY, GNUTELLA04 = (in_batch(job) for job in ("sssp/nyc", "sssp/bay", "apsp/gnutella04"))
+JOBS = NYC | BAY | GNUTELLA04
 ALL = (
     data("nyc", "bay", "gnutella04")
-    | measured(*TABLE1, *TABLE2, *TABLE3)
+    | JOBS
+    | measured(*CPU)
     | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Audit", "Picture", "Summary", "Appendix"}
 )
 CELL = "results/cells/bellman_ford/naive/nyc.csv"
+NYC_JOB = "results/batches/one/sssp/nyc/timings.csv"
 TARGETS = {
     "all": ALL,
-    "table1": data("nyc", "bay") | measured(*TABLE1) | {"Table 1"},
-    "figure6": data("gnutella04") | measured(*TABLE3[1:]) | {"Figure 6"},
-    "nyc": data("nyc") | measured(*TABLE1[:3]),
+    "batch": data("nyc", "bay", "gnutella04") | JOBS,
+    "table1": data("nyc", "bay") | NYC | BAY | measured(CPU[0]) | {"Table 1"},
+    "figure6": data("gnutella04") | GNUTELLA04 | {"Figure 6"},
+    "nyc": data("nyc") | NYC | measured(CPU[0]),
     "bellman_ford": data("nyc", "bay", "sample1") | measured(*TABLE1, *OTHERS),
     "naive": data("nyc", "bay", "gnutella04") | measured(TABLE1[1], TABLE1[3], *TABLE2),
     CELL: data("nyc") | measured("bellman_ford/naive/nyc"),
-    "audit": data("nyc", "bay", "gnutella04") | measured(*CLAIMED) | {"Audit"},
+    "audit": data("nyc", "bay", "gnutella04") | JOBS | {"Audit"},
     "archive": {"Keep"},
 }
 
@@ -260,17 +282,17 @@ def test_a_target_runs_that_and_no_more_and_again_nothing(tmp_path):
     runs("stride_flag", *cell(TABLE1[2]), *cell(OTHERS[1]), *graph("sample1"))
     runs(
         "table2",
-        *cell(TABLE2[0]),
+        *(f"results/batches/one/apsp/gnutella04/{name}" for name in ("timings.csv", "provenance.json")),
         *graph("gnutella04"),
         *(f"results/table2.{end}" for end in ("csv", "md", "tex", "html")),
     )
 
 
 def test_where_all_was_run_nothing_is_left(finished):
-    targets = [target for target in TARGETS if target not in ("archive", "bellman_ford")]
+    targets = [target for target in TARGETS if target not in ("archive", "bellman_ford", "naive", CELL)]
     assert finished.plan(*targets) == set()
-    assert finished.plan("bellman_ford") == data("sample1") | measured(*OTHERS)
-    made = {path for path in finished.files("results", "figures") if "/cells/" not in path}
+    assert finished.plan("bellman_ford") == data("sample1") | measured(*set(TABLE1) - {CPU[0]}, *OTHERS)
+    made = {path for path in finished.files("results", "figures") if path.split("/")[1] not in ("cells", "batches")}
     assert made == {
         *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "tex", "html")),
         *(f"figures/{name}.{end}" for name in ("figure5", "figure6", "claims") for end in ("svg", "pdf", "png")),
@@ -364,28 +386,48 @@ def test_forced_reruns(finished):
     assert finished.plan("-F", "nyc") == TARGETS["nyc"]
     assert finished.plan("-f", CELL) == measured(TABLE1[1])
     assert finished.plan("-R", "table1") == {"Table 1"}
-    assert measured(*TABLE1, *TABLE2, *TABLE3) <= finished.plan("-R", "measure")
+    assert measured(*CPU) <= finished.plan("-R", "measure")
+    assert finished.plan("-R", "job") >= JOBS
 
 
-def test_a_forced_cell_is_measured_again(changeable):
-    path = changeable.folder / CELL
+def test_a_forced_job_is_measured_again(changeable):
+    path = changeable.folder / NYC_JOB
     before = path.stat().st_mtime_ns
-    changeable.snakemake("-f", CELL)
+    changeable.snakemake("-f", NYC_JOB)
     assert path.stat().st_mtime_ns > before
+
+
+def test_another_batch_and_a_cell_measured_again_are_shown_beside(changeable):
+    """They replace nothing, and neither is due when the code changes."""
+    before = changeable.files("results/batches", "results/cells")
+    changeable.snakemake("batch", "--config", "protocol={batch: two}")
+    changeable.snakemake(CELL)
+    assert before.items() < changeable.files("results/batches", "results/cells").items()
+    assert changeable.plan() == ALL - data("nyc", "bay", "gnutella04") - JOBS - measured(*CPU)
+    changeable.snakemake("results/timings.csv")
+    rows = (changeable.folder / "results/timings.csv").read_text().splitlines()[1:]
+    assert sorted(row.split(",")[4] for row in rows if row.startswith("bellman_ford,naive,sssp,nyc,")) == [
+        "",
+        "one",
+        "two",
+    ]
+    records = json.loads((changeable.folder / "results/provenance.json").read_text())
+    assert {"bellman_ford/naive/nyc", "bellman_ford/naive/nyc/one", "bellman_ford/naive/nyc/two"} <= set(records)
+    with open(changeable.folder / "kernels/paper/bellman_ford.py", "a") as file:
+        file.write("CHANGED = 1\n")
+    assert {job for job in changeable.plan() if job.startswith("Measure")} == NYC | BAY
 
 
 AFTER_ANY = {"Collect", "Summary", "Appendix"}
 AFTER_TABLE1 = {"Table 1", "Figure 5"} | AFTER_ANY
 AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
-CPU = [cell for cell in (*TABLE1, *TABLE2, *TABLE3) if "/cpu/" in cell]
 
 
 @pytest.mark.parametrize(
     ("module", "due"),
     [
-        ("kernels/paper/bellman_ford.py", measured(*set(TABLE1) - set(CPU)) | AFTER_TABLE1 | {"Audit", "Picture"}),
-        ("kernels/paper/dijkstra.py", measured(*TABLE2) | AFTER_ANY | {"Table 2", "Audit", "Picture"}),
-        ("kernels/paper/floyd_warshall.py", measured(*set(TABLE3) - set(CPU)) | AFTER_TABLE3 | {"Audit", "Picture"}),
+        ("kernels/paper/bellman_ford.py", NYC | BAY | AFTER_TABLE1 | {"Audit", "Picture"}),
+        ("kernels/paper/dijkstra.py", GNUTELLA04 | AFTER_TABLE3 | {"Table 2", "Audit", "Picture"}),
         ("kernels/paper/serial.py", measured(*CPU) | (AFTER_TABLE1 | AFTER_TABLE3) - {"Figure 5", "Figure 6"}),
         ("kernels/run.py", ALL - data("nyc", "bay", "gnutella04")),
         ("kernels/check.py", set()),
@@ -438,7 +480,7 @@ def test_a_rebuilt_graph_makes_no_cell_due(changeable):
 )
 def test_a_changed_dataset_makes_its_cells_due(changeable, change):
     changeable.configure(datasets={"bay": change})
-    assert changeable.plan() == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit", "Picture"}
+    assert changeable.plan() == data("bay") | BAY | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
@@ -452,7 +494,7 @@ def test_a_second_configfile_replaces_single_keys(finished, tmp_path):
     second = tmp_path / "second.yaml"
     second.write_text("datasets: {bay: {weights: {min: 1, max: 9, seed: 2}}}")
     due = finished.plan("--configfile", "config.yaml", str(second), "--")
-    assert due == data("bay") | measured(TABLE1[3]) | AFTER_TABLE1 | {"Audit", "Picture"}
+    assert due == data("bay") | BAY | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 @pytest.mark.parametrize(
@@ -513,7 +555,7 @@ def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
     assert project.plan(asked, environment=SIMULATOR) == set()
 
     with open(broken, "a") as file:
-        file.write("\n")
+        file.write("CHANGED = 1\n")
     other.unlink()
     assert project.plan(asked, environment=SIMULATOR) == {"Check", "List"}
     made = [path.stat().st_mtime_ns for path in (one, cpu)]
@@ -681,10 +723,11 @@ def test_a_measurement_that_outlives_snakemake_is_not_measured_beside(tmp_path):
 
 
 def test_a_killed_measurement_leaves_the_one_before(changeable):
-    path = changeable.folder / CELL
+    cell = f"results/cells/{CPU[0]}.csv"
+    path = changeable.folder / cell
     before = path.read_bytes()
     (changeable.folder / "workflow/scripts/measure.py").write_text("import time\n\ntime.sleep(60)\n")
-    with changeable.start("-f", CELL) as process:
+    with changeable.start("-f", cell) as process:
         wait_for(lambda: jobs(process, "measure"), process)
         kill_job(process, "measure")
     assert path.read_bytes() == before
@@ -731,3 +774,30 @@ def test_the_name_of_a_servers_file_is_no_part_of_a_command(tmp_path):
 
 def test_lint_finds_nothing(fresh):
     assert "in a good condition" in fresh.snakemake("--lint")
+
+
+@pytest.mark.parametrize(("resources", "threads", "kept"), [({}, (8, 8, 8), 0), ({"gpu": 4}, (2, 2, 8), 2)])
+def test_cards_share_the_cores(fresh, monkeypatch, resources, threads, kept):
+    """A job's, those of a GPU cell measured alone, and of a CPU cell."""
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        settings = ResourceSettings(cores=8, resources=resources)
+        workflow = api.workflow(settings, snakefile=Path("Snakefile"))._workflow
+        assert workflow.rules  # which reads the rules
+        rules = workflow.globals
+    cells = [argparse.Namespace(place="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]
+    assert (rules["job_threads"](), *map(rules["cell_threads"], cells)) == threads
+    assert rules["kept_cores"]() == kept
+
+
+def test_of_several_batches_the_first_goes_first(fresh, monkeypatch):
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        several = ConfigSettings(config={"protocol": {"batches": 3}})
+        workflow = api.workflow(ResourceSettings(cores=1), several, snakefile=Path("Snakefile"))._workflow
+        assert workflow.rules
+        priority = workflow.globals["job_priority"]
+    of = [priority(argparse.Namespace(batch=name)) for name in ("one", "one-2", "one-3")]
+    assert of == sorted(of, reverse=True) and len(set(of)) == 3

@@ -92,9 +92,10 @@ def provenance(record: dict) -> dict:
 
 
 def cell(name: str) -> str:
-    """The name of a cell, algorithm/variant/dataset, with the variant's present name."""
-    key, _, dataset = name.rpartition("/")
-    return f"{_renamed(key)}/{dataset}"
+    """A record's name, algorithm/variant/dataset or algorithm/variant/dataset/batch, with the variant's present one."""
+    algorithm, _, rest = name.partition("/")
+    variant, slash, place = rest.partition("/")
+    return f"{_renamed(f'{algorithm}/{variant}')}{slash}{place}"
 
 
 def _renamed(key: str) -> str:

@@ -44,17 +44,18 @@ def one_card(cores: int = 0) -> Iterator[None]:
     """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
 
     To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these. The lock is
-    flock's on a file a card in the folder for temporary files; it ends with the process.
+    flock's on a file a card in the folder for temporary files; it ends with the process. A card that was given by its
+    number is locked by its UUID, since under Slurm two jobs may each have a card 0.
     cores: how many of the process's cores it keeps, with each card others; 0 keeps all.
     """
-    cards = _cards()
+    seen = cards = _cards()
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
         cards = given.split(",")
     if not cards:
         yield
         return
     with ExitStack() as stack:
-        files = {card: stack.enter_context(open(_lock_file(card), "a")) for card in cards}
+        files = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "a")) for card in cards}
         while not (taken := next((card for card, file in files.items() if _locked(file)), None)):
             time.sleep(1)
         os.environ["CUDA_VISIBLE_DEVICES"] = taken
@@ -72,9 +73,14 @@ def _keep_cores(place: int, count: int) -> set[int]:
     return os.sched_getaffinity(0)
 
 
+def _uuid(card: str, seen: list[str]) -> str:
+    """The UUID of a card that may be given by its number among those that NVML shows."""
+    return seen[int(card)] if card.isdigit() and int(card) < len(seen) else card
+
+
 def _lock_file(card: str) -> str:
     name = "".join(letter if letter.isalnum() else "_" for letter in card)
-    return os.path.join(tempfile.gettempdir(), f"shortest_paths_card_{name}.lock")
+    return os.path.join(tempfile.gettempdir(), f"shortest_paths_card_{name}_{os.getuid()}.lock")
 
 
 def _locked(file) -> bool:

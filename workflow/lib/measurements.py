@@ -295,24 +295,30 @@ def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated
     """
     paths = list(paths)
     rows = schema(settings, simulated=simulated).read(paths)
-    cells = variants(rows) + "/" + rows["dataset"]
+    names = variants(rows) + "/" + rows["dataset"] + ("/" + rows["batch"]).where(rows["batch"] != "", "")
     file_of = rows.index.map(lambda line: line.rpartition(", line ")[0])
-    cards = {str(path): _cards(Path(path), set(cells[file_of == str(path)])) for path in paths}
-    found = [cards[file].get(cell, {}) for file, cell in zip(file_of, cells, strict=True)]
+    cards = {}
+    for path in paths:
+        mine = file_of == str(path)
+        cards[str(path)] = _cards(Path(path), set(names[mine]), set(rows["batch"][mine]))
+    found = [cards[file].get(name, {}) for file, name in zip(file_of, names, strict=True)]
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
         rows[column] = [card.get(column, unknown) for card in found]
     return rows.astype({**dict.fromkeys(CLOCKS, float), "throttling": str}).reset_index(drop=True)
 
 
-def _cards(path: Path, cells: set[str]) -> dict[str, dict]:
-    """What the records beside the CSV of these cells say of the card, by cell; nothing where there is none."""
+def _cards(path: Path, names: set[str], batches: set[str]) -> dict[str, dict]:
+    """What the records beside a CSV say of the card, by their names; nothing where there is none.
+
+    names: those that its rows should have, of these batches.
+    """
     beside = records.beside(path)
     if not beside.exists():
         return {}
-    found = records.read(beside)
-    if beside.name != records.ARCHIVED and (others := cells - set(found)):
+    found = records.of(path, batches)
+    if beside.name != records.ARCHIVED and (others := names - set(found)):
         raise InputError(f"{beside}: not the record of {others.pop()}: delete {path} and measure again")
-    return {cell: _card(record["card"]) for cell, record in found.items() if record["card"]}
+    return {name: _card(record["card"]) for name, record in found.items() if record["card"]}
 
 
 def _card(card: dict) -> dict:

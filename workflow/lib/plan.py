@@ -4,7 +4,6 @@ A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset)
 """
 
 import json
-from datetime import date
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from kernels.errors import InputError
 from kernels.gpu.card import SIMULATED
 from kernels.variants import VARIANTS, find, select, shown_in
 from workflow.lib import paper, tables
-from workflow.lib.host import host_id
 
 # What of a dataset's entry decides what the graph is; the rest may change without anything being due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")
@@ -91,12 +89,6 @@ def jobs(config: dict) -> dict[tuple[str, str], list[Cell]]:
     return found
 
 
-def batches(config: dict) -> list[str]:
-    """The names of the batches that this machine makes: NAME, NAME-2, NAME-3."""
-    name = config["protocol"]["batch"] or f"{date.today():%Y-%m-%d}-{host_id()}"
-    return [name, *(f"{name}-{number}" for number in range(2, config["protocol"]["batches"] + 1))]
-
-
 def targets(config: dict) -> dict[str, list[Cell]]:
     """The cells behind each target that is a dataset's, an algorithm's or a variant's name."""
     result: dict[str, list[Cell]] = {}
@@ -151,13 +143,14 @@ def simulated_cells(config: dict) -> list[Cell]:
 
 
 def measured_here() -> list[Path]:
-    """The cells in results/cells/ that are shown where there is no GPU: none where all are of CPU variants.
+    """The files in results/cells/ and results/batches/ that are shown where there is no GPU.
 
-    A few CPU times do not take the place of the archive.
+    None where there is no batch and all cells are of CPU variants: a few CPU times do not take the archive's place.
     """
-    cells = sorted(Path("results/cells").glob("*/*/*.csv"))
+    cells, jobs = (sorted(Path("results").glob(files)) for files in ("cells/*/*/*.csv", "batches/*/*/*/timings.csv"))
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
-    return cells if any("/".join(path.parts[-3:-1]) in on_gpu for path in cells) else []
+    shown = jobs or any("/".join(path.parts[-3:-1]) in on_gpu for path in cells)
+    return [*cells, *jobs] if shown else []
 
 
 def measured_files() -> list[Path]:

@@ -1,6 +1,7 @@
-"""The JSON beside a cell's CSV, of what it was measured on; it is checked when it is read."""
+"""The JSON beside a CSV of measurements, of what they were measured on; it is checked when it is read."""
 
 import json
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +18,9 @@ ARCHIVED = "provenance.json"  # all records beside a timings.csv
 
 
 def name(record: dict) -> str:
-    """The cell that a record is of: algorithm/variant/dataset."""
-    return "/".join(record[key] for key in ("algorithm", "variant", "dataset"))
+    """What a record, or a row, is of: algorithm/variant/dataset, and in a batch algorithm/variant/dataset/batch."""
+    cell = (record[key] for key in ("algorithm", "variant", "dataset"))
+    return "/".join(filter(None, [*cell, record.get("batch")]))
 
 
 def beside(table: Path) -> Path:
@@ -27,7 +29,7 @@ def beside(table: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, dict]:
-    """The records of a file by the cells that they are of; a file holds one, or all of an archive.
+    """The records of a file by their names; a file holds one, or all of a job or an archive.
 
     Raises InputError where the file cannot be read, or a record is not as the schema says.
     """
@@ -52,6 +54,18 @@ def read(path: Path) -> dict[str, dict]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no record of what was run ({error}): {advice}") from None
     return {name(record): record for record in found.values()}
+
+
+def of(table: Path, batches: Collection[str]) -> dict[str, dict]:
+    """The records beside a CSV whose rows are of these batches, by their names. Raises as read does.
+
+    Records of a job that do not say their batch, as the first ones did not, are of its rows'.
+    """
+    found = read(beside(table))
+    if len(batches) > 1 or not any(batches) or any("batch" in record for record in found.values()):
+        return found
+    (batch,) = batches
+    return {f"{cell}/{batch}": record | {"batch": batch} for cell, record in found.items()}
 
 
 def check(record: dict, path: Path) -> None:

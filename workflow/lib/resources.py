@@ -18,8 +18,8 @@ SECONDS = {"sssp": 6e-11, "apsp": 4e-11}
 BYTES = {"sssp": 64, "apsp": 16}
 # What to do where Slurm ended a job, by the state that it reports.
 ADVICE = {
-    "TIMEOUT": "ran into its time limit: raise it with --set-resources measure:runtime=MINUTES",
-    "OUT_OF_MEMORY": "ran out of memory: raise it with --set-resources measure:mem_mb=MEGABYTES",
+    "TIMEOUT": "ran into its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
+    "OUT_OF_MEMORY": "ran out of memory: raise it with --set-resources {rule}:mem_mb=MEGABYTES",
     "NODE_FAIL": "lost its node: give the same command again",
     "CANCELLED": "was cancelled: give the same command again",
 }
@@ -68,5 +68,6 @@ def advice(log: str) -> list[str]:
         if Path(slurm_log).exists() and re.search("oom.kill|memory limit", Path(slurm_log).read_text()):
             state = "OUT_OF_MEMORY"
         if state in ADVICE:
-            lines.append(f"{output}: Slurm's job {job} {ADVICE[state]}")
+            rule = "job" if output.startswith("results/batches/") else "measure"
+            lines.append(f"{output}: Slurm's job {job} {ADVICE[state].format(rule=rule)}")
     return lines

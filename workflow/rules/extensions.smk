@@ -2,8 +2,8 @@
 COMPARED = plan.compared_cells(config)
 GENERATED = [dataset for dataset, entry in config["datasets"].items() if "generate" in entry]
 GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
-WITH_GRAPH = {find(*cell[:2]).plain for cell in COMPARED if find(*cell[:2]).cuda_graph}
-LAUNCH_CELLS = [cell for cell in COMPARED if find(*cell[:2]).plain in WITH_GRAPH]
+WITH_GRAPH = {(find(*cell[:2]).plain, cell[2]) for cell in COMPARED if find(*cell[:2]).cuda_graph}
+LAUNCH_CELLS = [cell for cell in COMPARED if (find(*cell[:2]).plain, cell[2]) in WITH_GRAPH]
 LAYOUT_CELLS = [
     cell
     for cell in plan.cells(config)

@@ -4,6 +4,9 @@ import json
 PAPER_FIGURES = {"figure5": "table1", "figure6": "table3"}  # the table whose cells a figure draws
 FIGURE_FORMATS = ("svg", "pdf", "png")
 SHOWN = json.dumps(tables.of_config(config))  # the datasets that tables show
+JOBS = plan.jobs(config)
+BATCHES = places.batches(config)
+NEW_BATCHES = places.batches(config, new=True)
 
 
 def untracked(value):
@@ -19,15 +22,11 @@ def on_gpu(wildcards):
     return plan.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
-def cell_file(algorithm, variant, dataset, place="cells"):
-    return f"results/{place}/{algorithm}/{variant}/{dataset}.csv"
-
-
 def measured(cells):
-    """The files of the cells; without a GPU those of whatever was measured before."""
+    """The files of all batches and cells of these; without a GPU those of whatever was measured before."""
     if not SIMULATING:
-        return [cell_file(*cell) for cell in cells]
-    # Absolute, so that they are files that are there and not ones that the rule measure would have to make.
+        return places.measured(JOBS, BATCHES, cells)
+    # Absolute, so that they are files that are there and not ones that a rule would have to make.
     if before := plan.measured_here():
         return [str(path.resolve()) for path in before]
     return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
@@ -49,7 +48,7 @@ def kept(csv):
 
 
 def source(measured=None):
-    """A sentence on where what is drawn was measured: here, if this file, or cells, are in results/ or going to be."""
+    """A sentence on where what is drawn was measured: here, if this file, or cells or batches, are in results/ or going to be."""
     if not SIMULATING or (Path("results", measured).exists() if measured else plan.measured_here()):
         return "Measured by this copy of the project."
     return f"From the archive {config['archive']}; nothing was measured here."

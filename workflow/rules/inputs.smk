@@ -25,9 +25,15 @@ def packed_graph(wildcards):
     cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
     if why := plan.refusal(config, *cell, wildcards.place):
         raise WorkflowError(why)
+    return unless_changed(wildcards, Path(f"results/{wildcards.place}/{'/'.join(cell)}.json"))
+
+
+def unless_changed(wildcards, measured):
+    """The packed graph; ancient where the measurement with this record is of the same dataset.
+
+    Snakemake ignores changed params where an input is remade, so the dataset's entry is compared here.
+    """
     graph = f"resources/graphs/{wildcards.dataset}.npz"
-    # Snakemake ignores changed params where an input is remade, so they are compared here.
-    measured = Path(f"results/{wildcards.place}/{'/'.join(cell)}.json")
     try:
         graphs = [record["graph"] for record in records.read(measured).values()] if measured.exists() else []
     except InputError as error:
@@ -37,7 +43,7 @@ def packed_graph(wildcards):
 
 
 def job_cells(wildcards):
-    return plan.jobs(config)[wildcards.problem, wildcards.dataset]
+    return JOBS[wildcards.problem, wildcards.dataset]
 
 
 def job_programs(wildcards):
@@ -58,30 +64,53 @@ def job_cost(wildcards):
 
 def cards_at_once():
     """How many GPU jobs run at once, by --resources gpu=N."""
-    return workflow.global_resources.get("gpu").value or 1
+    gpus = workflow.global_resources.get("gpu")
+    return gpus.value or 1 if gpus else 1
+
+
+def all_cores():
+    return workflow.resource_settings.cores or 1
 
 
 def job_threads():
-    """The cores of a job: all, shared out over the cards."""
-    return max(1, (workflow.resource_settings.cores or 1) // cards_at_once())
+    """The cores of a GPU job: all, shared out over the cards."""
+    return max(1, all_cores() // cards_at_once())
+
+
+def cell_threads(wildcards):
+    """The cores of a cell that is measured alone: a job's on a GPU, all for one on the CPU, one in the simulator."""
+    if wildcards.place == "simulated":
+        return 1
+    return job_threads() if on_gpu(wildcards) else all_cores()
+
+
+def kept_cores():
+    """How many cores a GPU job keeps to itself: 0, all that it was given, where no other runs beside it."""
+    return job_threads() if cards_at_once() > 1 else 0
 
 
 def job_graph(wildcards):
-    """The job's packed graph, ancient: only another dataset, protocol or kernel makes a job due."""
+    """The job's packed graph."""
     if SIMULATING:
         raise WorkflowError(f"batch {wildcards.batch} {plan.NEEDS_GPU}")
-    if (wildcards.problem, wildcards.dataset) not in plan.jobs(config):
+    if (wildcards.problem, wildcards.dataset) not in JOBS:
         raise WorkflowError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
-    return ancient(f"resources/graphs/{wildcards.dataset}.npz")
+    job = places.job_file(wildcards.batch, wildcards.problem, wildcards.dataset)
+    return unless_changed(wildcards, records.beside(Path(job)))
+
+
+def job_priority(wildcards):
+    """Of several batches an earlier one's jobs go first: NAME before NAME-2."""
+    for names in (BATCHES, NEW_BATCHES):
+        if wildcards.batch in names:
+            return -names.index(wildcards.batch)
+    return 0
 
 
 def batch_files(wildcards):
-    """The files of all jobs of this machine's batches, batch after batch."""
+    """The files of all jobs of a new batch, or of several."""
     needs_gpu("batch")
-    places = [
-        f"{batch}/{problem}/{dataset}" for batch in plan.batches(config) for problem, dataset in plan.jobs(config)
-    ]
-    return [f"results/batches/{place}/timings.csv" for place in places]
+    return [places.job_file(name, *job) for name in NEW_BATCHES for job in JOBS]
 
 
 def sweep_options(wildcards):
@@ -134,9 +163,14 @@ SAID = set()  # the targets of which it was said what they skip
 
 
 def target_files(target, wanted):
-    """A function that gives the files of a target's cells, and says which of them are skipped here."""
+    """A function that gives the files of a target's cells, and says which of them are skipped here.
+
+    A dataset's are measured by its jobs; an algorithm's or a variant's are cells, each measured alone.
+    """
 
     def files(wildcards):
+        if not SIMULATING and target in config["datasets"]:
+            return places.to_make(JOBS, BATCHES, wanted)
         made, skipped = plan.makeable(config, wanted)
         names = ", ".join("/".join(cell) for cell in skipped)
         if not made:
@@ -144,7 +178,7 @@ def target_files(target, wanted):
         if skipped and target not in SAID:
             SAID.add(target)
             logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {plan.NEEDS_GPU}")
-        return [cell_file(*cell, place) for place, cell in made]
+        return [places.cell_file(*cell, place) for place, cell in made]
 
     return files
 

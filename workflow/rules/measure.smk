@@ -5,7 +5,7 @@ localrules:
     archive,
 
 
-# The one card of profiles/default is this machine's; a cluster has its own count.
+# The one card of profiles/default is this machine's; a cluster has its own count. --resources gpu=4 gives jobs four.
 resource_scopes:
     gpu="local",
 
@@ -16,8 +16,9 @@ onerror:
             logger.error(line)
 
 
-# A timed run has the card, and on this machine all cores, to itself.
-# A rebuilt graph does not make a cell due (ancient); another dataset, protocol or kernel does (params).
+# A cell that is measured alone: one that is in no job, or again. A timed run on a card has it to itself; one on the CPU
+# has all cores of this machine. A rebuilt graph does not make a cell due (ancient); another dataset, protocol or kernel
+# does (params).
 rule measure:
     input:
         packed_graph,
@@ -35,7 +36,7 @@ rule measure:
         dataset="[^/]+",
     conda:
         "../../environment.yml"
-    threads: lambda wildcards: 1 if wildcards.place == "simulated" else workflow.resource_settings.cores or 1
+    threads: cell_threads
     resources:
         gpu=lambda wildcards: int(on_gpu(wildcards)),
         gpu_model=lambda wildcards: resources.gpu_model(on_gpu(wildcards)),
@@ -50,14 +51,15 @@ rule measure:
         protocol=lambda wildcards: plan.protocol(
             config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
         ),
+        cores=untracked(kept_cores()),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
     shell:
         "python -m workflow.scripts.measure --algorithm {wildcards.algorithm:q} --variant {wildcards.variant:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --config-digest {params.config_digest:q} "
-        "--commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+        "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
+        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 
 # All that is compared on one graph, in rounds: a job on one card. A rebuilt graph does not make it due.
@@ -74,6 +76,7 @@ rule job:
         batch="[^/]+",
         problem="sssp|apsp",
         dataset="[^/]+",
+    priority: job_priority
     conda:
         "../../environment.yml"
     threads: job_threads()
@@ -93,15 +96,15 @@ rule job:
             *(digests.code(*cell[:2]) for cell in job_cells(wildcards)),
             *external.codes(job_programs(wildcards)),
         ],
-        cores=untracked(job_threads() if cards_at_once() > 1 else 0),
+        cores=untracked(kept_cores()),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
     shell:
         "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} "
-        "--graph {input.graph:q} --external {params.external:q} --text {input.text:q} "
-        "--cores {params.cores} --config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+        "--graph {input.graph:q} --external {params.external:q} --text {input.text:q} --cores {params.cores:q} "
+        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 
 rule batch:
@@ -111,7 +114,7 @@ rule batch:
 
 rule collect:
     input:
-        [cell_file(*cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES)],
+        places.measured(JOBS, BATCHES, plan.table_cells(config, *plan.PAPER_TABLES)),
     output:
         csv="results/timings.csv",
         json="results/provenance.json",
@@ -120,7 +123,7 @@ rule collect:
     conda:
         "../../environment.yml"
     message:
-        "Collect all cells"
+        "Collect all batches and cells"
     shell:
         "python -m workflow.scripts.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
 
@@ -137,7 +140,7 @@ for cell in SIMULATED_CELLS:
 rule simulate:
     input:
         [ancient(f"resources/graphs/{dataset}.npz") for dataset in dict.fromkeys(cell[2] for cell in SIMULATED_CELLS)],
-        [cell_file(*cell, "simulated") for cell in SIMULATED_CELLS] if config["mode"] == "cuda" else [],
+        [places.cell_file(*cell, "simulated") for cell in SIMULATED_CELLS] if config["mode"] == "cuda" else [],
     output:
         "results/simulated.csv",
     log:
@@ -150,7 +153,7 @@ rule simulate:
         code=digests.digest(*(digests.code(*cell[:2]).encode() for cell in SIMULATED_CELLS)),
         entries=[plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
         missing=sum(
-            Path("results/simulated.csv").exists() and not Path(cell_file(*cell, "simulated")).exists()
+            Path("results/simulated.csv").exists() and not Path(places.cell_file(*cell, "simulated")).exists()
             for cell in SIMULATED_CELLS
         ),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
@@ -179,7 +182,7 @@ rule simulated:
         "python -m workflow.scripts.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
 
 
-# Takes whatever lies in results/cells/ and measures nothing, so it has neither input nor output.
+# Takes whatever lies in results/cells/ and results/batches/, and measures nothing, so it has neither input nor output.
 rule archive:
     log:
         "logs/archive.log",
@@ -190,7 +193,7 @@ rule archive:
         tolerance=config["audit"]["tolerance"],
         datasets=SHOWN,
     message:
-        "Keep the measured cells in results/archive/"
+        "Keep what was measured in results/archive/"
     shell:
         "python -m workflow.scripts.archive --cells results/cells --archive results/archive "
         "--default {params.default:q} --tolerance {params.tolerance:q} --datasets {params.datasets:q} --log {log:q}"

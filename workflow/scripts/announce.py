@@ -9,26 +9,36 @@ from pathlib import Path
 import yaml
 
 from kernels.errors import InputError
-from workflow.lib import configuration, measurements, plan, step
+from workflow.lib import configuration, measurements, places, plan, step
 
 
 def before(config: dict) -> list[str]:
     """How long measuring takes, by the archive that config names; nothing where there is no GPU."""
     if plan.simulating(config):
         return []
-    cells = {"/".join(cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES)}
-    lines = [f"{len(cells)} cells are needed; existing results are reused."]
+    wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), places.batches(config)
+    files = places.to_make(jobs, names, wanted)
+    alone = [cell for cell in wanted if places.cell_file(*cell) in files]
+    mine = [job for job in jobs if places.job_file(names[0], *job) in files]
+    together = [cell for job in mine for cell in jobs[job]]
+    lines = [
+        f"{len(names) * len(mine)} jobs (batch {', '.join(names)}), which measure {len(together)} cells in a batch, "
+        f"and {len(alone)} cells alone are needed; existing results are reused."
+    ]
     archived = Path("results/archive", config["archive"], "timings.csv")
     if not archived.exists():
         return lines
-    rows = measurements.load([archived])
+    rows = measurements.pooled(measurements.load([archived]))
+    cells = {"/".join(cell) for cell in [*together, *alone]}
     rows = rows[(rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]).isin(cells)]
-    minutes = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).sum() / 60
+    # A cell's time is that of its runs in one batch: the mean over its batches.
+    times = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).groupby([rows[key] for key in measurements.BATCH])
+    minutes = times.sum().groupby(measurements.CELL).mean().sum() / 60
     cards = sorted({row.device for row in rows.itertuples() if plan.on_gpu(row.algorithm, row.variant)})
     return [
         *lines,
-        f"Their timed runs took {minutes:.0f} minutes on {', '.join(cards)} ({archived}).",
-        "Downloading, compiling, warming up and checking take time besides. Stop with Ctrl-C: finished cells are kept.",
+        f"The runs of one batch and of these cells took {minutes:.0f} minutes on {', '.join(cards)} ({archived}).",
+        "Downloading, compiling, warming up and checking take time besides. Stop with Ctrl-C: finished runs are kept.",
     ]
 
 

@@ -15,6 +15,7 @@ RUNS = {
     "algorithm": "Algorithm",
     "variant": "Variant",
     "dataset": "Dataset",
+    "batch": "Batch",
     "commit": "Commit",
     "tree_clean": "Tree clean",
     "config_digest": "Digest of the configuration",

@@ -1,10 +1,12 @@
-"""Keep measured cells in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
+"""Keep measurements in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
 Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
-sweeps' CSVs that lie beside the cells' folder are kept too, each with its figure, and sources.csv and peak.csv.
+batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and sources.csv
+and peak.csv.
 
-All older rows of a newly measured cell are replaced. CPU cells go with the GPU cells measured
-beside them, else into the default archive.
+A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
+were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
+measured alone with all GPU rows beside them, else into the default archive.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -61,18 +64,53 @@ def place(name: str, order: list[str]) -> tuple[int, str]:
     return (order.index(name), "") if name in order else (len(order), name)
 
 
+def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of both that stand; new ones take the place of old ones of the same cell and batch."""
+    replaced = {records.name(row) for row in new}
+    by_cell: dict[str, list[dict[str, str]]] = {}
+    for row in [*(row for row in old if records.name(row) not in replaced), *new]:
+        by_cell.setdefault(cell(row), []).append(row)
+    return [row for of_cell in by_cell.values() for row in standing(of_cell)]
+
+
+def standing(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Of a cell's rows, those that an archive keeps.
+
+    All batches of the code that the last batch ran, and of other code only the last batch. A cell that was measured
+    alone stays unless batches of newer code are there.
+    """
+    in_batches = sorted((row for row in rows if row["batch"]), key=started)
+    if not in_batches:
+        return rows
+    newest = in_batches[-1]
+    others = [row["batch"] for row in in_batches if row["code"] != newest["code"]]
+
+    def stands(row: dict[str, str]) -> bool:
+        if row["code"] == newest["code"]:
+            return True
+        return row["batch"] in others[-1:] if row["batch"] else started(row) > started(newest)
+
+    return [row for row in rows if stands(row)]
+
+
+def started(row: dict[str, str]) -> datetime:
+    return datetime.fromisoformat(row["started"])
+
+
 def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, args: argparse.Namespace) -> None:
     """Merge rows into the folder's archive, and make its tables, figures and audit anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
+    rows = merged(measurements.schema().text([table]) if table.exists() else [], rows)
     if table.exists():
-        replaced = {cell(row) for row in rows}
-        rows = [row for row in measurements.schema().text([table]) if cell(row) not in replaced] + rows
         provenance = records.read(record) | provenance
+    names = dict.fromkeys(map(records.name, rows))
+    provenance = {name: provenance[name] for name in names if name in provenance}
     variants, datasets = list(VARIANTS), [*args.datasets, *sorted({row["dataset"] for row in rows} - {*args.datasets})]
     rows.sort(
         key=lambda row: (
             place(f"{row['algorithm']}/{row['variant']}", variants),
             place(row["dataset"], datasets),
+            row["batch"],
             int(row["round"]),
         )
     )
@@ -80,7 +118,8 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     collect.write(rows, provenance, table, record)
     with kept_part(folder) as drawn:
         draw(measurements.load([table]), folder, drawn, args)
-    logging.info("%s: %d rows of %d cells", table, len(rows), len(provenance))
+    cells, batches = {cell(row) for row in rows}, {row["batch"] for row in rows} - {""}
+    logging.info("%s: %d rows of %d cells, %d batches", table, len(rows), len(cells), len(batches))
 
 
 @contextmanager
@@ -135,13 +174,14 @@ def copy(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
 
 
 def main(args: argparse.Namespace) -> None:
-    cells = sorted(args.cells.glob("*/*/*.csv"))
-    swept = [name for name in draw_sweep.SWEEPS if (args.cells.parent / f"{name}.csv").exists()]
-    plain = [path for name in PLAIN if (path := args.cells.parent / name).exists()]
+    results = args.cells.parent
+    cells = sorted(args.cells.glob("*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
+    swept = [name for name in draw_sweep.SWEEPS if (results / f"{name}.csv").exists()]
+    plain = [path for name in PLAIN if (path := results / name).exists()]
     if not cells and not swept and not plain:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
     for name in swept:
-        keep_sweep(draw_sweep.SWEEPS[name], args.cells.parent / f"{name}.csv", args.archive)
+        keep_sweep(draw_sweep.SWEEPS[name], results / f"{name}.csv", args.archive)
     folders = {copy(path, PLAIN[path.name]([path]), args.archive) for path in plain}
     if cells:
         keep_cells(cells, args)
@@ -151,21 +191,32 @@ def main(args: argparse.Namespace) -> None:
                 keep([], {}, folder, args)
 
 
-def keep_cells(cells: list[Path], args: argparse.Namespace) -> None:
-    rows, provenance = collect.read(cells)
-    on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
-    of_gpu = {row["device"] for row in rows if f"{row['algorithm']}/{row['variant']}" in on_gpu}
-    for device in sorted(of_gpu) or [None]:
-        mine = [row for row in rows if row["device"] == device or row["device"] not in of_gpu]
-        records = {name: provenance[name] for name in {cell(row) for row in mine}}
-        keep(mine, records, args.archive / (slug(device) if device else args.default), args)
+def keep_cells(files: list[Path], args: argparse.Namespace) -> None:
+    """Merge jobs and cells into the archives of the cards that they were measured on."""
+    rows, provenance = collect.read(files)
+    cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
+    for row in rows:
+        if on_gpu(row):
+            cards.setdefault(row["batch"], set()).add(row["device"])
+    everywhere = set().union(*cards.values())
+    folders: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        beside = cards.get(row["batch"], set()) if row["batch"] else everywhere
+        for device in sorted({row["device"]} if on_gpu(row) else beside) or [None]:
+            folders.setdefault(slug(device) if device else args.default, []).append(row)
+    for folder, mine in sorted(folders.items()):
+        keep(mine, provenance, args.archive / folder, args)
+
+
+def on_gpu(row: dict[str, str]) -> bool:
+    return VARIANTS[f"{row['algorithm']}/{row['variant']}"].on_gpu
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--cells", type=Path, default=Path("results/cells"))
     arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
-    arguments.add_argument("--default", required=True, help="the archive for CPU cells measured without a GPU")
+    arguments.add_argument("--default", required=True, help="the archive for CPU rows without a GPU beside them")
     arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     step.add_datasets(arguments)
     step.run(main, arguments)

@@ -1,4 +1,4 @@
-"""Join cells into one CSV of measurements and one JSON of what they ran on."""
+"""Join batches and cells into one CSV of measurements and one JSON of what they ran on."""
 
 import argparse
 import json
@@ -12,21 +12,21 @@ from workflow.lib import records, step
 from workflow.lib.measurements import load, schema
 
 
-def read(cells: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
-    """The rows of all cells as they stand in the files, and {"algorithm/variant/dataset": provenance}.
+def read(files: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
+    """The rows of jobs and cells as they stand in the files, and what they were measured on, by records.name.
 
-    Raises InputError where a cell is simulated, does not hold together, or was launched otherwise
-    than its variant is.
+    Raises InputError where a file is simulated, does not hold together, or a variant was launched otherwise than it is.
     """
     rows, provenance = [], {}
-    load(cells)
-    for path in cells:
-        found = records.read(path.with_suffix(".json"))
-        (record,) = found.values()
-        cell = schema().text([path])
-        for row in cell:
-            check_launches(path, row, record["protocol"].get("tile", Protocol.tile))
-        rows += cell
+    load(files)
+    for path in files:
+        of_file = schema().text([path])
+        found = records.of(path, {row["batch"] for row in of_file})
+        for row in of_file:
+            if (name := records.name(row)) not in found:
+                raise InputError(f"{records.beside(path)}: no record of {name}: delete {path} and measure again")
+            check_launches(path, row, found[name]["protocol"].get("tile", Protocol.tile))
+        rows += of_file
         provenance |= found
     return rows, provenance
 
@@ -55,7 +55,9 @@ def main(args: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
-    arguments.add_argument("--cells", type=Path, nargs="*", default=[], metavar="FILE.csv")
+    arguments.add_argument(
+        "--cells", type=Path, nargs="*", default=[], metavar="FILE.csv", help="of cells measured alone, and of jobs"
+    )
     arguments.add_argument("--csv", type=Path, required=True)
     arguments.add_argument("--json", type=Path, required=True)
     step.run(main, arguments)

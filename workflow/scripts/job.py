@@ -7,14 +7,13 @@ cut off goes on there; on another card, host or code it starts anew.
 import argparse
 import json
 import logging
-from contextlib import nullcontext
 from pathlib import Path
 
-from kernels.datasets import atomic, sha256, writable
+from kernels.datasets import atomic, sha256
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import Variant, find
-from workflow.lib import digests, external, host, lock, records, step
+from workflow.lib import digests, external, host, records, step
 from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
 from workflow.scripts import measure
@@ -27,11 +26,8 @@ def main(args: argparse.Namespace) -> None:
     if len({variant.problem for variant in protocols}) != 1:
         raise InputError("--variants: must name variants of one problem, one source or all pairs")
     on_gpu = any(variant.on_gpu for variant in protocols)
-    with host.one_card(args.cores) if on_gpu and not card.SIMULATED else nullcontext():
-        measure.check_device(protocols, args.out)
-        writable(args.out)
-        with lock.held(args.out):
-            make(args, protocols, on_gpu)
+    with measure.reserved(args.out, protocols, args.cores):
+        make(args, protocols, on_gpu)
 
 
 def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool) -> None:

@@ -7,7 +7,8 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from kernels import harness, libraries
@@ -35,11 +36,9 @@ PACKAGES = [
 
 def main(args: argparse.Namespace) -> None:
     variant = find(args.algorithm, args.variant)
-    check_device([variant], args.out)
     if args.out.suffix == ".json":
         raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
-    writable(args.out)
-    with lock.held(args.out):
+    with reserved(args.out, [variant], args.cores):
         graph = packed(args.graph)
         rows, (record,) = make({variant: args.protocol}, graph, args)
         text = schema(simulated=variant.on_gpu and card.SIMULATED).to_csv(rows, args.out)
@@ -54,15 +53,22 @@ def main(args: argparse.Namespace) -> None:
         logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
 
 
-def check_device(variants: Iterable[Variant], out: Path) -> None:
-    """Raise InputError where the variants cannot be measured here, or were simulated in a place for measurements."""
-    for variant in variants:
-        if not variant.on_gpu:
-            continue
-        if card.SIMULATED and "simulated" not in out.parts:
-            raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
-        if not card.SIMULATED and not card.gpu_visible():
-            raise InputError(f"{variant.key} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+@contextmanager
+def reserved(out: Path, variants: Iterable[Variant], cores: int) -> Iterator[None]:
+    """Keep other processes from the file meanwhile and, where a variant runs on a GPU, from a card and its cores.
+
+    cores: as host.one_card has it. Raises InputError where another process measures the file, the variants cannot be
+    measured here, or would be simulated in a place for measurements.
+    """
+    on_gpu = [variant.key for variant in variants if variant.on_gpu]
+    if on_gpu and card.SIMULATED and "simulated" not in out.parts:
+        raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
+    writable(out)
+    on_card = on_gpu and not card.SIMULATED
+    with lock.held(out), host.one_card(cores) if on_card else nullcontext():
+        if on_card and not card.gpu_visible():
+            raise InputError(f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+        yield
 
 
 def packed(path: Path) -> Graph:
@@ -114,6 +120,7 @@ def make(
                 "commit": commit,
                 "tree_clean": clean,
                 "config_digest": args.config_digest,
+                **({"batch": batch} if batch else {}),
                 "code": common["code"],
                 **({"program": variant.program.about()} if variant.program else {}),
                 "protocol": protocols[variant],
@@ -207,6 +214,7 @@ if __name__ == "__main__":
     arguments.add_argument(
         "--protocol", type=step.json_object, default={}, metavar="JSON", help="config.yaml's protocol"
     )
+    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")

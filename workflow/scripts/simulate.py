@@ -45,7 +45,7 @@ def main(args: argparse.Namespace) -> None:
             graph = args.graphs / f"{dataset}.npz"
             if current(out, protocol, Graph.load(graph)):
                 continue
-            common = {"protocol": protocol, "config_digest": args.config_digest, "commit": args.commit}
+            common = {"protocol": protocol, "config_digest": args.config_digest, "commit": args.commit, "cores": 0}
             try:
                 measure.main(argparse.Namespace(algorithm=algorithm, variant=variant, graph=graph, out=out, **common))
             except Exception as error:  # the other cells are checked all the same
