@@ -71,7 +71,7 @@ def in_batches(rows, names=("a", "b", "c"), factors=()):
     found = []
     for name, factor in zip_longest(names, factors, fillvalue={}):
         of_gpu = (rows["driver"] != "").to_numpy()
-        by = measurements.variants(rows).map(lambda key, factor=factor: factor.get(key, 1.0))
+        by = measurements.variants(rows).map(lambda key, factor=factor: factor.get(key, 1.0)).astype(float)
         times = {time: rows[time] * by for time in measurements.TIMES}
         places = {"host_id": f"host{name}", "card_uuid": np.where(of_gpu, f"GPU-{name}", "")}
         found.append(rows.assign(batch=name, code="c0de", **places, **times))

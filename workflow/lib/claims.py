@@ -117,6 +117,14 @@ class Audited:
         cards = frozenset().union(*(finding.cards for finding in self.here.values()))
         return f"{word}, on this card" if len(cards) == 1 and word not in (FEW, UNKNOWN) else word
 
+    @property
+    def counted(self) -> str:
+        """The verdict, and on how many datasets it rests where that is not on all."""
+        decided = sum(finding.decided for finding in self.here.values())
+        return (
+            f"{self.verdict} ({decided} of {len(self.here)} decided)" if 0 < decided < len(self.here) else self.verdict
+        )
+
 
 def outcome(findings: Mapping[str, Finding]) -> str:
     """The verdict on a claim, from what was found on its datasets."""
@@ -313,8 +321,14 @@ def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
 
 
 def disagrees(one: Audited, dataset: str, tolerance: float) -> bool:
-    """Whether the paper's own program and our kernels differ in direction where ours is decided."""
+    """Whether the paper's own program and our kernels differ in direction, where ours is decided.
+
+    A single run of the program has a direction where its ratio is not within the tolerance of 1.
+    """
     program, here = one.program.get(dataset), one.here[dataset]
     if not program or one.claim.by_seconds or here.direction in (INCONCLUSIVE, FEW, UNKNOWN, ""):
         return False
-    return verdicts.decide_point(program.value, one.claim.directions(tolerance)) != here.direction
+    slack = tolerance if program.batches == 1 or here.direction == SAME else 0
+    theirs = (program.low > 1 + slack) - (program.high < 1 - slack)
+    ours = (here.estimate.low > 1) - (here.estimate.high < 1)
+    return theirs != ours

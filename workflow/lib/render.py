@@ -64,7 +64,7 @@ def cores(cell: pd.Series) -> str:
 
 def digits(number: float) -> str:
     """Three significant digits, or all before the point."""
-    return f"{number:.0f}" if number >= 1000 else f"{number:#.3g}".rstrip(".")
+    return f"{number:.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
 def medians_of(what: str) -> str:

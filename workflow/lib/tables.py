@@ -59,8 +59,8 @@ class Table:
 
     @property
     def variants(self) -> list[str]:
-        """Each algorithm/variant that the table shows."""
-        return [variant for column in self.columns for variant in column.variants.values()]
+        """Each algorithm/variant that the table shows; of several under one head it shows the fastest."""
+        return [variant.key for variant in shown_in(self.name)]
 
     @property
     def groups(self) -> list[str]:
@@ -68,12 +68,9 @@ class Table:
 
     @property
     def cells(self) -> set[tuple[str, str]]:
-        """(algorithm/variant, dataset) of each cell."""
+        """(algorithm/variant, dataset) of all that is compared in it."""
         return {
-            (variant, dataset)
-            for column in self.columns
-            for problem, variant in column.variants.items()
-            for dataset in self.rows.get(problem, ())
+            (variant.key, dataset) for variant in shown_in(self.name) for dataset in self.rows.get(variant.problem, ())
         }
 
 

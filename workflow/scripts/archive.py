@@ -209,7 +209,9 @@ def keep_cells(files: list[Path], args: argparse.Namespace) -> None:
 
 
 def on_gpu(row: dict[str, str]) -> bool:
-    return VARIANTS[f"{row['algorithm']}/{row['variant']}"].on_gpu
+    """Whether the row's run was on a card; of somebody's program it says on which."""
+    variant = VARIANTS.get(f"{row['algorithm']}/{row['variant']}")
+    return variant.on_gpu if variant else row["card_uuid"] != ""
 
 
 if __name__ == "__main__":

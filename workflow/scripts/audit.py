@@ -117,7 +117,7 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
                 "Section": one.claim.section,
                 "The paper's own tables": f"{outcome(one.paper)} ({by_verdict(one.paper)})",
                 "Ours": by_verdict(one.here),
-                "Verdict": one.verdict,
+                "Verdict": one.counted,
             }
             for number, one in enumerate(audited, start=1)
         ]

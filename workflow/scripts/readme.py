@@ -77,7 +77,7 @@ def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Pa
             "Claim": f"{number}. {ones[0].claim.claim}",
             "The paper's own tables": audit.by_verdict(ones[0].paper),
             f"Ours ({', '.join(audited)})": each(audited, [audit.by_verdict(one.here) for one in ones]),
-            "Verdict": each(audited, [one.verdict for one in ones]),
+            "Verdict": each(audited, [one.counted for one in ones]),
         }
         for number, ones in enumerate(zip(*audited.values(), strict=True), start=1)
     ]
@@ -160,11 +160,18 @@ GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
 
 def _claims(cells: Cells) -> str:
     words = [outcome(one.here) for one in cells.audited]
-    counts = {word: words.count(word) for word in dict.fromkeys(words) if word != verdicts.UNKNOWN}
-    if not counts:
+    if set(words) == {UNKNOWN}:
         raise KeyError("no claim was measured")
-    said = ", ".join(f"{count} {'is' if count == 1 else 'are'} {word}" for word, count in counts.items())
-    return f"**Of the paper's {len(words)} claims {said}.**"
+    verbs = {
+        verdicts.CLAIMED: "{} as claimed",
+        verdicts.NOT_CLAIMED: "{} not as claimed",
+        verdicts.MIXED: "{} mixed",
+        INCONCLUSIVE: "{} inconclusive",
+        FEW: "{} without a verdict for want of batches",
+        UNKNOWN: "{} not measured",
+    }
+    counts = [said.format(count) for word, said in verbs.items() if (count := words.count(word))]
+    return f"**Of the paper's {len(words)} claims: {', '.join(counts)}.**"
 
 
 def _launches(cells: Cells) -> str:
@@ -201,17 +208,22 @@ def _one_source(cells: Cells) -> str:
 
 def _all_pairs(cells: Cells) -> str:
     ours, best, dense = "bellman_ford/multi_source_apsp", "floyd_warshall/tiled_shared", "floyd_warshall/blocked"
-    graphs = cells.together(GNUTELLA, ours, best)
     rate, peak = cells.rates.loc[(dense, "gnutella30")]
+    try:
+        graphs = cells.together(GNUTELLA, ours, best)
+        faster = (
+            f", {cells.factors(best, ours, graphs)} times faster than the paper's best variant (with copies "
+            f"{cells.factors_of_regions(best, ours, graphs)} times)"
+        )
+    except KeyError:
+        graphs, faster = GNUTELLA, ""
     return (
         "**All pairs of a sparse graph take milliseconds too.** `multi_source_apsp` takes "
         f"{cells.time(ours, graphs[0])} to {cells.time(ours, graphs[-1])} on {', '.join(graphs)} "
-        f"({cells.repeats(*((ours, dataset) for dataset in graphs))}), "
-        f"{cells.factors(best, ours, graphs)} times faster than the paper's best variant (with copies "
-        f"{cells.factors_of_regions(best, ours, graphs)} times); `blocked`, for dense graphs, makes "
+        f"({cells.repeats(*((ours, dataset) for dataset in graphs))}){faster}; `blocked`, for dense graphs, makes "
         f"{digits(rate / 1e12)} {CROSS} 10¹² relaxations a second on gnutella30 "
         f"({cells.repeats((dense, 'gnutella30'))})"
-        + ("." if pd.isna(peak) else f", {100 * rate / peak:.0f} % of the card's measured peak.")
+        + ("." if pd.isna(peak) else f", {100 * rate / peak:.0f} % of the card's peak, measured in another run.")
     )
 
 
@@ -233,8 +245,9 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
             continue
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     legend = (
-        "Times in findings 2 to 5 are medians of n repeats of the search alone, without copies to or from the GPU; "
-        "verdicts and Tables 1 to 3 use the paper's timed region, with copies (but for Bellman-Ford's of the graph)"
+        "Times in findings 2, 4 and 5 are of the search alone, without copies to or from the GPU, medians over batches "
+        "(or of n runs, where a variant was measured alone). Factors over SciPy, verdicts and Tables 1 to 3 are of the "
+        "paper's timed region, with copies (but for Bellman-Ford's of the graph)"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
     if cells.substitutes:
@@ -336,7 +349,7 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float) -> str:
             line |= {f"Ours, {name}": f"{said['Ours']}<br>**{said['Verdict']}**" for name, said in ours.items()}
             lines.append(line)
         said = filter(None, (audit.apart(one, tolerance) for one in ones))
-        verdict = each(audited, [one.verdict for one in ones])
+        verdict = each(audited, [one.counted for one in ones])
         parts += [
             f"### {number}. {first.claim.claim}",
             f"Section {first.claim.section}: {audit.relation_text(first.claim)}. {first.claim.reading}",

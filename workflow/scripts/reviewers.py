@@ -51,7 +51,7 @@ def expected(one: claims.Audited, others: Container[str]) -> str:
         elif found.has_interval:
             said = f"{cross}{found.next_low:.3g} to {found.next_high:.3g}{unit}: {audit.verdict_text(finding)}"
         else:
-            said = f"about {cross}{found.value:.3g}{unit}: {audit.verdict_text(finding)}"
+            said = f"about {cross}{found.value:.3g}{unit}"
         lines.append(f"{marked(dataset, others)}: {said}")
     return "<br>".join(lines)
 
@@ -86,7 +86,7 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     results = [
         {
             "Claim": f"{number}. {one.claim.claim}",
-            "Verdict": one.verdict,
+            "Verdict": one.counted,
             "One batch should give": expected(one, others),
         }
         for number, one in enumerate(audited, start=1)
@@ -95,7 +95,7 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     note = (
         f"Minutes and results: archive `{config['archive']}`, on {ran_on}. One batch should give a ratio between the "
         "two ends in 95 of 100 cases, by the spread between the archive's batches; where these are fewer than three, "
-        "no ends are known, and the ratio stands alone. After the colon: the verdict of the archive."
+        "no ends and no verdict are known, and the ratio stands alone. After the colon: the verdict of the archive."
     )
     if others:
         note += " † A substitute, as said above."
