@@ -323,12 +323,16 @@ def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
 def disagrees(one: Audited, dataset: str, tolerance: float) -> bool:
     """Whether the paper's own program and our kernels differ in direction, where ours is decided.
 
-    A single run of the program has a direction where its ratio is not within the tolerance of 1.
+    They do where the program's range and our interval do not overlap, and the range lies on the other side of 1 or,
+    of the two, only one lies within the tolerance of 1.
     """
     program, here = one.program.get(dataset), one.here[dataset]
     if not program or one.claim.by_seconds or here.direction in (INCONCLUSIVE, FEW, UNKNOWN, ""):
         return False
-    slack = tolerance if program.batches == 1 or here.direction == SAME else 0
-    theirs = (program.low > 1 + slack) - (program.high < 1 - slack)
-    ours = (here.estimate.low > 1) - (here.estimate.high < 1)
-    return theirs != ours
+    ours = here.estimate
+    if program.low <= ours.high and ours.low <= program.high:
+        return False
+    if here.direction == SAME:
+        return program.low > 1 + tolerance or program.high < 1 - tolerance
+    same = program.low > 1 - tolerance and program.high < 1 + tolerance
+    return same or (program.high < 1 if ours.low > 1 else program.low > 1)

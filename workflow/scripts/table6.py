@@ -89,21 +89,20 @@ def own(cells: pd.DataFrame) -> pd.Series:
 def facts(table: Table, rows: pd.DataFrame, place: str = NAME) -> pd.DataFrame:
     """A row for each of columns() on each dataset, indexed by ("dataset", "who").
 
-    The columns of measurements.summarise without the times; "column", the fastest variant of the head (of those in
-    batches, where there are any), NaN where none was measured; of REGIONS' kernels and call median, min and max (s) as
-    "kernels median" …; "estimate", how many times longer than ours (a verdicts.Estimate), and "total estimate",
-    that of whole calls with preparation; None where no job measured both. rows: as select gives them.
+    The columns of measurements.summarise without the times; "column", the fastest variant of the head, NaN where
+    none was measured; of REGIONS' kernels and call median, min and max (s) as "kernels median" …; "estimate", how many
+    times longer than ours (a verdicts.Estimate), and "total estimate", that of whole calls with preparation; None
+    where no job measured both. rows: as select gives them.
     """
     of_region = regions(rows)
     times = [measurements.summarise(of_region[name])[list(ENDS)].add_prefix(f"{name} ") for name in ("kernels", "call")]
     cells = measurements.summarise(rows).drop(columns=[*ENDS]).join(times).reset_index()
     cells["who"] = cells["column"].map(heads(place))
     cells["own"] = np.where(own(cells) == "kernels", cells["kernels median"], cells["call median"])
-    order = cells.assign(untimed=cells["status"] != "ok", alone=cells["batches"] == 0)
-    order = order.sort_values(["untimed", "alone", "own"], kind="stable")
+    order = cells.assign(untimed=cells["status"] != "ok").sort_values(["untimed", "own"], kind="stable")
     fastest = order.drop_duplicates(["who", "dataset"]).set_index(["dataset", "who"])
     every = pd.MultiIndex.from_product([table.datasets, columns(place)], names=["dataset", "who"])
-    found = fastest.drop(columns=["untimed", "alone", "own"]).reindex(every)
+    found = fastest.drop(columns=["untimed", "own"]).reindex(every)
     found["status"] = found["status"].fillna("no measurement")
     of_batches = {name: batches.medians(part) for name, part in of_region.items()}
     for name, region in (("estimate", own(found)), ("total estimate", pd.Series("total", found.index))):
