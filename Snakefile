@@ -16,8 +16,8 @@
 #     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, figures/growth.*
 #
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
-# alone), a cell by its file, audit, summary, archive, extensions, table5, …, delta_sweep, stride_sweep, sources,
-# launch_overhead, growth, layouts, peak, peak_table.
+# alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
+# stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
 from snakemake.utils import min_version
 
 min_version("9.27")
