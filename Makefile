@@ -35,7 +35,7 @@ $(READY): $(LOCK)
 	@test -n "$(PYTHON)" || { echo "make: needs Python 3.11 or 3.12 on PATH; or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	rm -rf .venv
 	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(LOCK)
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	touch $@
 
 lint: setup
