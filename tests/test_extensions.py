@@ -435,7 +435,7 @@ def test_without_a_gpu_tables_show_the_archive(rows, searches, tmp_path):
     said = project.snakemake("table6", "figure8", "peak_table", environment=SIMULATOR)
     assert "Measure" not in said
     text = (tmp_path / "results/table6.md").read_text()
-    assert "From the archive h200; nothing was measured here." in text and "over 2 seeded vertices" in text
+    assert "From the archive h200, not measured here." in text and "over 2 seeded vertices" in text
     assert "75 %" in (tmp_path / "results/peak_table.md").read_text()
     assert (tmp_path / "figures/figure8.svg").exists()
     assert "Nothing to be done" in project.snakemake("table6", "figure8", "peak_table", environment=SIMULATOR)

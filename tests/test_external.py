@@ -109,7 +109,7 @@ def test_it_runs_in_the_rounds_of_the_job_and_is_checked(program):
     assert (mine["seconds"] < 0.1).all() and (mine["seconds"] == mine["kernels_s"]).all()
     assert set(mine["rows_checked"]) == {1} and set(mine["launches"]) == {0} and set(mine["note"]) == {""}
     assert set(mine["device"]) == set(rows["device"]) and set(mine["problem"]) == {"sssp"}
-    record = records.read(Path("batch/provenance.json"))[f"{BESIDE}@a/nyc"]
+    record = records.read(Path("batch/provenance.json"))[f"{BESIDE}@a/nyc/one"]
     assert record["program"]["variant"] == "right" and record["code"] == mine["code"].iloc[0]
     assert not Path("left behind").exists()
 

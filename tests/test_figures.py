@@ -115,7 +115,7 @@ def test_batches_are_drawn_with_their_range_and_said():
     naive = series.cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
     assert (naive["median"], naive["min"], naive["max"], naive["batches"]) == (13, 6.5, 26, 3)
     said = series.caption(both, "From the test.")
-    assert said.startswith("Median and range of n = 3 batches or n = 2 repeats, test card")
+    assert said.startswith("Median and range of n = 3 batches or 2 runs, test card")
 
 
 def test_cells_without_a_time_are_named(made):
@@ -266,7 +266,7 @@ DRAW = {
 @pytest.mark.parametrize("name", DRAW)
 def test_the_archives_figures_are_legible_with_their_lines_below(name, archived):
     with plots.styled():
-        figure = DRAW[name](archived, "From the archive h200; nothing was measured here.")
+        figure = DRAW[name](archived, "From the archive h200, not measured here.")
         figure.draw_without_rendering()
         legible(figure)
         (caption,) = [text for text in figure.findobj(Text) if "From the archive" in text.get_text()]

@@ -294,7 +294,7 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     root = Path(__file__).parents[1]
     shutil.copy(root / "README.md", tmp_path)
     shutil.copytree(root / "docs", tmp_path / "docs")
-    readme.main(Namespace(archive=tmp_path / "card", root=tmp_path, config=Path("config.yaml")))
+    readme.main(Namespace(archives=[tmp_path / "card"], root=tmp_path, config=Path("config.yaml")))
     page = (tmp_path / "docs/results.md").read_text()
     for name in ("growth", "launch_overhead"):
         assert readme.own_part((tmp_path / f"card/{name}.md").read_text()) in page
@@ -332,6 +332,6 @@ def test_in_the_simulator_the_archive_is_drawn(tmp_path):
     assert "Measure" not in said
     for name in ("launch_overhead", "growth"):
         text = (tmp_path / f"results/{name}.md").read_text()
-        assert "From the archive h200; nothing was measured here." in text and "On test card: " in text
+        assert "From the archive h200, not measured here." in text and "On test card: " in text
     assert "Bellman-Ford Naive: 1.70 [1.70, 1.70]" in " ".join(words((tmp_path / "figures/growth.svg").read_bytes()))
     assert "Nothing to be done" in project.snakemake("launch_overhead", "growth", environment=SIMULATOR)

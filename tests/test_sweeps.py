@@ -317,7 +317,7 @@ def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
     said = {
         path: " ".join(words(content)) for path, content in project.files("figures").items() if path.endswith("svg")
     }
-    archived = "From the archive h200; nothing was measured here."
+    archived = "From the archive h200, not measured here."
     assert archived in said["figures/delta_sweep.svg"] and "default Δ = 28" in said["figures/delta_sweep.svg"]
     assert archived in said["figures/stride_sweep.svg"] and "no measurement" in said["figures/stride_sweep.svg"]
     assert archived in said["figures/figure8.svg"]

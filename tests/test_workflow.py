@@ -527,7 +527,7 @@ def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_
     assert project.plan(f"results/cells/{TABLE1[0]}.csv", "--config", "mode=cuda") == set()  # it is a measurement
     assert "Audit" in project.plan(environment=SIMULATOR)
     said = project.snakemake("table1", environment=SIMULATOR)
-    assert "From the archive h200; nothing was measured here." in (tmp_path / "results/table1.md").read_text()
+    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
 
 
 def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
@@ -578,7 +578,7 @@ def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
     text = (tmp_path / "results/simulated.md").read_text()
     assert re.search(r"bellman_ford/stride_flag +\| simulated, 1 row checked", text)
     assert re.search(r"bellman_ford/cpu +\| run, 1 row checked", text)
-    assert "From the archive h200; nothing was measured here." in (tmp_path / "results/table1.md").read_text()
+    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
     assert "Nothing to be done" in project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
 
 

@@ -1,7 +1,7 @@
 """Batches of measurements: a cell's time over its batches, and the ratio of two cells, taken within a job.
 
-A job measures on one card, in rounds, all variants that are compared on a dataset; a batch is the jobs of one host that
-share a name. Rows with an empty `batch` were measured alone: they are shown, and compared with nothing.
+A job measures on one card, in rounds, all variants that are compared on a dataset; a batch is the jobs that share a
+name. Rows with an empty `batch` were measured alone: they are shown, and compared with nothing.
 """
 
 from __future__ import annotations

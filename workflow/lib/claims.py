@@ -73,7 +73,7 @@ class Finding:
 
     verdict: of the factor where the claim is of a value, else the direction. direction, factor: a word each; factor is
     empty where the claim is of no value. over: that competitor. estimate: left's speed-up over it, or by how many
-    seconds left is faster; None where nothing was measured. rounds: the least of a batch. cards: UUIDs.
+    seconds left is faster; None where nothing was measured. rounds: the least of a batch. cards: UUIDs. hosts: ids.
     needed: how many batches would decide, where these do not; None where more than verdicts.MOST_BATCHES.
     fragile: whether the verdict is lost where one batch is left out. why: what an unknown verdict lacks.
     """
@@ -85,6 +85,7 @@ class Finding:
     estimate: Estimate | None = None
     rounds: int = 0
     cards: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
     needed: int | None = None
     fragile: bool = False
     why: str = ""
@@ -165,9 +166,9 @@ def rule(tolerance: float) -> list[str]:
     """The sentences that say how verdicts are reached."""
     percent = f"{100 * tolerance:g} %"
     return [
-        "A batch is one job a dataset on one host: each variant runs once a round, in random order, on one card. "
-        "r is the median time of the other variant divided by that of the claim's variant, in the same job; above 1 "
-        "the claim's variant is faster. Over batches: geometric mean and, from three batches on, the 95 % interval of "
+        "A job measures the variants of a dataset on one card, in rounds, each in random order; a batch is the jobs of "
+        "one name. r is the median time of the other variant divided by that of the claim's variant, in one job; above "
+        "1 the claim's variant is faster. Over batches: geometric mean and, from three on, the 95 % interval of "
         "Student's t, of the logarithms (of claims in seconds: arithmetic mean, of the differences). Of two batches "
         "the range stands in the brackets, and there is no verdict.",
         f"Direction: {CLAIMED} or {OPPOSITE} where the interval excludes 1; {SAME} where it includes 1 and lies within "
@@ -176,12 +177,13 @@ def rule(tolerance: float) -> list[str]:
         "lies inside, below (less) or above it (more), else it is inconclusive. A claim of a value is judged by the "
         "factor.",
         f"A claim as a whole is {CLAIMED} where every dataset that is decided is, {verdicts.NOT_CLAIMED} where none of "
-        f"them is, else {verdicts.MIXED}; {INCONCLUSIVE} where none is decided.",
+        f"them is, else {verdicts.MIXED}. Where none is decided: {INCONCLUSIVE} if any is, else {FEW} or {UNKNOWN}.",
+        f'"No faster" is {CLAIMED} where the interval lies below 1 plus the tolerance, {OPPOSITE} where above 1.',
         'A claim that a variant is faster than several is judged against the strongest of them, named after "over".',
         f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value counts as it "
-        "stands. The paper's own program was measured by others than this workflow (workflow/paper): ratio and range, "
-        "and no verdict.",
-        "‡ without one of its batches the verdict would be undecided.",
+        "stands. The paper's own program was run outside this workflow (workflow/paper): ratio and range, no verdict; "
+        "of two batches one is of an H200 and one of an H100, single runs are of an H200.",
+        "‡ without one of its batches the verdict would be undecided, as any verdict from three would.",
     ]
 
 
@@ -216,6 +218,7 @@ def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, toleran
         estimate,
         rounds=int(both["rounds"].min()),
         cards=frozenset(both["card_uuid"]),
+        hosts=frozenset(both["host_id"]),
         needed=needed,
         fragile=verdict not in (INCONCLUSIVE, FEW) and any(word in (INCONCLUSIVE, FEW) for word in others),
     )

@@ -70,8 +70,8 @@ def digits(number: float) -> str:
 def medians_of(what: str) -> str:
     """Sentences under a table: what its times are."""
     return (
-        f"median and [range] of {what}: of n runs, or of the medians of several batches. A batch has a job for each "
-        "dataset, which measures all that is compared on it, in rounds on one card."
+        f"median and [range] of {what}: of n runs, or of the medians of several batches. A job measures variants of "
+        "a dataset together, in rounds on one card; a batch is the jobs of one name, not always of all datasets."
     )
 
 

@@ -104,9 +104,9 @@ def tick_labels(
 
 
 def _number(counts: pd.Series, unit: str) -> str:
-    """ "n = 3 batches", "n = 1 to 6 repeats"."""
+    """ "3 batches", "1 to 6 repeats"."""
     few, many = counts.min(), counts.max()
-    return f"n = {few if few == many else f'{few} to {many}'} {unit if many > 1 else unit.removesuffix('s')}"
+    return f"{few if few == many else f'{few} to {many}'} {unit if many > 1 else unit.removesuffix('s')}"
 
 
 def caption(
@@ -122,9 +122,10 @@ def caption(
         return source
     of_cell = timed.groupby([*measurements.CELL, *settings])["batch"].agg(["nunique", "size"])
     several = of_cell["nunique"] > 1
-    counts = {"batches": of_cell["nunique"][several], "repeats": of_cell["size"][~several]}
+    alone = "runs" if several.any() else "repeats"
+    counts = {"batches": of_cell["nunique"][several], alone: of_cell["size"][~several]}
     drawn = [_number(count, unit) for unit, count in counts.items() if len(count)]
-    said = "one repeat (n = 1)" if of_cell["size"].max() == 1 else f"{what} of {' or '.join(drawn)}"
+    said = "one repeat (n = 1)" if of_cell["size"].max() == 1 else f"{what} of n = {' or '.join(drawn)}"
     said = f"{subject}: {said}" if subject else said[0].upper() + said[1:]
     on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
     devices = pd.concat([timed[on_gpu], timed[~on_gpu]])["device"].unique()

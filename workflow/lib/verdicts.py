@@ -80,7 +80,7 @@ def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
 
 
 def decide_point(value: float, regions: Mapping[str, Region]) -> str:
-    """The word of one number without a spread: the last region that has it, so that a tolerance goes first."""
+    """The word of one number without a spread. Regions overlap: the last goes first, which is no difference."""
     return next(word for word, (low, high) in reversed(regions.items()) if low <= value <= high)
 
 
@@ -128,7 +128,7 @@ def factors(low: str, high: str) -> dict[str, Region]:
 
 
 def _half_unit(printed: str) -> Decimal:
-    """Half a unit of the last digit of a number that is not a 0 at its end: 0.05 of 2.8, 500 of 2000."""
+    """Half a unit of a number's last digit other than 0: 0.05 of 2.8, 500 of 2000."""
     return Decimal((0, (5,), Decimal(printed).normalize().as_tuple().exponent - 1))
 
 

@@ -51,7 +51,7 @@ def source(measured=None):
     """A sentence on where what is drawn was measured: here, if this file, or cells or batches, are in results/ or going to be."""
     if not SIMULATING or (Path("results", measured).exists() if measured else plan.measured_here()):
         return "Measured by this copy of the project."
-    return f"From the archive {config['archive']}; nothing was measured here."
+    return f"From the archive {config['archive']}, not measured here."
 
 
 # The parts of the report, which sorts them by the alphabet.

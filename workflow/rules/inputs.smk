@@ -184,7 +184,7 @@ def target_files(target, wanted):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive", "batch"]
+    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
     valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

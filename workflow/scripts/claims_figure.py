@@ -163,5 +163,5 @@ def main(args: argparse.Namespace) -> None:
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="figures")
     arguments.add_argument("--claims", type=Path, default=claims.CLAIMS, help="a CSV file of claims")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's claims.tolerance")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     step.run(main, arguments)

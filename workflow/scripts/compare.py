@@ -28,12 +28,12 @@ def rule(tolerance: float) -> list[str]:
     """The sentences that say how the words are reached."""
     return [
         "Ratio: the archive's time divided by the time here, above 1 this machine is faster; medians over batches, in "
-        "brackets the range of both.",
+        "brackets the least and the greatest ratio of both ranges.",
         f"{CONSISTENT.capitalize()}: the time here lies where one more batch of the archive would lie in 95 of 100 "
         f"cases, by the spread between its batches, or within {100 * tolerance:g} % of its time. Else it is {FASTER} "
         f"or {SLOWER}. Times of other cards, processors or graphs are not compared, nor is what the archive has "
         "fewer than three batches of.",
-        "Claims: the ratio here beside the archive's, by the same rule.",
+        "Claims: the ratio here beside the archive's, by the same rule, of the same graph and the same card.",
     ]
 
 
@@ -106,13 +106,19 @@ def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.Da
     """A row a claim and dataset that was measured here, as text: ratio and verdict of both, and a word."""
     listed = claims.claims()
     both = [claims.audit(claims.select(rows, listed), listed, tolerance) for rows in (here, archive)]
+    pools = [measurements.pooled(rows) for rows in (here, archive)]
+    mine_of, theirs_of = map(measurements.summarise, pools)
     others = substitutes(here)
     lines = []
     for number, (mine, theirs) in enumerate(zip(*both, strict=True), start=1):
         for dataset, finding in mine.here.items():
             if not finding.estimate:
                 continue
-            archived = theirs.here[dataset]
+            archived, key = theirs.here[dataset], (mine.claim.left, dataset)
+            reason = "it is not in the archive"
+            if key in theirs_of.index:
+                reason = _apart(mine_of.loc[key], theirs_of.loc[key], *(_graphs(rows, key) for rows in pools))
+            beside = _beside(finding, archived, mine.claim.by_seconds, tolerance)
             lines.append(
                 {
                     "Claim": f"{number}. {mine.claim.claim}",
@@ -121,7 +127,7 @@ def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.Da
                     "Verdict here": audit.verdict_text(finding),
                     "Archive": audit.value_text(mine.claim, archived),
                     "Verdict of the archive": audit.verdict_text(archived),
-                    "Ratio here is": _beside(finding, archived, mine.claim.by_seconds, tolerance),
+                    "Ratio here is": NO_WORD.format(reason) if reason else beside,
                 }
             )
     return pd.DataFrame(lines)

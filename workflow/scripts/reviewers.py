@@ -6,7 +6,7 @@ Times and expected results are those of an archive.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 import pandas as pd
 
@@ -68,13 +68,14 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     rows: an archive's, as measurements.load gives them. audited: its claims.
     """
     took, others = minutes(rows, config["protocol"]["timeout_s"]), substitutes(rows)
+    measured = set(zip(measurements.variants(rows), rows["dataset"], rows["batch"] != "", strict=True))
     claimed = {(find(*cell[:2]).problem, cell[2]) for cell in plan.claimed_cells(config)}
     of_claims = [job for job in plan.jobs(config) if job in claimed]
     lines = [
         {
             "Job": f"{dataset}, {measurements.SOURCES[problem]}",
             "Command": f"`snakemake --cores 1 results/batches/{BATCH}/{problem}/{dataset}/timings.csv`",
-            "Minutes": f"{math.ceil(took[problem, dataset])}" if (problem, dataset) in took.index else "not recorded",
+            "Minutes": _minutes((problem, dataset), took, plan.jobs(config), measured),
             "For claims": ", ".join(
                 str(number)
                 for number, one in enumerate(audited, start=1)
@@ -100,3 +101,11 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     if others:
         note += " † A substitute, as said above."
     return f"{narrow(pd.DataFrame(lines))}\n\n{narrow(pd.DataFrame(results))}\n\n{note}"
+
+
+def _minutes(job: Job, took: pd.Series, jobs: Mapping[Job, Sequence[plan.Cell]], measured: Container[tuple]) -> str:
+    """ "3", and how many of the job's variants that time lacks. measured: (algorithm/variant, dataset, True)."""
+    if job not in took.index:
+        return "not recorded"
+    lacking = sum((f"{cell[0]}/{cell[1]}", cell[2], True) not in measured for cell in jobs[job])
+    return f"{math.ceil(took[job])}" + (f" without {lacking} of {len(jobs[job])} variants" if lacking else "")
