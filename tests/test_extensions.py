@@ -292,7 +292,7 @@ def test_figure_8_says_what_it_is_of(rows, searches, tmp_path):
     figure8.write(DATASETS, in_batches(rows), searches, "From the test.", tmp_path)
     said = words((tmp_path / "figure8.svg").read_bytes())
     assert "GPU programs (cited)" in said and "nyc †" in said
-    caption = "Median of n = 3 batches, test card, test CPU; † substitute graph. From the test."
+    caption = "Median of n = 3 batches, test card, test CPU; † substitute. From the test."
     assert {caption, *figure8.NOTE.split("\n")} <= set(said)
     assert {path.suffix for path in tmp_path.glob("figure8.*")} == {".svg", ".pdf", ".png"}
 

@@ -100,7 +100,7 @@ def test_words_in_the_picture(made):
     for text in (*expected[number], "(number of vertices, number of edges)", "Execution time (s)", "Paper", "Measured"):
         assert text in lines
     caption = {
-        5: "Median and range of n = 1 to 4 repeats, test card; † substitute graph. From the test.",
+        5: "Median and range of n = 1 to 4 repeats, test card; † substitute. From the test.",
         6: "Median and range of n = 1 to 3 repeats, test card. From the test.",
     }
     assert lines[-1] == caption[number]

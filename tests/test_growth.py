@@ -196,7 +196,7 @@ def test_what_the_files_say(tmp_path):
     paired = sum(len(DATASETS[VARIANTS[key].problem]) for key in VARIANTS if f"{key}_graph" in VARIANTS)
     roads = ", ".join(f"{name}.txt" for name in ROADS)
     said = words((tmp_path / "growth.svg").read_bytes())
-    assert said[-1] == "Median of n = 2 repeats, test card; † substitute graph. From the test."
+    assert said[-1] == "Median of n = 2 repeats, test card; † substitute. From the test."
     for said in (
         (tmp_path / "growth.md").read_text(),
         (tmp_path / "launch_overhead.md").read_text(),

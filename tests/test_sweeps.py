@@ -247,7 +247,7 @@ def test_what_a_figure_says(sweep, tmp_path):
         ),
         "stride_sweep": ("Bellman-Ford on nyc †: one repeat (n = 1)", {"Stride", "Stride with Flag"}),
     }[sweep.name]
-    assert said[-2:] == [f"{what}, test card; † substitute graph. From the test.", "Measured at commit 0123456."]
+    assert said[-2:] == [f"{what}, test card; † substitute. From the test.", "Measured at commit 0123456."]
     assert titles <= set(said)
     draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "again")
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == made

@@ -130,5 +130,5 @@ def caption(
     on_gpu = measurements.variants(timed).map(lambda key: VARIANTS[key].on_gpu)
     devices = pd.concat([timed[on_gpu], timed[~on_gpu]])["device"].unique()
     names = [re.sub(r"\((R|TM)\)| Processor$", "", device) for device in devices]
-    mark = "; † substitute graph" if measurements.substitutes(rows) else ""
+    mark = "; † substitute" if measurements.substitutes(rows) else ""
     return f"{said}, {', '.join(names)}{mark}. {source}"
