@@ -1,0 +1,303 @@
+"""Cells: the elimination tree cut into pieces that a thread's shared memory can hold, as the kernels read them.
+
+The tree is cut at sizes: a vertex whose subtree has at most sizes[k - 1] vertices is of level k or a later one. A cell
+is what hangs together of one level, with one vertex on top; all of level 0 are one cell. The arcs from a cell lead to
+vertices of the cell and to its boundary: the ancestors that its top has an arc with, and no others.
+
+    level 0     the top of the tree: few vertices, many arcs each
+    level 1     cells that depend on level 0 alone, so all of them can be worked on at once
+    ...
+    last level  most of the vertices, in small cells
+
+Rows number the vertices by level, then cell, then preorder: so each level and each cell is a range of rows, and an
+ancestor comes before its descendants.
+
+Who goes through a cell by rows needs the distances of the boundary and of the vertices on the way from the top of the
+cell to the present vertex, no others: a vertex of the cell takes the place of the last one with the same depth. These
+places are slots: boundary vertices first, then one for each depth.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+
+from kernels.fast.hierarchy import elimination
+from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy
+from kernels.graph import Graph
+
+SMALLEST = 256  # vertices of a cell of the last level, at most
+STEP = 16  # how many times larger those of the level before may be
+SLOT_BITS = 10
+FIRST_ARCS, MORE_ARCS = 2, 3  # arcs in the first and in each further record of a vertex
+assert MAX_HEIGHT < 1 << SLOT_BITS
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant.
+
+    numbers, ends, depths: int32, (n,): preorder number, end of the subtree and depth of each row. rows, vertex_rows:
+    int32, (n,): the row of each preorder number, and of each vertex of the graph. start: int64, (n + 1,); heads: int32, (arcs,): as in Hierarchy, but rows.
+    level_cells: int64, (levels + 1,): the first cell of each level. cell_rows: int64, (cells + 1,): the first row of each
+    cell. borders: int64, (cells + 1,), and boundary: int32: the rows of each cell's boundary. tops: int32, (cells,): the
+    number of each cell's top, for level 0 of its first vertex. cell: int32, (n,): the cell of each row.
+    slots: int32, (arcs,): the slot of each head. own: int32, (n,): the slot of each row. widths: int32, (cells,): slots.
+    """
+
+    numbers: np.ndarray
+    ends: np.ndarray
+    depths: np.ndarray
+    rows: np.ndarray
+    vertex_rows: np.ndarray
+    start: np.ndarray
+    heads: np.ndarray
+    level_cells: np.ndarray
+    cell_rows: np.ndarray
+    borders: np.ndarray
+    boundary: np.ndarray
+    tops: np.ndarray
+    cell: np.ndarray
+    slots: np.ndarray
+    own: np.ndarray
+    widths: np.ndarray
+    places: np.ndarray
+
+    @property
+    def levels(self) -> int:
+        return len(self.level_cells) - 1
+
+    def level_rows(self, level: int) -> int:
+        """The rows of the levels before this one."""
+        return int(self.cell_rows[self.level_cells[level]])
+
+
+def sizes_for(vertices: int) -> list[int]:
+    """The sizes at which a tree of so many vertices is cut, the largest first."""
+    sizes = [SMALLEST]
+    while sizes[0] * STEP * 4 <= vertices:
+        sizes.insert(0, sizes[0] * STEP)
+    return sizes
+
+
+def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
+    """The cells of a hierarchy."""
+    n = len(hierarchy.ends)
+    parents = np.full(n, -1, np.int32)
+    has_parent = np.flatnonzero(np.diff(hierarchy.start))
+    parents[has_parent] = hierarchy.heads[hierarchy.start[has_parent]]
+    size = hierarchy.ends - np.arange(n, dtype=np.int32)
+    levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
+    cells, tops = assign(parents, levels)
+    order = np.lexsort((cells, levels[tops][cells]))  # stable: preorder within a cell
+    by_level = np.argsort(levels[tops], kind="stable")  # of the cells
+    tops = tops[by_level]
+    rows = np.empty(n, np.int32)
+    rows[order] = np.arange(n, dtype=np.int32)
+    cell = np.empty_like(by_level)
+    cell[by_level] = np.arange(len(tops))
+    cell = cell[cells[order]].astype(np.int32)  # of each row
+    count = len(tops)
+    degrees = np.diff(hierarchy.start)
+    start = starts(degrees[order])
+    arcs = np.repeat(hierarchy.start[:-1][order] - start[:-1], degrees[order]) + np.arange(start[-1])
+    heads = rows[hierarchy.heads[arcs]]
+    borders = np.where(np.arange(count) == 0, 0, degrees[tops]) if levels[tops[0]] == 0 else degrees[tops]
+    borders = starts(borders)
+    top_rows = rows[tops]
+    boundary = heads[np.repeat(start[top_rows] - borders[:-1], np.diff(borders)) + np.arange(borders[-1])]
+    depths = hierarchy.depths[order]
+    own = (np.diff(borders)[cell] + depths - depths[top_rows][cell]).astype(np.int32)
+    slots = find_slots(start, heads, cell, own, borders, boundary)
+    cell_rows = starts(np.bincount(cell, minlength=count))
+    widths = np.maximum.reduceat(own, cell_rows[:-1]) + 1
+    level_cells = starts(np.bincount(levels[tops], minlength=len(sizes) + 1))
+    vertex_rows = np.empty(n, np.int32)
+    vertex_rows[hierarchy.vertices] = rows
+    arc = np.empty(len(arcs), np.int64)  # of each arc of the hierarchy
+    arc[arcs] = np.arange(len(arcs))
+    is_loop = hierarchy.places < 0
+    places = np.where(is_loop, -1, 2 * arc[hierarchy.places >> 1] + (hierarchy.places & 1)) if len(arcs) else hierarchy.places
+    return Cells(
+        *(order.astype(np.int32), hierarchy.ends[order], depths, rows, vertex_rows, start, heads),
+        *(level_cells, cell_rows, borders, boundary, tops.astype(np.int32), cell, slots, own),
+        *(widths.astype(np.int32), places),
+    )
+
+
+def starts(counts: np.ndarray) -> np.ndarray:
+    """Where each of the lists of these lengths starts, and where the last one ends; int64."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+@njit(cache=True)
+def assign(parents, levels):
+    """The cell of each vertex, int32, (n,), and the top of each cell, int32; vertices in preorder.
+
+    A vertex goes to its parent's cell where it is of the same level; all of level 0 share a cell.
+    """
+    n = len(parents)
+    cells, tops = np.empty(n, np.int32), np.empty(n, np.int32)
+    count, first = 0, -1
+    for v in range(n):
+        p = parents[v]
+        if levels[v] == 0 and first >= 0:
+            cells[v] = first
+        elif p >= 0 and levels[p] == levels[v]:
+            cells[v] = cells[p]
+        else:
+            cells[v] = count
+            tops[count] = v
+            if levels[v] == 0:
+                first = count
+            count += 1
+    return cells, tops[:count].copy()
+
+
+@njit(cache=True)
+def find_slots(start, heads, cell, own, borders, boundary):
+    """The slot of each arc's head: its own in the same cell, else its place in the boundary.
+
+    Both lists have the nearest ancestor first, so one pass through the boundary finds all heads of a row.
+    """
+    slots = np.empty(len(heads), np.int32)
+    for row in range(len(cell)):
+        c = cell[row]
+        at = borders[c]
+        for arc in range(start[row], start[row + 1]):
+            if cell[heads[arc]] == c:
+                slots[arc] = own[heads[arc]]
+            else:
+                while boundary[at] != heads[arc]:
+                    at += 1
+                slots[arc] = at - borders[c]
+    return slots
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The arcs of each row, in the order of rows, as records of four words.
+
+    A row's first record has its slot and two heads' slots, the number of its further records, and two weights; each
+    further one has three slots and three weights. words: uint32, (4 records + 4,), without weights. arcs: int32, of the
+    same shape: which arc's weight a word is; -1 for none, and the number of arcs where INF fills up a record.
+    start: int64, (n + 1,): the first record of each row.
+    """
+
+    words: np.ndarray
+    arcs: np.ndarray
+    start: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def records(cells: Cells) -> Records:
+    """The records of all rows."""
+    degrees = np.diff(cells.start)
+    further = np.maximum(0, -(-(degrees - FIRST_ARCS) // MORE_ARCS))
+    start = starts(1 + further)
+    words, arcs = write_records(cells.start, cells.slots, cells.own, start)
+    return Records(words, arcs, start)
+
+
+@njit(cache=True)
+def write_records(start, slots, own, record_start):
+    n, m = len(own), len(slots)
+    size = 4 * record_start[n] + 4
+    words, arcs = np.zeros(size, np.uint32), np.full(size, -1, np.int32)
+    for row in range(n):
+        arc, end = start[row], start[row + 1]
+        for record in range(record_start[row], record_start[row + 1]):
+            first = record == record_start[row]
+            at = 4 * record
+            if first:
+                words[at] = own[row]
+                words[at + 1] = record_start[row + 1] - record_start[row] - 1
+            for i in range(1 if first else 0, 3):
+                if arc < end:
+                    words[at] |= np.uint32(slots[arc] << (10 * i))
+                    arcs[at + 1 + i] = arc
+                    arc += 1
+                else:
+                    arcs[at + 1 + i] = m
+    return words, arcs
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Cells for a search from one source, which takes all vertices of a cell of the same depth in one step.
+
+    order: int32, (n,): the rows of each cell by depth. start: int64: where in order each step starts, and n.
+    cell_steps: int64, (cells + 1,): the first step of each cell. places: int32, (arcs,): of each head among the boundary
+    and then the rows of the cell. room: of the largest cell with its boundary.
+    """
+
+    order: np.ndarray
+    start: np.ndarray
+    cell_steps: np.ndarray
+    places: np.ndarray
+    room: int
+
+
+@lru_cache(maxsize=1)
+def steps(cells: Cells) -> Steps:
+    """The steps of all cells."""
+    order = np.lexsort((cells.depths, cells.cell)).astype(np.int32)
+    cell, depth = cells.cell[order], cells.depths[order]
+    first = np.flatnonzero(np.r_[True, (cell[1:] != cell[:-1]) | (depth[1:] != depth[:-1])])
+    widths = np.diff(cells.borders)
+    tail_cell = np.repeat(cells.cell, np.diff(cells.start))
+    inside = cells.cell[cells.heads] == tail_cell
+    local = cells.heads - cells.cell_rows[tail_cell] + widths[tail_cell]
+    places = np.where(inside, local, cells.slots).astype(np.int32)
+    room = int((widths + np.diff(cells.cell_rows)).max())
+    return Steps(order, np.r_[first, len(order)], np.searchsorted(first, cells.cell_rows), places, room)
+
+
+def jobs(cells: Cells, level: int, rows: int) -> np.ndarray:
+    """int64: where the cells of a level are cut into jobs of about so many rows: the first cell of each, and the end."""
+    first, end = cells.level_cells[level], cells.level_cells[level + 1]
+    at = cells.cell_rows[first:end]
+    new = np.r_[True, at[1:] // rows != at[:-1] // rows] if len(at) else np.zeros(0, bool)
+    return np.r_[np.flatnonzero(new) + first, end]
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """In which order the arcs are customized: all of one height at once, the lowest first.
+
+    arcs: int32, (arcs,): by height of the tail. tails: int32, (arcs,): the row that each arc leaves, in the order of
+    rows. start: int64, (height + 1,): where in arcs each height starts.
+    """
+
+    arcs: np.ndarray
+    tails: np.ndarray
+    start: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def triangles(cells: Cells) -> Triangles:
+    """The order for a hierarchy's arcs."""
+    height = heights(cells.start, cells.heads)
+    tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(cells.start))
+    arcs = np.argsort(height[tails], kind="stable").astype(np.int32)
+    return Triangles(arcs, tails, starts(np.bincount(height[tails], minlength=1)))
+
+
+@njit(cache=True)
+def heights(start, heads):
+    """int32, (n,): how many vertices lie below each row on the longest way down."""
+    n = len(start) - 1
+    found = np.zeros(n, np.int32)
+    for v in range(n - 1, -1, -1):
+        if start[v] < start[v + 1]:
+            parent = heads[start[v]]
+            found[parent] = max(found[parent], found[v] + 1)
+    return found
+
+
+@lru_cache(maxsize=1)
+def of(graph: Graph) -> tuple[Hierarchy, Cells]:
+    """The hierarchy of a graph and its cells, made once."""
+    hierarchy = elimination.of(graph)
+    return hierarchy, cut(hierarchy, sizes_for(graph.vertices))

@@ -1,0 +1,141 @@
+"""The weights of a hierarchy's arcs, on the card.
+
+Of an arc between a vertex and an ancestor, `up` is the weight towards the ancestor, `down` that towards the vertex.
+
+    up, down = the graph's weights, INF where there is no arc
+    each height from the lowest, each vertex v of it, each two of its ancestors with an arc, a nearer than b:
+        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise, the other way
+
+The method is customizable contraction hierarchies' (see elimination.py).
+
+Distances and weights are uint32 here: INF, 2^31 - 1, plus any weight or INF does not wrap, and a sum from INF on is no
+path.
+"""
+
+import numpy as np
+from numba import cuda
+
+from kernels.errors import InputError
+from kernels.fast.hierarchy import cells as cutting
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.intrinsics import thread_x, u32, u64
+from kernels.gpu.launching import Prepared, blocks_for, check_arguments
+from kernels.graph import INF, Graph
+from kernels.run import Run
+
+GROUP = 1 if SIMULATED else 32  # threads that share the arcs of a vertex
+NO_PATH = u32(INF)
+
+
+@cuda.jit(device=True)
+def add(a, b):
+    return u32(a + b)
+
+
+@cuda.jit
+def set_weights(places, weights, up, down):
+    """The graph's weights, each where its arc lies; of parallel arcs the least."""
+    arc = u64(thread_x())
+    if arc < u64(len(places)):
+        place = places[arc]
+        if place >= 0:
+            if place & 1:
+                cuda.atomic.min(down, place >> 1, u32(weights[arc]))
+            else:
+                cuda.atomic.min(up, place >> 1, u32(weights[arc]))
+
+
+@cuda.jit
+def customize(heights, arcs, tails, start, heads, up, down):
+    """Relax all triangles, height by height: blocks that are all on the card at once.
+
+    GROUP threads take an arc from v to a, and share v's further arcs, to ancestors b of a. The arc from a to b is found
+    by bisection: v's further heads are all heads of a.
+    """
+    grid = cuda.cg.this_grid()
+    lane = u32(cuda.threadIdx.x % GROUP)
+    groups = u32(cuda.gridsize(1) // GROUP)
+    h = 0
+    while h < len(heights) - 1:
+        i = heights[h] + thread_x() // GROUP
+        while i < heights[h + 1]:
+            first = arcs[i]
+            a = heads[first]
+            a_start, a_end = start[a], start[a + 1]
+            second, end = first + 1 + lane, start[tails[first] + 1]
+            down_a, up_a = down[first], up[first]
+            while second < end:
+                b = heads[second]
+                low, high = a_start, a_end
+                while high - low > 1:
+                    middle = (low + high) >> 1
+                    if heads[middle] >= b:
+                        low = middle
+                    else:
+                        high = middle
+                to_b, to_a = add(down_a, up[second]), add(down[second], up_a)
+                if to_b < NO_PATH and to_b < up[low]:
+                    cuda.atomic.min(up, low, to_b)
+                if to_a < NO_PATH and to_a < down[low]:
+                    cuda.atomic.min(down, low, to_a)
+                second += GROUP
+            i += groups
+        grid.sync()  # the arcs of the next height are final
+        h += 1
+
+
+class OnCard:
+    """A graph's hierarchy on the card, customized with its weights: arrays of Cells, and up and down, uint32, (arcs,).
+
+    All is done before the clock of `run` starts; run.phases["customize"] is what customizing took on the card.
+    Raises InputError where the graph is not fit, and NotEnoughMemory.
+    """
+
+    def __init__(self, graph: Graph, run: Run):
+        self.graph, self.run = graph, run
+        self.hierarchy, self.cells = cutting.of(graph)
+        cells, order = self.cells, cutting.triangles(self.cells)
+        arcs = len(cells.heads)
+        run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs)
+        upload = run.upload_untimed
+        self.start, self.heads, self.depths, self.numbers, self.ends = upload(
+            cells.start, cells.heads, cells.depths, cells.numbers, cells.ends
+        )
+        self.rows, self.vertex_rows = upload(cells.rows, cells.vertex_rows)
+        self.cell_rows, self.borders, self.boundary, self.tops = upload(
+            cells.cell_rows, cells.borders, cells.boundary, cells.tops
+        )
+        self.up, self.down = upload(*(np.full(max(1, arcs), INF, np.uint32) for _ in range(2)))
+        weights = upload(cells.places, graph.weights.astype(np.uint32))
+        triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
+        customizing = enqueued(
+            run,
+            (set_weights, blocks_for(max(1, graph.arcs), run.block), run.block, (*weights, self.up, self.down)),
+            (customize, run.multiprocessors, run.block, triangles),
+        )
+        run.phases.setdefault("customize", 0.0)
+        with run.phase("customize"):
+            customizing()
+
+
+def enqueued(run: Run, *launches: tuple):
+    """A function that launches kernels in turn and does not wait for them; each as Run.launch takes it."""
+    if SIMULATED:
+        return lambda: run.launch(*launches)
+    check_arguments()
+    ready = Prepared(launches)
+
+    def launch():
+        ready._loop(1, stream=0, wait=False)
+        run.launches += len(launches)
+
+    return launch
+
+
+def check_shared(graph: Graph, needed: int, what: str) -> None:
+    """Raise InputError where a block would need more shared memory than the card has."""
+    if not SIMULATED and needed > (limit := Run().shared_limit):
+        raise InputError(
+            f"{graph.name}: {what} takes {needed:,} bytes of shared memory, and a block of this card may have {limit:,}: "
+            "take another variant"
+        )

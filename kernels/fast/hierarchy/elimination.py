@@ -1,0 +1,307 @@
+"""The elimination tree of a graph in nested-dissection order: what depends on its arcs alone, not on their weights.
+
+    order       nested dissection: a small set of vertices that separates the graph comes last, then each part likewise
+    eliminate   vertices in that order; the later neighbours of each become neighbours of each other
+    tree        the parent of a vertex is the first of its later neighbours; all of them are its ancestors
+
+So every shortest path goes up the tree, then down, along the arcs between a vertex and its ancestors: the graph's own
+and those that elimination added. The method is customizable contraction hierarchies' (J. Dibbelt, B. Strasser,
+D. Wagner, Customizable Contraction Hierarchies, ACM JEA 21, 2016); the order is METIS's; tree and arcs are found as in
+a sparse Cholesky factorization (T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006, chapter 4).
+
+Here vertices have new numbers, in preorder: an ancestor before its descendants, those of vertex p being p + 1 up to
+ends[p]. It pays where separators are small. `prepare` counts before it stores anything large, and refuses a graph
+whose tree is too high or whose arcs are too many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import weakref
+import zipfile
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csr_array
+
+from kernels.errors import InputError
+from kernels.graph import Graph
+
+MAX_HEIGHT = 1023  # the kernels number the ancestors of a vertex in ten bits
+MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
+FORMAT = 1  # of the file
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What says whether a graph is fit: the tree's height, its arcs, and the triangles that customizing relaxes."""
+
+    height: int
+    arcs: int
+    triangles: int
+    widest: int  # the most arcs of a vertex
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The tree and its arcs; p and its ancestors are preorder numbers.
+
+    vertices: int32, (n,): the graph's vertex with each number. start: int64, (n + 1,), and heads: int32, (arcs,): the
+    ancestors that p has an arc with are heads[start[p]:start[p + 1]], the nearest first. ends: int32, (n,). depths:
+    int32, (n,): 0 for a root. places: int64, (m,): where each arc of the graph lies: twice its arc of the hierarchy,
+    and 1 more if it leads from the ancestor to the descendant; -1 for a loop. order_s, tree_s: seconds of nested
+    dissection and of the rest, on one core.
+    """
+
+    vertices: np.ndarray
+    start: np.ndarray
+    heads: np.ndarray
+    ends: np.ndarray
+    depths: np.ndarray
+    places: np.ndarray
+    order_s: float
+    tree_s: float
+
+    @property
+    def arcs(self) -> int:
+        return len(self.heads)
+
+    @property
+    def height(self) -> int:
+        return int(self.depths.max(initial=-1)) + 1
+
+    @property
+    def counts(self) -> Counts:
+        return count(np.diff(self.start), self.height)
+
+    def save(self, path, digest: str) -> None:
+        """Write an uncompressed .npz; digest: of the graph's arcs."""
+        with open(path, "wb") as file:
+            self.write(file, digest)
+
+    def write(self, file, digest: str) -> None:
+        """The same to a binary file that is open for writing."""
+        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
+
+    @classmethod
+    def load(cls, path) -> tuple[Hierarchy, str]:
+        """A file that `save` wrote, and its digest. Raises InputError where it is none."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if int(file["format"]) != FORMAT:
+                    raise ValueError(f"format {file['format']}, not {FORMAT}")
+                values = {field.name: file[field.name] for field in fields(cls)}
+                digest = str(file["digest"])
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
+        except (OSError, ValueError, KeyError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: not a prepared hierarchy ({error}): delete it and run again") from None
+        return cls(**{name: v if v.ndim else float(v) for name, v in values.items()}), digest
+
+
+def count(degrees: np.ndarray, height: int) -> Counts:
+    """degrees: the arcs of each vertex."""
+    degrees = degrees.astype(np.int64)
+    return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()), int(degrees.max(initial=0)))
+
+
+def unfit(graph: Graph, counts: Counts) -> str:
+    """Why the graph is not fit for the kernels, with the numbers; empty where it is."""
+    most = MAX_ARCS * (graph.vertices + graph.arcs)
+    if counts.height > MAX_HEIGHT:
+        return f"its elimination tree is {counts.height:,} vertices high, and the kernels take {MAX_HEIGHT:,}"
+    if counts.arcs > most:
+        return f"elimination leaves {counts.arcs:,} arcs, and more than {most:,} do not pay"
+    return ""
+
+
+def prepare(graph: Graph) -> Hierarchy:
+    """The hierarchy of a graph, by METIS and on one core: seconds for a million vertices.
+
+    Raises InputError where the graph is not fit.
+    """
+    started = time.perf_counter()
+    around = neighbours(graph)
+    rank = nested_dissection(around)
+    ordered = time.perf_counter()
+    by_rank = permuted(around, rank)
+    parents = tree(by_rank.indptr, by_rank.indices)
+    degrees = arcs_of(by_rank.indptr, by_rank.indices, parents)
+    depths, ends, numbers = preorder(parents)
+    if why := unfit(graph, count(degrees, int(depths.max(initial=-1)) + 1)):
+        raise InputError(f"{graph.name}: not fit for a contraction hierarchy: {why}: take another variant")
+    # From here on by preorder number.
+    ranks = np.empty_like(numbers)
+    ranks[numbers] = np.arange(graph.vertices, dtype=np.int32)
+    start = np.zeros(graph.vertices + 1, np.int64)
+    np.cumsum(degrees[ranks], out=start[1:])
+    heads = fill(by_rank.indptr, by_rank.indices, parents, numbers, start)
+    number = numbers[rank]  # of each vertex of the graph
+    places = find_arcs(graph.tails, graph.indices, number, start, heads)
+    vertices = np.empty(graph.vertices, np.int32)
+    vertices[number] = np.arange(graph.vertices, dtype=np.int32)
+    done = time.perf_counter()
+    return Hierarchy(vertices, start, heads, ends[ranks], depths[ranks], places, ordered - started, done - ordered)
+
+
+def neighbours(graph: Graph) -> csr_array:
+    """Which vertices an arc joins, in either direction, without loops: int8, (n, n)."""
+    arcs = csr_array((np.ones(graph.arcs, np.int8), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
+    arcs = (arcs + arcs.T).tocoo()
+    apart = arcs.row != arcs.col
+    return csr_array((arcs.data[apart], (arcs.row[apart], arcs.col[apart])), shape=arcs.shape)
+
+
+def nested_dissection(around: csr_array) -> np.ndarray:
+    """int32, (n,): when each vertex is eliminated, by METIS. The same graph gives the same order."""
+    import pymetis
+
+    if not around.nnz:
+        return np.arange(around.shape[0], dtype=np.int32)
+    adjacency = pymetis.CSRAdjacency(around.indptr, around.indices)
+    _, rank = pymetis.nested_dissection(adjacency)
+    return np.asarray(rank, np.int32)
+
+
+def permuted(around: csr_array, rank: np.ndarray) -> csr_array:
+    """Rows and columns by rank, the columns of each row in order."""
+    arcs = around.tocoo()
+    found = csr_array((arcs.data, (rank[arcs.row], rank[arcs.col])), shape=arcs.shape)
+    found.sort_indices()
+    return found
+
+
+@njit(cache=True)
+def tree(indptr, indices):
+    """int32, (n,): the parent of each vertex, -1 for a root; vertices by rank.
+
+    reached: an ancestor of each vertex so far, so that a walk up does not pass the same vertices again and again.
+    """
+    n = len(indptr) - 1
+    parents, reached = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    for v in range(n):
+        for i in range(indptr[v], indptr[v + 1]):
+            u = indices[i]
+            while u != -1 and u < v:
+                above = reached[u]
+                reached[u] = v
+                if above == -1:
+                    parents[u] = v
+                u = above
+    return parents
+
+
+@njit(cache=True)
+def arcs_of(indptr, indices, parents):
+    """int32, (n,): how many later neighbours each vertex has after elimination; vertices by rank.
+
+    v is a later neighbour of those on the way up from each of its earlier neighbours, until v.
+    """
+    n = len(parents)
+    degrees, seen = np.zeros(n, np.int32), np.full(n, -1, np.int32)
+    for v in range(n):
+        seen[v] = v
+        for i in range(indptr[v], indptr[v + 1]):
+            u = indices[i]
+            while u < v and seen[u] != v:
+                seen[u] = v
+                degrees[u] += 1
+                u = parents[u]
+    return degrees
+
+
+@njit(cache=True)
+def fill(indptr, indices, parents, numbers, start):
+    """int32: the later neighbours of each vertex as `arcs_of` counts them, by preorder number, the nearest first."""
+    n = len(parents)
+    heads, end, seen = np.empty(start[n], np.int32), start.copy(), np.full(n, -1, np.int32)
+    for v in range(n):
+        seen[v] = v
+        for i in range(indptr[v], indptr[v + 1]):
+            u = indices[i]
+            while u < v and seen[u] != v:
+                seen[u] = v
+                heads[end[numbers[u]]] = numbers[v]
+                end[numbers[u]] += 1
+                u = parents[u]
+    return heads
+
+
+@njit(cache=True)
+def preorder(parents):
+    """Depth, end of the subtree and preorder number of each vertex, int32, (n,) each; vertices by rank."""
+    n = len(parents)
+    sizes = np.ones(n, np.int32)
+    for v in range(n):
+        if parents[v] >= 0:
+            sizes[parents[v]] += sizes[v]
+    depths, numbers, free = np.zeros(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    roots = 0
+    for v in range(n - 1, -1, -1):
+        p = parents[v]
+        if p < 0:
+            numbers[v] = roots
+            roots += sizes[v]
+        else:
+            depths[v] = depths[p] + 1
+            numbers[v] = free[p]
+            free[p] += sizes[v]
+        free[v] = numbers[v] + 1
+    return depths, numbers + sizes, numbers
+
+
+@njit(cache=True)
+def find_arcs(tails, indices, number, start, heads):
+    """`places` of a Hierarchy, for arcs from tails to indices."""
+    places = np.full(len(tails), -1, np.int64)
+    for i in range(len(tails)):
+        tail, head = number[tails[i]], number[indices[i]]
+        if tail != head:
+            lower, upper = max(tail, head), min(tail, head)  # the descendant has the larger number
+            low, high = start[lower], start[lower + 1]
+            while heads[low] != upper:
+                middle = (low + high) // 2
+                if heads[middle] >= upper:
+                    low = middle
+                else:
+                    high = middle
+            places[i] = 2 * low + (tail == upper)
+    return places
+
+
+def beside(packed) -> Path:
+    """Where the hierarchy of a packed graph lies: nyc.hierarchy.npz beside nyc.npz."""
+    return Path(packed).with_suffix(".hierarchy.npz")
+
+
+def topology(graph: Graph) -> str:
+    """A digest of the graph's arcs, without their weights."""
+    return hashlib.sha256(graph.indptr.tobytes() + graph.indices.tobytes()).hexdigest()
+
+
+_packed = weakref.WeakKeyDictionary()  # the packed file of a graph, where it was read from one
+
+
+def remember(graph: Graph, packed) -> None:
+    """Say which packed file a graph is from, so that `of` finds the hierarchy beside it."""
+    _packed[graph] = Path(packed)
+
+
+@lru_cache(maxsize=1)
+def of(graph: Graph) -> Hierarchy:
+    """The graph's hierarchy: from the file beside its packed file where there is one, else made now.
+
+    Raises InputError where the graph is not fit, or the file is none.
+    """
+    path = beside(_packed[graph]) if graph in _packed else None
+    if path and path.exists():
+        found, digest = Hierarchy.load(path)
+        if digest == topology(graph):
+            return found
+        raise InputError(f"{path}: made from another graph than {graph.name}: delete it and run again")
+    return prepare(graph)

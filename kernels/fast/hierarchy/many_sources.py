@@ -1,0 +1,328 @@
+"""Distances from many sources in a hierarchy, all on the card at once.
+
+    ascend: each vertex v on the way from the source to its root, each arc to an ancestor a:
+        d[a] = min(d[a], d[v] + up(v, a))
+    descend: each vertex v, ancestors first, each arc to an ancestor a:
+        d[v] = min(d[v], d[a] + down(v, a))
+
+A thread has one source or several, and a row of distances in shared memory for each slot of the cell that it goes
+through (cells.py): so all reads of distances are from shared memory, no thread waits for another, and what goes to
+memory is the result. Levels follow each other, since the boundary of a cell is read from the rows that earlier levels
+wrote. Where each source is reduced to a few numbers, the rows of all levels but the last are all that is stored. (One
+thread a source and one row an ancestor are PHAST's and the trial's of this project; cells keep the rows few, so that
+more threads fit.)
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import cuda, uint32
+
+from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.near_far import FAR
+from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared, enqueued
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from kernels.gpu.launching import blocks_for
+from kernels.gpu.vectors import each, loader, same, storer
+
+LANES = 2 if SIMULATED else 32  # threads of a block
+SOURCES = 4  # sources of a thread, where the slots of LANES such threads fit in a share of a block's shared memory
+SHARE = 4
+JOB_ROWS = 1024  # vertices of the cells that one block works on in turn, about
+ALIGNMENT = None if SIMULATED else 16
+SLOT = u32((1 << cutting.SLOT_BITS) - 1)
+BITS = u32(cutting.SLOT_BITS)
+
+
+@cuda.jit
+def fill_records(arcs, weights, words):
+    """Weights into records: words[i] is the weight of arcs[i], INF past the last arc."""
+    i = u64(thread_x())
+    if i < u64(len(arcs)):
+        arc = arcs[i]
+        if arc >= 0:
+            words[i] = weights[arc] if arc < len(weights) else NO_PATH
+
+
+@cuda.jit
+def ascend(pitch, height, sources, depths, start, heads, up, found):
+    """The way up from each source: found[depth, column] is the distance of the column's source to its ancestor there.
+
+    A column is a source, its row in sources. A thread has a row of distances in shared memory, one for each depth.
+    """
+    rows = cuda.shared.array(0, uint32)
+    lane, column = u32(cuda.threadIdx.x), u64(thread_x())
+    row = sources[column]
+    depth = depths[row]
+    d = i32(0)
+    while d < height:
+        rows[u32(u32(d) * u32(LANES) + lane)] = NO_PATH
+        d += 1
+    rows[u32(u32(depth) * u32(LANES) + lane)] = 0
+    d = i32(height - 1)
+    while d >= 0:
+        here = rows[u32(u32(d) * u32(LANES) + lane)]
+        if d <= depth:
+            arc, end = start[row], start[row + 1]
+            if arc < end:
+                row = heads[arc]
+            while arc < end:
+                at = u32(u32(depths[heads[arc]]) * u32(LANES) + lane)
+                rows[at] = min(rows[at], add(here, up[arc]))
+                arc += 1
+        found[u64(u64(d) * pitch + column)] = here
+        d -= 1
+
+
+@cuda.jit(device=True)
+def lesser_sum(value, other, weight):
+    return min(add(other, weight), value)
+
+
+@cuda.jit(device=True)
+def on_way(source, number, end):
+    """0 where the vertex of this number, with this end of its subtree, is on the way up from the source, else INF."""
+    return u32(0) if number <= source and source < end else NO_PATH
+
+
+@cuda.jit(device=True)
+def lesser_of_way(value, found, mark):
+    return min(value, max(found, mark))
+
+
+@cuda.jit(device=True)
+def is_farther(value, most):
+    """most: the largest distance so far and 1 more, 0 for none."""
+    return value < NO_PATH and value >= most
+
+
+@cuda.jit(device=True)
+def raised(farther, value, most):
+    return u32(value + u32(1)) if farther else most
+
+
+@cuda.jit(device=True)
+def chosen(condition, one, other):
+    return one if condition else other
+
+
+@cuda.jit(device=True)
+def add_reached(total, value):
+    return u64(total + u64(value if value < NO_PATH else u32(0)))
+
+
+@cuda.jit(device=True)
+def count_reached(total, value):
+    return u32(total + u32(value < NO_PATH))
+
+
+@cache
+def search_cells(count: int, reduces: bool):
+    """The kernel: the distances of all rows of some cells from `count` sources a thread.
+
+    The block takes the cells from job_cells[job] on, for the columns of one group; blocks of a job follow each other.
+    Rows below `stored` go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
+    number of vertices reached, added to what other blocks found.
+    """
+    load, store, load_record = loader(count), storer(count), loader(4)
+    relax, copies = each(lesser_sum, count, 3), same(count)
+    marks, on_the_way = each(on_way, count, 3), each(lesser_of_way, count, 3)
+    farther_ones, raise_most, choose = each(is_farther, count, 2), each(raised, count, 3), each(chosen, count, 3)
+    add_to_sum, add_to_count = each(add_reached, count, 2), each(count_reached, count, 2)
+    width = u32(LANES * count)
+
+    @cuda.jit
+    def descend(
+        job_cells, groups, pitch, stored, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start, words,
+        sources, found, matrix, farthest, sums, counts,
+    ):  # fmt: skip
+        rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
+        lane = u64(cuda.threadIdx.x) * u64(count)
+        first_column = u64(group) * u64(width)
+        column = u64(first_column + lane)
+        own = load(sources, column)
+        first, last = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
+        most, at, total, number = copies(u32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
+        store(rows, lane, copies(NO_PATH))  # slot 0: what fills up a record reads it
+        cell, last_cell = job_cells[job], job_cells[job + 1]
+        while cell < last_cell:
+            i, end = borders[cell], borders[cell + 1]
+            slot = u64(lane)
+            while i < end:
+                store(rows, slot, load(matrix, u64(u64(boundary[i]) * pitch + column)))
+                slot = u64(slot + u64(width))
+                i += 1
+            row, last_row = cell_rows[cell], cell_rows[cell + 1]
+            top = tops[cell]
+            holds = first < ends[row] and last >= top if cell > 0 else True
+            record = u64(record_start[row] * 4)
+            place = u64(u64(row) * pitch + column)
+            arcs = load_record(words, record)
+            while row < last_row:
+                own_slot, more = u32(arcs[0] & SLOT), arcs[1]
+                one = load(rows, u64(u32((arcs[0] >> BITS) & SLOT) * width + lane))
+                two = load(rows, u64(u32(arcs[0] >> u32(BITS + BITS)) * width + lane))
+                values = copies(NO_PATH)
+                if holds:
+                    up = load(found, u64(u64(depths[row]) * pitch + column))
+                    mark = marks(own, copies(numbers[row]), copies(ends[row]))
+                    values = on_the_way(values, up, mark)
+                values = relax(relax(values, one, copies(arcs[2])), two, copies(arcs[3]))
+                record = u64(record + u64(4))
+                arcs = load_record(words, record)
+                while more > 0:
+                    one = load(rows, u64(u32(arcs[0] & SLOT) * width + lane))
+                    two = load(rows, u64(u32((arcs[0] >> BITS) & SLOT) * width + lane))
+                    three = load(rows, u64(u32(arcs[0] >> u32(BITS + BITS)) * width + lane))
+                    values = relax(relax(values, one, copies(arcs[1])), two, copies(arcs[2]))
+                    values = relax(values, three, copies(arcs[3]))
+                    record = u64(record + u64(4))
+                    arcs = load_record(words, record)
+                    more = u32(more - u32(1))
+                store(rows, u64(own_slot * width + lane), values)
+                if row < stored:
+                    store(matrix, place, values)
+                if reduces:
+                    farther = farther_ones(values, most)
+                    most, at = raise_most(farther, values, most), choose(farther, copies(u32(row)), at)
+                    total, number = add_to_sum(total, values), add_to_count(number, values)
+                place = u64(place + pitch)
+                row += 1
+            cell += 1
+        if reduces:
+            for k in range(count):
+                key = u64(u64(most[k]) << u64(32) | u64(u32(~at[k])))
+                cuda.atomic.max(farthest, column + u64(k), key)
+                cuda.atomic.add(sums, column + u64(k), total[k])
+                cuda.atomic.add(counts, column + u64(k), number[k])
+
+    return descend
+
+
+@cuda.jit
+def by_vertex(column, pitch, owners, row_of, matrix, dist, predecessor, words):
+    """A column of distances as near_far's kernels take them: by their rows, of which the first are the vertices."""
+    i = thread_x()
+    if i < len(dist):
+        dist[i] = i32(matrix[u64(u64(row_of[owners[i]]) * pitch + u64(column))])
+    if i < len(predecessor):
+        predecessor[i] = -1
+    if i == 0:
+        words[FAR] = 0  # near_far's queue is empty
+
+
+@cuda.jit
+def transpose(count, pitch, row_of, matrix, out):
+    """out[column, vertex] = matrix[row of the vertex, column], for `count` columns; LANES x LANES threads a tile."""
+    tile = cuda.shared.array((LANES, LANES + 1), uint32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    n = u64(len(row_of))
+    tiles = (count + LANES - 1) // LANES
+    column = (cuda.blockIdx.x % tiles) * LANES
+    vertex = (cuda.blockIdx.x // tiles) * LANES
+    if vertex + y < n:
+        tile[y, x] = u32(matrix[u64(u64(row_of[vertex + y]) * pitch + u64(column + x))])
+    cuda.syncthreads()
+    if vertex + x < n and column + y < count:
+        out[u64(u64(column + y) * n + u64(vertex + x))] = i32(tile[x, y])
+
+
+class ManySources:
+    """What searches from many sources need on the card, besides the hierarchy.
+
+    reduces: to `farthest`, `sums` and `counts` of each source; only the rows of all levels but the last are then
+    stored. stored: the number of rows that are. most: the most sources of one search, a multiple of `group`.
+    """
+
+    def __init__(self, on_card: OnCard, *, reduces: bool):
+        self.on_card, self.reduces = on_card, reduces
+        cells, run = on_card.cells, on_card.run
+        self.group = LANES * SOURCES
+        self.height = on_card.hierarchy.height
+        self.stored = cells.level_rows(cells.levels - 1) if reduces else on_card.graph.vertices
+        self.plan = []  # of each level: its kernel's sources a thread, bytes of shared memory, and jobs
+        for level in range(cells.levels):
+            widths = cells.widths[cells.level_cells[level] : cells.level_cells[level + 1]]
+            if len(widths):
+                row = 4 * LANES * int(widths.max())
+                count = SOURCES if row * SOURCES * SHARE <= run.shared_limit else 1
+                check_shared(on_card.graph, row * count, "the largest cell of its elimination tree")
+                self.plan.append((count, row * count, cutting.jobs(cells, level, JOB_ROWS)))
+        check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
+        filled = cutting.records(cells)
+        arcs, self.words, self.record_start = run.upload_untimed(filled.arcs, filled.words, filled.start)
+        self.jobs = run.upload_untimed(*(jobs for _, _, jobs in self.plan))
+        enqueued(
+            run, (fill_records, blocks_for(len(filled.arcs), run.block), run.block, (arcs, on_card.down, self.words))
+        )()
+        cuda.synchronize()
+
+    @property
+    def source_bytes(self) -> int:
+        """Bytes on the card for each source of a search."""
+        return 4 * (self.stored + self.height + 2) + (20 if self.reduces else 0)
+
+    def pitch(self, count: int) -> int:
+        """Columns for so many sources."""
+        return -(-count // self.group) * self.group
+
+    def allocate(self, most: int) -> None:
+        """Room for searches from up to `most` sources."""
+        self.most = self.pitch(most)
+        run = self.on_card.run
+        run.require(self.source_bytes * self.most)
+        reduced = self.most if self.reduces else 1
+        self.matrix, self.found, self.source_numbers, self.source_rows, self.farthest, self.sums, self.counts = (
+            run.allocate(
+                *((max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)),
+                *((self.most, np.int32), (self.most, np.int32)),
+                *((reduced, np.uint64), (reduced, np.uint64), (reduced, np.uint32)),
+            )
+        )
+
+    def search(self, numbers: np.ndarray):
+        """A function that launches a search; numbers: int32, of up to `most` sources, by preorder, in order.
+
+        matrix[row, column], uint32, flat, is then the distance from the column's source, where row < stored; there are
+        `most` columns. Those after the last source repeat it.
+        """
+        on, run = self.on_card, self.on_card.run
+        padded = np.full(self.most, numbers[-1], np.int32)
+        padded[: len(numbers)] = numbers
+        self.source_numbers.copy_to_device(padded)
+        self.source_rows.copy_to_device(on.cells.rows[padded])
+        if self.reduces:
+            for array in (self.farthest, self.sums, self.counts):
+                array.copy_to_device(np.zeros(self.most, array.dtype))
+        pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
+        launches = [
+            (
+                *(ascend, columns // LANES, LANES),
+                (pitch, np.int32(self.height), self.source_rows, on.depths, on.start, on.heads, on.up, self.found),
+                4 * LANES * self.height,
+            )
+        ]
+        for (count, shared, jobs), job_cells in zip(self.plan, self.jobs, strict=True):
+            groups = columns // (LANES * count)
+            launches.append(
+                (
+                    *(search_cells(count, self.reduces), groups * (len(jobs) - 1), LANES),
+                    (
+                        *(job_cells, np.uint32(groups), pitch, np.uint32(self.stored), on.cell_rows, on.borders),
+                        *(on.boundary, on.tops, on.numbers, on.ends, on.depths, self.record_start, self.words),
+                        *(self.source_numbers, self.found, self.matrix, self.farthest, self.sums, self.counts),
+                    ),
+                    shared,
+                )
+            )
+        return enqueued(run, *launches)
+
+    def rows_by_vertex(self, count: int, out):
+        """A function that writes the first `count` columns as rows: out, int32, (count * n,) on the card, in which the
+        vertices have the graph's order."""
+        on = self.on_card
+        tiles = blocks_for(count, LANES) * blocks_for(on.graph.vertices, LANES)
+        arguments = np.int32(count), np.uint64(self.most), on.vertex_rows, self.matrix, out
+        return enqueued(on.run, (transpose, tiles, (LANES, LANES), arguments))

@@ -1,0 +1,101 @@
+"""Variants of the registry: from one source, and of all pairs as a matrix."""
+
+import numpy as np
+
+from kernels.fast import near_far
+from kernels.fast.hierarchy.customize import OnCard, enqueued
+from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
+from kernels.fast.hierarchy.one_source import OneSource
+from kernels.gpu.launching import blocks_for
+from kernels.graph import Graph
+from kernels.run import Result, Run
+
+MATRIX_BYTES = 60 * 10**9  # of distances on the card, at most
+
+
+class Trees:
+    """Predecessors from distances, by near_far's kernels: also where arcs of weight 0 form circles.
+
+    layout: as near_far's; rows of the layout below n are the vertices.
+    """
+
+    def __init__(self, graph: Graph, run: Run):
+        self.graph, self.run = graph, run
+        self.parts = near_far.layout(graph)
+        self.arcs, self.owners = run.upload_untimed(*self.parts)
+        self.has_zero_weights = bool(graph.arcs and graph.weights.min() == 0)
+
+    def allocate(self) -> None:
+        rows, zero = len(self.parts.owners), self.has_zero_weights
+        self.dist, self.queue, self.words = self.run.allocate(
+            (rows, np.int32), (rows if zero else 1, np.uint64), (int(near_far.ENTRIES), np.uint32)
+        )
+
+    def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor):
+        """A function that launches the search for the predecessors of a column of distances, (n,) on the card."""
+        run, rows = self.run, len(self.parts.owners)
+        blocks, tree = blocks_for(rows, run.block), (self.arcs, self.owners, self.dist, predecessor)
+        columns = np.uint32(column), np.uint64(pitch), self.owners, vertex_rows, matrix, self.dist, predecessor, self.words
+        launches = [(by_vertex, blocks, run.block, columns), (near_far.find_predecessors, blocks, run.block, tree)]
+        if self.has_zero_weights:
+            queued = np.uint32(source), *tree, self.queue, self.words
+            launches.append((near_far.start_zero_arcs, blocks, run.block, queued))
+            launches.append((near_far.follow_zero_arcs, 1, run.block, queued))
+        return enqueued(run, *launches)
+
+
+def sssp(graph: Graph, result: Result, run: Run) -> None:
+    """Fills result, (n,), from run.source. Raises InputError where the graph is not fit."""
+    n = graph.vertices
+    on_card = OnCard(graph, run)
+    search, trees = OneSource(on_card), Trees(graph, run)
+    with run.timed():
+        with run.phase("copy_in"):
+            distances, predecessor = run.allocate((n, np.uint32), (n, np.int32))
+            trees.allocate()
+            find_distances = search.search(run.source, distances)
+            find_tree = trees.find(run.source, 0, 1, on_card.vertex_rows, distances, predecessor)
+        with run.phase("kernels"):
+            find_distances()
+        with run.phase("predecessors"):
+            find_tree()
+        with run.phase("copy_out"):
+            run.download((trees.dist[:n], result.distances), (predecessor, result.predecessors))
+
+
+def apsp(graph: Graph, result: Result, run: Run) -> None:
+    """Fills result, (n, n). Raises InputError where the graph is not fit."""
+    n = graph.vertices
+    on_card = OnCard(graph, run)
+    search, trees = ManySources(on_card, reduces=False), Trees(graph, run)
+    most = min(search.pitch(n), max(search.group, MATRIX_BYTES // (8 * n) // search.group * search.group))
+    with run.timed():
+        with run.phase("copy_in"):
+            search.allocate(most)
+            out, before = run.allocate((most * n, np.int32), (most * n, np.int32))
+            trees.allocate()
+        for start in range(0, n, most):
+            numbers = np.arange(start, min(n, start + most), dtype=np.int32)
+            sources = on_card.hierarchy.vertices[numbers]
+            with run.phase("copy_in"):
+                find_distances = search.search(numbers)
+                turn = search.rows_by_vertex(len(numbers), out)
+                find = [
+                    trees.find(int(s), k, search.most, on_card.vertex_rows, search.matrix, before[k * n : (k + 1) * n])
+                    for k, s in enumerate(sources)
+                ]
+            with run.phase("kernels"):
+                find_distances()
+                turn()
+            with run.phase("predecessors"):
+                for launch in find:
+                    launch()
+            with run.phase("copy_out"):
+                for array, rows in ((out, result.distances), (before, result.predecessors)):
+                    rows[sources] = array[: len(numbers) * n].copy_to_host().reshape(-1, n)
+
+
+def launches(vertices: int, tile: int) -> None:
+    """They depend on the tree."""
+    return None
+
