@@ -17,6 +17,7 @@ from numba import cuda
 
 from kernels.errors import InputError
 from kernels.fast.hierarchy import cells as cutting
+from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import thread_x, u32, u64
 from kernels.gpu.launching import Prepared, blocks_for, check_arguments
@@ -120,7 +121,7 @@ class OnCard:
 
 def enqueued(run: Run, *launches: tuple):
     """A function that launches kernels in turn and does not wait for them; each as Run.launch takes it."""
-    if SIMULATED:
+    if not card.gpu_visible():
         return lambda: run.launch(*launches)
     check_arguments()
     ready = Prepared(launches)
@@ -134,7 +135,7 @@ def enqueued(run: Run, *launches: tuple):
 
 def check_shared(graph: Graph, needed: int, what: str) -> None:
     """Raise InputError where a block would need more shared memory than the card has."""
-    if not SIMULATED and needed > (limit := Run().shared_limit):
+    if card.gpu_visible() and needed > (limit := Run().shared_limit):
         raise InputError(
             f"{graph.name}: {what} takes {needed:,} bytes of shared memory, and a block of this card may have {limit:,}: "
             "take another variant"

@@ -19,8 +19,8 @@ import numpy as np
 from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
-from kernels.fast.near_far import FAR
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared, enqueued
+from kernels.fast.near_far import FAR
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
@@ -254,10 +254,8 @@ class ManySources:
         filled = cutting.records(cells)
         arcs, self.words, self.record_start = run.upload_untimed(filled.arcs, filled.words, filled.start)
         self.jobs = run.upload_untimed(*(jobs for _, _, jobs in self.plan))
-        enqueued(
-            run, (fill_records, blocks_for(len(filled.arcs), run.block), run.block, (arcs, on_card.down, self.words))
-        )()
-        cuda.synchronize()
+        blocks = blocks_for(len(filled.arcs), run.block)
+        enqueued(run, (fill_records, blocks, run.block, (arcs, on_card.down, self.words)))()
 
     @property
     def source_bytes(self) -> int:
@@ -273,13 +271,8 @@ class ManySources:
         self.most = self.pitch(most)
         run = self.on_card.run
         run.require(self.source_bytes * self.most)
-        reduced = self.most if self.reduces else 1
-        self.matrix, self.found, self.source_numbers, self.source_rows, self.farthest, self.sums, self.counts = (
-            run.allocate(
-                *((max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)),
-                *((self.most, np.int32), (self.most, np.int32)),
-                *((reduced, np.uint64), (reduced, np.uint64), (reduced, np.uint32)),
-            )
+        self.matrix, self.found = run.allocate(
+            (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
         )
 
     def search(self, numbers: np.ndarray):
@@ -291,16 +284,16 @@ class ManySources:
         on, run = self.on_card, self.on_card.run
         padded = np.full(self.most, numbers[-1], np.int32)
         padded[: len(numbers)] = numbers
-        self.source_numbers.copy_to_device(padded)
-        self.source_rows.copy_to_device(on.cells.rows[padded])
-        if self.reduces:
-            for array in (self.farthest, self.sums, self.counts):
-                array.copy_to_device(np.zeros(self.most, array.dtype))
+        source_numbers, source_rows = run.upload(padded, on.cells.rows[padded])
+        reduced = self.most if self.reduces else 1
+        self.farthest, self.sums, self.counts = run.upload(
+            *(np.zeros(reduced, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
+        )
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
         launches = [
             (
                 *(ascend, columns // LANES, LANES),
-                (pitch, np.int32(self.height), self.source_rows, on.depths, on.start, on.heads, on.up, self.found),
+                (pitch, np.int32(self.height), source_rows, on.depths, on.start, on.heads, on.up, self.found),
                 4 * LANES * self.height,
             )
         ]
@@ -312,7 +305,7 @@ class ManySources:
                     (
                         *(job_cells, np.uint32(groups), pitch, np.uint32(self.stored), on.cell_rows, on.borders),
                         *(on.boundary, on.tops, on.numbers, on.ends, on.depths, self.record_start, self.words),
-                        *(self.source_numbers, self.found, self.matrix, self.farthest, self.sums, self.counts),
+                        *(source_numbers, self.found, self.matrix, self.farthest, self.sums, self.counts),
                     ),
                     shared,
                 )

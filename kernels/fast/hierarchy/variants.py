@@ -92,7 +92,9 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
                     launch()
             with run.phase("copy_out"):
                 for array, rows in ((out, result.distances), (before, result.predecessors)):
-                    rows[sources] = array[: len(numbers) * n].copy_to_host().reshape(-1, n)
+                    found = np.empty(len(numbers) * n, np.int32)
+                    run.download((array[: len(found)], found))
+                    rows[sources] = found.reshape(-1, n)
 
 
 def launches(vertices: int, tile: int) -> None:

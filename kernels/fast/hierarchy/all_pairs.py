@@ -1,0 +1,149 @@
+"""All pairs of a graph in a hierarchy, without the matrix: what is asked of each source is reduced on the card.
+
+    found = reduced(graph, sources)         # of each source: its farthest vertex, sum of distances, vertices reached
+    for sources, rows in matrix(graph, sources): ...   # the distances themselves, in pieces
+
+Memory on the card is taken for as many sources as fit BYTES, and searches follow each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import cuda
+
+from kernels.fast.hierarchy.customize import OnCard, enqueued
+from kernels.fast.hierarchy.many_sources import ManySources
+from kernels.gpu import card
+from kernels.gpu.intrinsics import u64
+from kernels.graph import Graph
+from kernels.run import Run
+
+BYTES = 60 * 10**9  # of distances on the card, at most
+COLUMN_THREADS = 4 if card.SIMULATED else 256
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Of each source, in the order of `sources`: int32, (k,) each, and int64 for total.
+
+    sources: vertices. eccentricity: the largest distance to a vertex that is reached. farthest: a vertex at that
+    distance. reached: how many vertices are, the source among them. total: the sum of the distances to them.
+    """
+
+    sources: np.ndarray
+    eccentricity: np.ndarray
+    farthest: np.ndarray
+    reached: np.ndarray
+    total: np.ndarray
+
+
+class Searches:
+    """Searches from many sources of one graph, prepared and customized on the card.
+
+    reduces: as in ManySources. bytes: of the card's memory for distances, at most. search_s: seconds on the card that
+    searches took so far, by its events. Raises InputError where the graph is not fit, and NotEnoughMemory.
+    """
+
+    def __init__(self, graph: Graph, *, reduces: bool, run: Run | None = None, bytes: int = BYTES):
+        self.run = run or Run()
+        self.on_card = OnCard(graph, self.run)
+        self.many = ManySources(self.on_card, reduces=reduces)
+        free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
+        fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
+        self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
+
+    @property
+    def customize_s(self) -> float:
+        return self.run.phases["customize"]
+
+    @property
+    def search_s(self) -> float:
+        return self.run.phases["kernels"]
+
+    def in_preorder(self, sources: np.ndarray) -> np.ndarray:
+        """The sources, vertices, in the order in which searches take them."""
+        numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]
+        return sources[np.argsort(numbers[sources], kind="stable")]
+
+    def pieces(self, sources: np.ndarray) -> Iterator[np.ndarray]:
+        """Search from the sources, as many at once as fit; yields those whose search has just ended, in preorder."""
+        sources = self.in_preorder(np.asarray(sources))
+        numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]
+        if not len(sources):
+            return
+        self.many.allocate(min(self.most, len(sources)))
+        for start in range(0, len(sources), self.most):
+            piece = sources[start : start + self.most]
+            search = self.many.search(numbers[piece])
+            with self.run.phase("kernels"):
+                search()
+            yield piece
+
+
+def reduced(searches: Searches, sources: np.ndarray) -> Reduced:
+    """What Reduced has of each source, in the order given. searches: that reduce."""
+    on_card, many = searches.on_card, searches.many
+    of_row = on_card.hierarchy.vertices[on_card.cells.numbers]  # the vertex of each row
+    parts = []
+    for piece in searches.pieces(sources):
+        count = len(piece)
+        farthest, total, reached = (
+            np.empty(count, array.dtype) for array in (many.farthest, many.sums, many.counts)
+        )
+        searches.run.download(
+            (many.farthest[:count], farthest), (many.sums[:count], total), (many.counts[:count], reached)
+        )
+        rows = ~farthest.astype(np.uint32)
+        parts.append((piece, (farthest >> np.uint64(32)).astype(np.int64) - 1, of_row[rows], reached, total))
+    piece, eccentricity, farthest, reached, total = map(np.concatenate, zip(*parts, strict=True))
+    place = np.empty(on_card.graph.vertices, np.int64)
+    place[piece] = np.arange(len(piece))
+    order = place[np.asarray(sources)]
+    return Reduced(
+        piece[order],
+        *(array[order].astype(np.int32) for array in (eccentricity, farthest, reached)),
+        total[order].astype(np.int64),
+    )
+
+
+def matrix(searches: Searches, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
+    """Pieces of the sources, and their distances on the card: int32, (k * n,), a row for each source, flat.
+
+    INF where there is no path. The vertices of a row have the graph's order, the sources preorder; the next piece
+    overwrites the rows. searches: that do not reduce; half its bytes are for the rows.
+    """
+    n, run = searches.on_card.graph.vertices, searches.run
+    searches.most = max(searches.many.group, searches.most // 2 // searches.many.group * searches.many.group)
+    (out,) = run.allocate((searches.many.pitch(min(searches.most, len(sources))) * n, np.int32))
+    for piece in searches.pieces(sources):
+        searches.many.rows_by_vertex(len(piece), out)()
+        yield piece, out[: len(piece) * n]
+
+
+@cuda.jit
+def add_columns(count, pitch, matrix, totals):
+    """totals[row] += the sum of the first `count` columns of the row; a block a row."""
+    row, total = u64(cuda.blockIdx.x), u64(0)
+    column = u64(cuda.threadIdx.x)
+    while column < count:
+        total = u64(total + u64(matrix[u64(row * pitch + column)]))
+        column = u64(column + u64(cuda.blockDim.x))
+    cuda.atomic.add(totals, row, total)
+
+
+def sums_over_sources(searches: Searches, sources: np.ndarray) -> np.ndarray:
+    """int64, (n,): for each vertex the sum of its distances from all the sources. searches: that do not reduce.
+
+    Where arcs go both ways, with one weight, and all vertices are reached, that is what Reduced.total says of each.
+    """
+    n, run, many = searches.on_card.graph.vertices, searches.run, searches.many
+    (totals,) = run.upload(np.zeros(n, np.uint64))
+    for piece in searches.pieces(sources):
+        arguments = np.uint64(len(piece)), np.uint64(many.most), many.matrix, totals
+        enqueued(run, (add_columns, n, COLUMN_THREADS, arguments))()
+    by_row = np.empty(n, np.uint64)
+    run.download((totals, by_row))
+    return by_row[searches.on_card.cells.vertex_rows].astype(np.int64)
