@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -37,6 +38,7 @@ class Graph:
     """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
 
     meta: what is known of the data: name, sha256 (of the text form), origin, substitute and so on.
+    file: the packed file it was loaded from, if it was; what is prepared of the graph may lie beside it.
     The arrays must not be changed afterwards: variants keep layouts that they made from them.
     Raises InputError where the arrays have another dtype or shape or do not fit together. Their values are not checked
     here: from_arcs does that.
@@ -47,6 +49,7 @@ class Graph:
     weights: np.ndarray
     directed: bool = True
     meta: dict = field(default_factory=dict)
+    file: Path | None = None
 
     def __post_init__(self):
         for name in ARRAYS:
@@ -165,7 +168,8 @@ class Graph:
             if needed <= memory.host_memory():
                 with np.load(path, allow_pickle=False) as file:
                     arrays = [file[name] for name in ARRAYS]
-                    return cls(*arrays, directed=bool(file["directed"]), meta=json.loads(str(file["meta"])))
+                    meta = json.loads(str(file["meta"]))
+                    return cls(*arrays, directed=bool(file["directed"]), meta=meta, file=Path(path))
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
         except MemoryError:  # an array's own header says more than its member has

@@ -12,6 +12,7 @@ from kernels import libraries
 from kernels.errors import InputError
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import ell, multi_source, near_far, staged_floyd_warshall
+from kernels.fast.hierarchy import variants as hierarchy
 from kernels.graph import Graph
 from kernels.paper import bellman_ford, dijkstra, floyd_warshall, serial
 from kernels.run import Result, Run
@@ -139,6 +140,12 @@ _BLOCKED = {
     "host_bytes": 8,
 }
 _BLOCKED_ATOMICS = {"initial": {"cas.b32": 2}}
+_HIERARCHY = {
+    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "launches": hierarchy.launches},
+    **{"family": "ours", "zero_weights": True},
+}
+_ZERO_ARCS = {name: {"cas.b32": 1, "add.u32": 1} for name in ("start_zero_arcs", "follow_zero_arcs")}
+_CUSTOMIZE = {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}}
 _SPARRY = {"launches": block_per_source.launches, "family": "sparry", "index_bits": 32}
 _LIBRARY = {"launches": serial.launches, "family": "library", "device": "cpu", "zero_weights": True}
 
@@ -149,6 +156,7 @@ def _at(head: str, *places: str) -> dict[str, str]:
 
 
 _BEST, _BLOCK, _OURS, _CPU = "Paper's best", "Block per source", "Ours", "CPU library"
+_PREPARED = "Ours, prepared"
 _RELAX = {"min.s32": 1}
 
 _ENTRIES = (
@@ -386,9 +394,24 @@ _ENTRIES = (
                 **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
                 **{"global.add.u32": 8, "global.min.u32": 1},
             },
-            "start_zero_arcs": {"cas.b32": 1, "add.u32": 1},
-            "follow_zero_arcs": {"cas.b32": 1, "add.u32": 1},
-        },
+        }
+        | _ZERO_ARCS,
+    ),
+    Variant(
+        name="sssp",
+        problem="sssp",
+        function=hierarchy.sssp,
+        **_HIERARCHY,
+        atomics=_CUSTOMIZE | _ZERO_ARCS,
+        shown=_at(_PREPARED, "table6", "figure8"),
+    ),
+    Variant(
+        name="apsp",
+        problem="apsp",
+        function=hierarchy.apsp,
+        **_HIERARCHY,
+        atomics=_CUSTOMIZE | _ZERO_ARCS,
+        shown=_at(_PREPARED, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",

@@ -118,6 +118,15 @@ def test_compiles(key, capability, launched, monkeypatch):
         assert_atomics(ptx, variant.atomics.get(function.__name__, {}), function.__name__)
 
 
+def test_a_block_waits_for_what_its_first_thread_reads(launched):
+    """In the simulator the first thread is nearly always the first."""
+    variant = VARIANTS["floyd_warshall/super_naive_shared"]
+    variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder())
+    (((_, types), function),) = launched.items()
+    ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
+    assert len(re.findall(r"\bbar(?:rier)?\.sync", ptx)) == 1
+
+
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_the_kernel_that_checks_the_arguments_compiles(capability):
     arguments = (*internals.ECHOED, internals.EXPECTED)

@@ -645,3 +645,9 @@ def test_read_packed_graph(tmp_path):
 def test_read_graph_says_what_to_do_with_other_forms(put, content, hint):
     with pytest.raises(InputError, match=hint):
         datasets.read_graph(put(content))
+
+
+def test_a_weight_that_stands_for_no_path_is_refused():
+    assert Graph.from_arcs(2, [0], [1], [MAX_WEIGHT]).arcs == 1
+    with pytest.raises(InputError, match="weight 2147483647 is outside"):
+        Graph.from_arcs(2, [0], [1], [MAX_WEIGHT + 1])

@@ -32,8 +32,17 @@ SHA256 = "5" * 64
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
 COLUMNS = [
     *("algorithm", "variant", "problem", "dataset", "batch", "round", "position", "status", "seconds", "copy_in_s"),
-    *("kernels_s", "predecessors_s", "copy_out_s", "prepare_host_s", "prepare_card_s", "launches", "vertices", "arcs"),
-    *("source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit", "code"),
+    *(
+        "kernels_s",
+        "predecessors_s",
+        "copy_out_s",
+        "prepare_host_s",
+        "prepare_card_s",
+        "customize_s",
+        "launches",
+        "vertices",
+    ),
+    *("arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit", "code"),
     *("dataset_sha256", "started", "host", "host_id", "card_uuid", "cpu_model", "cores", "substitute", "generated"),
     *("limit_s", "needed_bytes", "reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
 ]

@@ -48,6 +48,7 @@ COLUMNS = (
     "copy_out_s",
     "prepare_host_s",
     "prepare_card_s",
+    "customize_s",
     "launches",
     "vertices",
     "arcs",

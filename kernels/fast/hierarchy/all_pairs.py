@@ -90,9 +90,7 @@ def reduced(searches: Searches, sources: np.ndarray) -> Reduced:
     parts = []
     for piece in searches.pieces(sources):
         count = len(piece)
-        farthest, total, reached = (
-            np.empty(count, array.dtype) for array in (many.farthest, many.sums, many.counts)
-        )
+        farthest, total, reached = (np.empty(count, array.dtype) for array in (many.farthest, many.sums, many.counts))
         searches.run.download(
             (many.farthest[:count], farthest), (many.sums[:count], total), (many.counts[:count], reached)
         )

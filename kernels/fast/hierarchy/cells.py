@@ -36,14 +36,15 @@ assert MAX_HEIGHT < 1 << SLOT_BITS
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant.
+    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant. int32 unless it says int64.
 
-    numbers, ends, depths: int32, (n,): preorder number, end of the subtree and depth of each row. rows, vertex_rows:
-    int32, (n,): the row of each preorder number, and of each vertex of the graph. start: int64, (n + 1,); heads: int32, (arcs,): as in Hierarchy, but rows.
-    level_cells: int64, (levels + 1,): the first cell of each level. cell_rows: int64, (cells + 1,): the first row of each
-    cell. borders: int64, (cells + 1,), and boundary: int32: the rows of each cell's boundary. tops: int32, (cells,): the
-    number of each cell's top, for level 0 of its first vertex. cell: int32, (n,): the cell of each row.
-    slots: int32, (arcs,): the slot of each head. own: int32, (n,): the slot of each row. widths: int32, (cells,): slots.
+    numbers, ends, depths: (n,): preorder number, end of the subtree and depth of each row. rows, vertex_rows: (n,): the
+    row of each preorder number, and of each vertex of the graph. start: int64, (n + 1,), and heads: (arcs,): as in
+    Hierarchy, but rows. level_cells: int64, (levels + 1,): the first cell of each level. cell_rows: int64,
+    (cells + 1,): the first row of each cell. borders: int64, (cells + 1,), and boundary: the rows of each cell's
+    boundary. tops: (cells,): the number of each cell's top, for level 0 of its first vertex. cell: (n,): the cell of
+    each row. slots: (arcs,): the slot of each head. own: (n,): the slot of each row. widths: (cells,): how many slots.
+    places: int64, (m,): as in Hierarchy, but for the order of arcs here.
     """
 
     numbers: np.ndarray
@@ -118,7 +119,11 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
     arc = np.empty(len(arcs), np.int64)  # of each arc of the hierarchy
     arc[arcs] = np.arange(len(arcs))
     is_loop = hierarchy.places < 0
-    places = np.where(is_loop, -1, 2 * arc[hierarchy.places >> 1] + (hierarchy.places & 1)) if len(arcs) else hierarchy.places
+    places = (
+        np.where(is_loop, -1, 2 * arc[hierarchy.places >> 1] + (hierarchy.places & 1))
+        if len(arcs)
+        else hierarchy.places
+    )
     return Cells(
         *(order.astype(np.int32), hierarchy.ends[order], depths, rows, vertex_rows, start, heads),
         *(level_cells, cell_rows, borders, boundary, tops.astype(np.int32), cell, slots, own),
@@ -228,8 +233,8 @@ class Steps:
     """Cells for a search from one source, which takes all vertices of a cell of the same depth in one step.
 
     order: int32, (n,): the rows of each cell by depth. start: int64: where in order each step starts, and n.
-    cell_steps: int64, (cells + 1,): the first step of each cell. places: int32, (arcs,): of each head among the boundary
-    and then the rows of the cell. room: of the largest cell with its boundary.
+    cell_steps: int64, (cells + 1,): the first step of each cell. places: int32, (arcs,): of each head, among the
+    boundary and then the rows of the cell. room: of the largest cell with its boundary.
     """
 
     order: np.ndarray
@@ -255,7 +260,7 @@ def steps(cells: Cells) -> Steps:
 
 
 def jobs(cells: Cells, level: int, rows: int) -> np.ndarray:
-    """int64: where the cells of a level are cut into jobs of about so many rows: the first cell of each, and the end."""
+    """int64: the first cell of each job, where a level is cut into jobs of about so many rows; and the level's end."""
     first, end = cells.level_cells[level], cells.level_cells[level + 1]
     at = cells.cell_rows[first:end]
     new = np.r_[True, at[1:] // rows != at[:-1] // rows] if len(at) else np.zeros(0, bool)

@@ -137,6 +137,6 @@ def check_shared(graph: Graph, needed: int, what: str) -> None:
     """Raise InputError where a block would need more shared memory than the card has."""
     if card.gpu_visible() and needed > (limit := Run().shared_limit):
         raise InputError(
-            f"{graph.name}: {what} takes {needed:,} bytes of shared memory, and a block of this card may have {limit:,}: "
-            "take another variant"
+            f"{graph.name}: {what} takes {needed:,} bytes of shared memory, and a block of this card may "
+            f"have {limit:,}: take another variant"
         )

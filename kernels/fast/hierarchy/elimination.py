@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import weakref
 import zipfile
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -284,21 +283,13 @@ def topology(graph: Graph) -> str:
     return hashlib.sha256(graph.indptr.tobytes() + graph.indices.tobytes()).hexdigest()
 
 
-_packed = weakref.WeakKeyDictionary()  # the packed file of a graph, where it was read from one
-
-
-def remember(graph: Graph, packed) -> None:
-    """Say which packed file a graph is from, so that `of` finds the hierarchy beside it."""
-    _packed[graph] = Path(packed)
-
-
 @lru_cache(maxsize=1)
 def of(graph: Graph) -> Hierarchy:
     """The graph's hierarchy: from the file beside its packed file where there is one, else made now.
 
     Raises InputError where the graph is not fit, or the file is none.
     """
-    path = beside(_packed[graph]) if graph in _packed else None
+    path = graph.file and beside(graph.file)
     if path and path.exists():
         found, digest = Hierarchy.load(path)
         if digest == topology(graph):

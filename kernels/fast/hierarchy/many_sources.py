@@ -29,6 +29,7 @@ from kernels.gpu.vectors import each, loader, same, storer
 LANES = 2 if SIMULATED else 32  # threads of a block
 SOURCES = 4  # sources of a thread, where the slots of LANES such threads fit in a share of a block's shared memory
 SHARE = 4
+TILE_PITCH = LANES + 1  # so that neither way two threads of a warp meet in one bank of shared memory
 JOB_ROWS = 1024  # vertices of the cells that one block works on in turn, about
 ALIGNMENT = None if SIMULATED else 16
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
@@ -134,8 +135,8 @@ def search_cells(count: int, reduces: bool):
 
     @cuda.jit
     def descend(
-        job_cells, groups, pitch, stored, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start, words,
-        sources, found, matrix, farthest, sums, counts,
+        job_cells, groups, pitch, stored, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start,
+        words, sources, found, matrix, farthest, sums, counts,
     ):  # fmt: skip
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
@@ -216,7 +217,7 @@ def by_vertex(column, pitch, owners, row_of, matrix, dist, predecessor, words):
 @cuda.jit
 def transpose(count, pitch, row_of, matrix, out):
     """out[column, vertex] = matrix[row of the vertex, column], for `count` columns; LANES x LANES threads a tile."""
-    tile = cuda.shared.array((LANES, LANES + 1), uint32)
+    tile = cuda.shared.array((LANES, TILE_PITCH), uint32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     n = u64(len(row_of))
     tiles = (count + LANES - 1) // LANES

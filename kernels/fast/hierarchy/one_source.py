@@ -19,8 +19,8 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32
 from kernels.gpu.launching import blocks_for
 
-CELL_THREADS = 5 if SIMULATED else 256  # of a block, where a level has many cells
-TOP_THREADS = 5 if SIMULATED else 1024  # and where it has fewer than FEW_CELLS
+CELL_THREADS = 3 if SIMULATED else 256  # of a block, where a level has many cells
+TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_CELLS
 FEW_CELLS = 264
 ALL = 0xFFFFFFFF  # the threads of a warp
 

@@ -35,7 +35,16 @@ class Trees:
         """A function that launches the search for the predecessors of a column of distances, (n,) on the card."""
         run, rows = self.run, len(self.parts.owners)
         blocks, tree = blocks_for(rows, run.block), (self.arcs, self.owners, self.dist, predecessor)
-        columns = np.uint32(column), np.uint64(pitch), self.owners, vertex_rows, matrix, self.dist, predecessor, self.words
+        columns = (
+            np.uint32(column),
+            np.uint64(pitch),
+            self.owners,
+            vertex_rows,
+            matrix,
+            self.dist,
+            predecessor,
+            self.words,
+        )
         launches = [(by_vertex, blocks, run.block, columns), (near_far.find_predecessors, blocks, run.block, tree)]
         if self.has_zero_weights:
             queued = np.uint32(source), *tree, self.queue, self.words
@@ -100,4 +109,3 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
 def launches(vertices: int, tile: int) -> None:
     """They depend on the tree."""
     return None
-

@@ -1,0 +1,223 @@
+"""Contraction hierarchies: the order, the cells, customizing, searches from one source, from many and of all pairs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kernels.check import check, oracle
+from kernels.errors import InputError
+from kernels.fast.hierarchy import all_pairs, cells, elimination, variants
+from kernels.fast.hierarchy.customize import OnCard
+from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.run import Result, Run
+from tests import graphs
+
+pytestmark = pytest.mark.simulator
+ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one
+
+
+@pytest.fixture(autouse=True)
+def small_cells(monkeypatch):
+    """Several levels of cells, and several jobs, also in trees of a few vertices."""
+    for name, value in {"SMALLEST": 3, "STEP": 2}.items():
+        monkeypatch.setattr(cells, name, value)
+    monkeypatch.setattr("kernels.fast.hierarchy.many_sources.JOB_ROWS", 7)
+    cells.of.cache_clear()
+
+
+def mixed(weights=range(1, 30), *, directed: bool = True) -> Graph:
+    """Random: parallel arcs, loops, sinks, two vertices without arcs, several components."""
+    rng = np.random.default_rng(8)
+    tails, heads = rng.integers(0, 14, 40), rng.integers(0, 21, 40)
+    tails[:2], heads[:2], heads[2] = 3, 5, tails[2]
+    weights = rng.choice(list(weights), 40)
+    if not directed:
+        tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
+    return Graph.from_arcs(23, tails, heads, weights, directed=directed)
+
+
+SHAPES = {
+    "grid": lambda: graphs.grid(30),
+    "path": lambda: graphs.path(17),
+    "comb": lambda: graphs.comb(20),
+    "star": lambda: graphs.star(12),
+    "mixed": mixed,
+    "undirected": lambda: mixed(directed=False),
+    "no arcs": lambda: Graph.from_arcs(3, [], [], []),
+}
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request):
+    return SHAPES[request.param]()
+
+
+def eliminated(on: Graph, vertices: np.ndarray) -> dict[int, set[int]]:
+    """By vertex, its later neighbours, by eliminating vertices from the last to the first of `vertices` one by one."""
+    around = {v: set() for v in range(on.vertices)}
+    for tail, head in zip(on.tails.tolist(), on.indices.tolist(), strict=True):
+        if tail != head:
+            around[tail].add(head)
+            around[head].add(tail)
+    later = {}
+    for v in vertices[::-1].tolist():
+        later[v] = around.pop(v)
+        for u in later[v]:
+            around[u] |= later[v] - {u}
+            around[u].discard(v)
+    return later
+
+
+def test_arcs_are_those_that_elimination_leaves(shape):
+    found = elimination.prepare(shape)
+    assert sorted(found.vertices.tolist()) == list(range(shape.vertices))
+    for p, v in enumerate(found.vertices.tolist()):
+        heads = found.heads[found.start[p] : found.start[p + 1]]
+        assert (np.diff(heads) < 0).all() and (heads < p).all()  # the nearest ancestor first
+        assert (found.ends[heads] >= found.ends[p]).all()  # ancestors: p is in their subtrees
+        assert set(found.vertices[heads].tolist()) == eliminated(shape, found.vertices)[v]
+        assert found.depths[p] == (found.depths[heads[0]] + 1 if len(heads) else 0)
+    widest = np.diff(found.start)
+    assert found.counts == elimination.Counts(
+        int(found.depths.max()) + 1, len(found.heads), sum(d * (d - 1) // 2 for d in widest.tolist()), widest.max()
+    )
+
+
+def test_each_arc_of_the_graph_has_its_place(shape):
+    found = elimination.prepare(shape)
+    tails = np.repeat(np.arange(shape.vertices), np.diff(found.start))
+    for arc, place in enumerate(found.places.tolist()):
+        tail, head = shape.tails[arc], shape.indices[arc]
+        if place < 0:
+            assert tail == head
+        else:
+            ends = found.vertices[[tails[place >> 1], found.heads[place >> 1]]].tolist()
+            assert ends == ([head, tail] if place & 1 else [tail, head])
+
+
+def test_cells_have_the_arcs_of_the_hierarchy(shape):
+    hierarchy = elimination.prepare(shape)
+    cut = cells.cut(hierarchy, cells.sizes_for(shape.vertices))
+    assert cut.cell_rows[-1] == shape.vertices and (np.diff(cut.cell) >= 0).all()
+    assert (np.bincount(cut.cell) == np.diff(cut.cell_rows)).all()
+    for row in range(shape.vertices):
+        p = cut.numbers[row]
+        arcs = slice(cut.start[row], cut.start[row + 1])
+        assert cut.rows[p] == row and (cut.heads[arcs] < row).all()
+        assert (
+            cut.numbers[cut.heads[arcs]].tolist()
+            == hierarchy.heads[hierarchy.start[p] : hierarchy.start[p + 1]].tolist()
+        )
+        cell = cut.cell[row]
+        border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
+        assert (cut.cell[border] < cell).all()
+        for head, slot in zip(cut.heads[arcs], cut.slots[arcs], strict=True):
+            assert slot < cut.widths[cell]
+            assert slot == cut.own[head] if cut.cell[head] == cell else border[slot] == head
+
+
+def test_records_and_steps_have_every_arc_once(shape):
+    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
+    records, steps = cells.records(cut), cells.steps(cut)
+    arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
+    assert arcs.tolist() == list(range(len(cut.heads)))
+    firsts = records.start[:-1]
+    assert (records.words[4 * firsts] & 1023 == cut.own).all()
+    assert (records.words[4 * firsts + 1] == np.diff(records.start) - 1).all()
+    for arc, slot in enumerate(cut.slots):
+        word, place = divmod(int(np.flatnonzero(records.arcs == arc)[0]), 4)
+        assert records.words[4 * word] >> (10 * (place - 1)) & 1023 == slot
+    assert sorted(steps.order.tolist()) == list(range(shape.vertices))
+    for first, end in zip(steps.start, steps.start[1:], strict=False):
+        rows = steps.order[first:end]
+        assert len(set(zip(cut.cell[rows], cut.depths[rows], strict=True))) == 1
+
+
+def test_a_graph_without_small_separators_is_refused_with_the_numbers(monkeypatch):
+    monkeypatch.setattr(elimination, "MAX_ARCS", 0)
+    with pytest.raises(InputError, match=r"not fit for a contraction hierarchy: elimination leaves \d+ arcs"):
+        variants.sssp(graphs.grid(30), Result.poisoned("sssp", 30), Run(block=4))
+    monkeypatch.setattr(elimination, "MAX_HEIGHT", 5)
+    with pytest.raises(InputError, match=r"its elimination tree is \d+ vertices high, and the kernels take 5"):
+        elimination.prepare(graphs.dense(8))
+
+
+def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
+    graphs.grid(30).save(tmp_path / "grid.npz")
+    on, path = Graph.load(tmp_path / "grid.npz"), tmp_path / "grid.hierarchy.npz"
+    made = elimination.prepare(on)
+    made.save(path, elimination.topology(on))
+    monkeypatch.setattr(elimination, "prepare", lambda graph: pytest.fail("made again"))
+    found = elimination.of(on)
+    for field in dataclasses.fields(found):
+        assert np.array_equal(getattr(found, field.name), getattr(made, field.name))
+    graphs.grid(31).save(tmp_path / "grid.npz")
+    with pytest.raises(InputError, match=r"made from another graph than graph: delete it"):
+        elimination.of(Graph.load(tmp_path / "grid.npz"))
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: not a prepared hierarchy .* delete it"):
+        elimination.of(Graph.load(tmp_path / "grid.npz"))
+
+
+def test_customized_weights_are_shortest_below_their_ends():
+    """An arc's weight is the shortest path between its ends through vertices below both."""
+    on = mixed()
+    made = OnCard(on, Run(block=4))
+    cut, up, down = made.cells, np.asarray(made.up), np.asarray(made.down)
+    vertex = made.hierarchy.vertices[cut.numbers]
+    for row in range(on.vertices):
+        for arc in range(cut.start[row], cut.start[row + 1]):
+            head = cut.heads[arc]
+            below = [r for r in range(on.vertices) if cut.numbers[row] < cut.numbers[r] < cut.ends[row]] + [row, head]
+            kept = np.isin(on.tails, vertex[below]) & np.isin(on.indices, vertex[below])
+            part = Graph.from_arcs(on.vertices, on.tails[kept], on.indices[kept], on.weights[kept])
+            there, back = oracle(part, (int(vertex[row]), int(vertex[head])))
+            assert (up[arc], down[arc]) == (there[vertex[head]], back[vertex[row]])
+
+
+def test_one_source(shape):
+    for source in (0, shape.vertices // 2, shape.vertices - 1):
+        result = Result.poisoned("sssp", shape.vertices)
+        variants.sssp(shape, result, Run(source=source, block=4))
+        check(shape, "sssp", result, source, full_check=100, checked_rows=1)
+
+
+@pytest.mark.parametrize("shared", [0, ENOUGH], ids=["one source a thread", "four"])
+@pytest.mark.parametrize("weights", [range(1, 30), [0, 1], [MAX_WEIGHT // 7]], ids=["positive", "some 0", "largest"])
+def test_all_pairs_as_a_matrix(weights, shared, monkeypatch):
+    monkeypatch.setattr(variants, "MATRIX_BYTES", 8 * 23 * 8)  # eight sources at a time
+    on = mixed(weights)
+    result = Result.poisoned("apsp", on.vertices)
+    variants.apsp(on, result, Run(block=4, shared=shared))
+    check(on, "apsp", result, 0, full_check=100, checked_rows=1)
+
+
+@pytest.mark.parametrize("shared", [0, ENOUGH], ids=["one source a thread", "four"])
+@pytest.mark.parametrize("name", ["grid", "mixed"])
+def test_all_pairs_reduced(name, shared):
+    on = SHAPES[name]()
+    exact = oracle(on, tuple(range(on.vertices))).astype(np.int64)
+    exact[exact == INF] = -1
+    sources = np.random.default_rng(0).permutation(on.vertices)[:-2]
+    searches = all_pairs.Searches(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    assert searches.most < len(sources)  # more than one piece
+    found = all_pairs.reduced(searches, sources)
+    assert (found.sources == sources).all()
+    assert (found.eccentricity == exact.max(axis=1)[sources]).all()
+    assert (exact[sources, found.farthest] == found.eccentricity).all()
+    assert (found.reached == (exact >= 0).sum(axis=1)[sources]).all()
+    assert (found.total == np.maximum(exact, 0).sum(axis=1)[sources]).all()
+
+
+def test_rows_in_pieces_and_sums_over_sources():
+    on = graphs.grid(30)
+    exact = oracle(on, tuple(range(30))).astype(np.int64)
+    sources = np.random.default_rng(0).permutation(30)[:21]
+    seen = []
+    for piece, rows in all_pairs.matrix(all_pairs.Searches(on, reduces=False, run=Run(block=4), bytes=4000), sources):
+        assert (np.asarray(rows).reshape(-1, 30) == exact[piece]).all()
+        seen += piece.tolist()
+    assert len(seen) == 21 and set(seen) == set(sources.tolist())
+    searches = all_pairs.Searches(on, reduces=False, run=Run(block=4), bytes=4000)
+    assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()
