@@ -118,8 +118,9 @@ def test_compiles(key, capability, launched, monkeypatch):
         assert_atomics(ptx, variant.atomics.get(function.__name__, {}), function.__name__)
 
 
-def test_a_block_waits_for_what_its_first_thread_reads(launched):
+def test_a_block_waits_for_what_its_first_thread_reads(launched, monkeypatch):
     """In the simulator the first thread is nearly always the first."""
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     variant = VARIANTS["floyd_warshall/super_naive_shared"]
     variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder())
     (((_, types), function),) = launched.items()
