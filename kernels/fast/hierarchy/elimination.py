@@ -263,7 +263,7 @@ def find_arcs(tails, indices, number, start, heads):
         if tail != head:
             lower, upper = max(tail, head), min(tail, head)  # the descendant has the larger number
             low, high = start[lower], start[lower + 1]
-            while heads[low] != upper:
+            while high - low > 1:
                 middle = (low + high) // 2
                 if heads[middle] >= upper:
                     low = middle
