@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
 # By a measurement that ran, of a variant that says nothing of a layout.
-NOT_SAID = {*measurements.LAYOUT, "batch", "limit_s", "needed_bytes"}
+NOT_SAID = {*measurements.LAYOUT, "batch", "customize_s", "limit_s", "needed_bytes"}
 NAMED = ("launch_overhead", "growth", "layouts", "peak_table")
 
 

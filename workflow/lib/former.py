@@ -42,6 +42,13 @@ REPEATED = (
     *("substitute", "generated", "cores", "limit_s", "needed_bytes"),
     *("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
 )
+BATCHED = (  # until hierarchies came, which are customized
+    *("algorithm", "variant", "problem", "dataset", "batch", "round", "position", "status", "seconds", "copy_in_s"),
+    *("kernels_s", "predecessors_s", "copy_out_s", "prepare_host_s", "prepare_card_s", "launches", "vertices", "arcs"),
+    *("source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit", "code"),
+    *("dataset_sha256", "started", "host", "host_id", "card_uuid", "cpu_model", "cores", "substitute", "generated"),
+    *("limit_s", "needed_bytes", "reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
+)
 # Items of a note, joined by "; ", that have columns of their own now.
 _ITEMS = [
     re.compile(pattern)
@@ -79,7 +86,7 @@ def repeated(record: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in record.items() if name != "repeat"} | {"round": record["repeat"]}
 
 
-ROWS = {COLUMNS: row, REPEATED: repeated}  # what reads a row, by the file's columns
+ROWS = {COLUMNS: row, REPEATED: repeated, BATCHED: dict}  # what reads a row, by the file's columns
 
 
 def provenance(record: dict) -> dict:

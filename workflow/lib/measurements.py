@@ -30,7 +30,7 @@ from workflow.lib.paper import datasets as paper_datasets
 
 PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)
-PREPARATION = ("prepare_host_s", "prepare_card_s")
+PREPARATION = ("prepare_host_s", "prepare_card_s", "customize_s")
 LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
 COLUMNS = (
     "algorithm",

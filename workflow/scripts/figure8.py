@@ -38,9 +38,13 @@ LETTERS = {"sssp": series.LINE, "apsp": series.LINE // 2 - 6}  # of a line below
 TIMES = {"median": "median", "min": "min", "max": "max", "any": "any source median"}
 
 
-def heads(region: str) -> dict[str, Look]:
-    """The series of a panel from left to right: the registry's, then the cited times, ours last."""
+def heads(region: str, present: Collection[str] = table6.OPTIONAL) -> dict[str, Look]:
+    """The series of a panel from left to right: the registry's, then the cited times, ours last.
+
+    present: what is there; of table6.OPTIONAL only these are series.
+    """
     shown = plots.looks(plots.MARKS, [head for head in table6.columns(PLACE) if head != table6.OURS])
+    shown = {head: look for head, look in shown.items() if head in present or head not in table6.OPTIONAL}
     if region == "kernels":
         shown = {head: look for head, look in shown.items() if head in table6.on_card(PLACE)}
     cited = ON_CARD if region == "kernels" else ON_CPU
@@ -58,7 +62,8 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
     found["untimed"] = ["" if line["status"] == "ok" else status_text(line) for _, line in lines.iterrows()]
     least = found[cited].groupby("dataset", sort=False)[["median", "any"]].min().reset_index()
     least = least.assign(head=ON_CARD if region == "kernels" else ON_CPU, repeats=1, untimed="")
-    every = pd.MultiIndex.from_product([heads(region), lines["dataset"].unique()], names=["head", "dataset"])
+    shown = heads(region, set(lines["who"]))
+    every = pd.MultiIndex.from_product([shown, lines["dataset"].unique()], names=["head", "dataset"])
     both = pd.concat([part for part in (found[~cited], least) if len(part)] or [found])
     return both.set_index(["head", "dataset"]).reindex(every).fillna({"untimed": ""})
 
@@ -70,7 +75,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
     lines = table6.compare(define(TABLE, datasets), rows, searches, PLACE)
     figure = Figure(figsize=(plots.WIDTH, HEIGHT))
     plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{NOTE}")
-    _legend(figure)
+    _legend(figure, set(lines["who"]))
     grid = figure.add_gridspec(3, 2)
     places = {"sssp": (grid[0, :], grid[1, :]), "apsp": (grid[2, 0], grid[2, 1])}
     unit, factor = plots.unit(lines[[f"{region} median" for region in REGIONS]].to_numpy(float).ravel())
@@ -83,7 +88,8 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
             axes.set(title=f"{title}: {what}")
             plots.groups(axes, series.tick_labels(names, mine, rows, datasets, LETTERS[problem]))
             scaled = mine.assign(**{name: factor * mine[name] for name in TIMES})
-            panels.append((axes, _marks(axes, heads(region), list(names), scaled)))
+            shown = heads(region, set(mine.index.get_level_values("head")))
+            panels.append((axes, _marks(axes, shown, list(names), scaled)))
         _one_scale([axes for axes, _ in panels[-2:]], unit)
     for axes, points in panels:  # when everything has its place
         texts = [plots.digits(time) if named else "" for _, time, named in points]
@@ -123,9 +129,9 @@ def _one_scale(panels: list[Axes], unit: str) -> None:
             plots.say_unmeasured(axes)
 
 
-def _legend(figure: Figure) -> None:
+def _legend(figure: Figure, present: set[str]) -> None:
     """One for all panels, above them."""
-    shown = {**heads("kernels"), **heads("call")}
+    shown = {**heads("kernels", present), **heads("call", present)}
     order = [head for head in shown if head != table6.OURS] + [table6.OURS]
     marks = [Line2D([], [], color=shown[head].color, marker=shown[head].marker, linestyle="") for head in order]
     figure.legend(marks, order, loc="outside upper left", ncols=len(order), handlelength=1, columnspacing=1)

@@ -20,6 +20,7 @@ from workflow.scripts import sources
 from workflow.scripts.tables import heading
 
 NAME, OURS = "table6", "Ours"
+OPTIONAL = ("Ours, prepared",)  # heads that are shown only where they were measured: such variants fit few graphs
 SOURCES = {"sssp": "one source", "apsp": "every source"}
 PEERS = "workflow/paper/peers.csv"
 SPARRY = "https://github.com/qriosa/SParry"
@@ -87,7 +88,7 @@ def own(cells: pd.DataFrame) -> pd.Series:
 
 
 def facts(table: Table, rows: pd.DataFrame, place: str = NAME) -> pd.DataFrame:
-    """A row for each of columns() on each dataset, indexed by ("dataset", "who").
+    """A row for each of columns() on each dataset, indexed by ("dataset", "who"); of OPTIONAL where one was measured.
 
     The columns of measurements.summarise without the times; "column", the fastest variant of the head, NaN where
     none was measured; of REGIONS' kernels and call median, min and max (s) as "kernels median" …; "estimate", how many
@@ -108,7 +109,7 @@ def facts(table: Table, rows: pd.DataFrame, place: str = NAME) -> pd.DataFrame:
     for name, region in (("estimate", own(found)), ("total estimate", pd.Series("total", found.index))):
         estimates = [_beside_ours(found, of_batches, dataset, who, region) for (dataset, who), region in region.items()]
         found[name] = pd.Series(estimates, found.index, object)
-    return found
+    return found[found["column"].notna() | ~found.index.get_level_values("who").isin(OPTIONAL)]
 
 
 def _beside_ours(
@@ -245,7 +246,7 @@ def losses(lines: pd.DataFrame, tolerance: float) -> list[str]:
     said = []
     for dataset, group in lines.groupby("dataset", sort=False):
         ours = group[group["who"] == OURS].iloc[0]
-        others = group[(group["who"] != OURS) & (group["status"] == "ok")]
+        others = group[~group["who"].isin([OURS, *OPTIONAL]) & (group["status"] == "ok")]
         if ours["status"] == "ok":
             clauses = [
                 _measured_loss(line, tolerance) + _cited_loss(line, ours, tolerance) for _, line in others.iterrows()
