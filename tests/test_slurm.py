@@ -62,7 +62,9 @@ class Project:
         }
         sweeps = {name: options | {"dataset": "sample1"} for name, options in CONFIG["sweeps"].items()}
         sweeps["sources"] = CONFIG["sweeps"]["sources"] | {"datasets": ["sample1"]}
-        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"datasets": datasets, "sweeps": sweeps}))
+        all_pairs = {"datasets": ["sample1"], "shards": 3, "sample": 6}
+        changed = {"datasets": datasets, "sweeps": sweeps, "all_pairs": all_pairs}
+        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | changed))
         (folder / "endless.yaml").write_text(yaml.safe_dump(ENDLESS))
         profile = folder / "slurm" / "config.yaml"
         text, changed = re.subn(r"(before-status-checks:) \d+", r"\1 1", profile.read_text())
