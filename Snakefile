@@ -14,10 +14,11 @@
 #
 #     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
 #     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, figures/growth.*
+#     results/all_pairs/    all pairs of road networks, a row a vertex: <dataset>.parquet; all_pairs.*, figures/all_pairs.*
 #
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
-# stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table.
+# stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table, all_pairs.
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -38,6 +39,7 @@ include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/extensions.smk"
+include: "workflow/rules/all_pairs.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"
 

@@ -91,7 +91,12 @@ def test_a_job_asks_for_the_time_of_all_its_cells(calls):
 
 
 @pytest.mark.parametrize(
-    ("output", "rule"), [("results/cells/a/b/nyc.csv", "measure"), ("results/batches/a/sssp/nyc/timings.csv", "job")]
+    ("output", "rule"),
+    [
+        ("results/cells/a/b/nyc.csv", "measure"),
+        ("results/batches/a/sssp/nyc/timings.csv", "job"),
+        ("results/all_pairs/nyc/4/2.parquet", "all_pairs_shard"),
+    ],
 )
 def test_a_job_that_slurm_ended_says_which_limit_to_raise(output, rule):
     log = f"SLURM-job '4711' failed, SLURM status is: 'TIMEOUT'.\n output: {output} (update), b\n log: c (check it"

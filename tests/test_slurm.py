@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -62,7 +63,9 @@ class Project:
         }
         sweeps = {name: options | {"dataset": "sample1"} for name, options in CONFIG["sweeps"].items()}
         sweeps["sources"] = CONFIG["sweeps"]["sources"] | {"datasets": ["sample1"]}
-        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | {"datasets": datasets, "sweeps": sweeps}))
+        all_pairs = {"datasets": ["sample1"], "shards": 2, "sample": 6}
+        changed = {"datasets": datasets, "sweeps": sweeps, "all_pairs": all_pairs}
+        (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | changed))
         (folder / "endless.yaml").write_text(yaml.safe_dump(ENDLESS))
         profile = folder / "slurm" / "config.yaml"
         text, changed = re.subn(r"(before-status-checks:) \d+", r"\1 1", profile.read_text())
@@ -99,6 +102,9 @@ class Project:
             name = job["Comment"].removeprefix("rule_measure_wildcards_simulated_")
             jobs.setdefault(name, []).append(job)
         return jobs
+
+    def runs(self, job: str) -> bool:
+        return any(record["JobState"] == "RUNNING" for record in self.jobs().get(job, []))
 
     def measured(self) -> set[str]:
         root = self.folder / "results" / "simulated"
@@ -199,23 +205,34 @@ def test_one_dataset_then_one_variant_for_another_site(project):
     assert re.search(r"gpu:model:1$", job["TresPerJob"])
 
 
-def test_a_cancelled_cell_is_the_only_one_measured_again(project):
-    it = project()
+def test_a_cancelled_cell_and_a_killed_part_of_all_pairs_are_all_that_is_measured_again(project):
+    it, whole = project(), "results/all_pairs/sample1.parquet"
     kept, cancelled = "bellman_ford/stride_flag/sample1", "bellman_ford/stride_flag/sample2"
-    process = it.start("stride_flag")
-    private.wait_for(
-        lambda: any(job["JobState"] == "RUNNING" for job in it.jobs().get(name(cancelled), [])), "the job to cancel"
-    )
-    it.slurm.run("scancel", it.jobs()[name(cancelled)][0]["JobId"])
+    parts = ["rule_all_pairs_shard_wildcards_sample1_2_1", "rule_all_pairs_shard_wildcards_sample1_2_2"]
+    first, second = (it.folder / f"results/all_pairs/sample1/2/{shard}.parquet" for shard in (1, 2))
+    process = it.start("stride_flag", whole)
+    for job in (name(cancelled), parts[1]):
+        private.wait_for(partial(it.runs, job), f"{job}, to cancel it")
+        it.slurm.run("scancel", it.jobs()[job][0]["JobId"])
     said = it.end(process, fails=True)
-    assert re.search(rf"{cancelled}\.csv: Slurm's job \d+ was cancelled: give the same command again", said)
+    for path in (f"{cancelled}.csv", "sample1/2/2.parquet"):
+        assert re.search(rf"{path}: Slurm's job \d+ was cancelled: give the same command again", said)
     assert it.measured() == {kept}
     assert list(it.file(cancelled).parent.glob(".*")) == []
-    first = it.file(kept).stat()
-    it.run("stride_flag")
+    assert first.exists() and not second.exists() and not (it.folder / whole).exists()
+    before = it.file(kept).stat(), first.stat().st_mtime_ns
+    it.run("stride_flag", whole)
     assert it.measured() == {kept, cancelled}
-    assert it.file(kept).stat() == first
-    assert {job: len(records) for job, records in it.jobs().items()} == {name(kept): 1, name(cancelled): 2}
+    assert (it.file(kept).stat(), first.stat().st_mtime_ns) == before
+    jobs = it.jobs()
+    times = {name(kept): 1, name(cancelled): 2, parts[0]: 1, parts[1]: 2}
+    assert {job: len(records) for job, records in jobs.items()} == times
+    found = json.loads((it.folder / whole).with_suffix(".json").read_text())
+    assert (found["vertices"], found["rows_checked"], found["search_s"]) == (6, 6, None)
+    ran = {record["JobId"]: record for part in parts for record in jobs[part]}
+    for part in found["parts"]:
+        record = ran[part["slurm"]["SLURM_JOB_ID"]]
+        assert record["Partition"] == "gpu" and re.search("gpu:1$", record["TresPerJob"])
 
 
 def test_without_the_simulator_it_means_real_cells(project):

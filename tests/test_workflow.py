@@ -109,7 +109,9 @@ class Project:
         project.configure(mode=mode, datasets=None, protocol={"batch": "one"})
         first = {"dataset": next(iter(datasets))}
         project.configure(
-            datasets=datasets, sweeps={"delta": first, "stride": first, "sources": {"datasets": list(datasets)}}
+            datasets=datasets,
+            sweeps={"delta": first, "stride": first, "sources": {"datasets": list(datasets)}},
+            all_pairs={"datasets": [first["dataset"]]},
         )
         project.configure(**changes)
         if stub:

@@ -37,16 +37,21 @@ def check(config: dict) -> None:
         plan.cells(config, [dataset])
         _check_entry(f"config: datasets.{dataset}", entry)
         check_sources(dataset, entry, config["archives"])
-    raws = [name for entry in config["datasets"].values() if (name := raw_name(entry))]
+        if coordinates := entry.get("coordinates"):
+            check_sources(f"{dataset}.coordinates", {"format": "dimacs", **coordinates}, config["archives"])
+    entries = [entry for each in config["datasets"].values() for entry in (each, each.get("coordinates") or {})]
+    raws = [name for entry in entries if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
         raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")
     if clash := set(config["datasets"]) & {*ALGORITHMS, *(v.name for v in VARIANTS.values())}:
         raise InputError(f"config: dataset {', '.join(clash)} is called like an algorithm or variant: rename it")
     sweeps = config["sweeps"]
     swept = [(f"{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
-    for key, dataset in [*swept, *(("sources.datasets", name) for name in sweeps["sources"]["datasets"])]:
+    swept += [("sources.datasets", name) for name in sweeps["sources"]["datasets"]]
+    named = [(f"sweeps.{key}", dataset) for key, dataset in swept]
+    for key, dataset in [*named, *(("all_pairs.datasets", name) for name in config["all_pairs"]["datasets"])]:
         if dataset not in config["datasets"]:
-            raise InputError(f"config: sweeps.{key}: {plan.no_dataset(config, dataset)}")
+            raise InputError(f"config: {key}: {plan.no_dataset(config, dataset)}")
     external.check(config)
     if plan.simulating(config) and not plan.measured_here():
         _check_archive(config["archive"])

@@ -16,6 +16,8 @@ BASE_MB = 2000  # Python, numba and a CUDA context
 # pairs; bytes on the host, of n + m for one source, of n^2 for all pairs.
 SECONDS = {"sssp": 6e-11, "apsp": 4e-11}
 BYTES = {"sssp": 64, "apsp": 16}
+# Of all pairs as a stream: bytes and seconds of n + m, for the host, for one source and for the oracle's one source.
+ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
 # What to do where Slurm ended a job, by the state that it reports.
 ADVICE = {
     "TIMEOUT": "ran into its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
@@ -23,6 +25,7 @@ ADVICE = {
     "NODE_FAIL": "lost its node: give the same command again",
     "CANCELLED": "was cancelled: give the same command again",
 }
+RULES = {"results/batches/": "job", "results/all_pairs/": "all_pairs_shard"}  # that write there
 FAILED = re.compile(
     r"SLURM-job '(\S+)' failed.*? status is: '(\w+)'.*?output: ([^\s,]+).*?log: .*?(\S+) \(check", re.DOTALL
 )
@@ -43,6 +46,18 @@ def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     checked = n if n <= protocol["full_check"] else min(n, protocol["checked_rows"])
     items, rows = (n + m, 1) if cell.problem == "sssp" else (n * n, checked)
     return BASE_MB + math.ceil(((cell.host_bytes or BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
+
+
+def all_pairs_mb(config: dict, dataset: str) -> int:
+    """Megabytes of the host that a part of all pairs may take: the hierarchy, the oracle's rows, and BASE_MB."""
+    return BASE_MB + math.ceil(ALL_PAIRS_BYTES * sum(_size(config, dataset)) / 1e6)
+
+
+def all_pairs_min(config: dict, dataset: str, shards: int) -> int:
+    """Minutes that a part of all pairs may take: two passes over its sources, the oracle, and BASE_S."""
+    n, m = _size(config, dataset)
+    oracle = ORACLE_S * min(n, config["all_pairs"]["sample"]) * (n + m)
+    return math.ceil((BASE_S + oracle + 2 * ALL_PAIRS_S * n * (n + m) / shards) / 60)
 
 
 def partition(on_gpu: bool) -> str | None:
@@ -68,6 +83,6 @@ def advice(log: str) -> list[str]:
         if Path(slurm_log).exists() and re.search("oom.kill|memory limit", Path(slurm_log).read_text()):
             state = "OUT_OF_MEMORY"
         if state in ADVICE:
-            rule = "job" if output.startswith("results/batches/") else "measure"
+            rule = next((rule for folder, rule in RULES.items() if output.startswith(folder)), "measure")
             lines.append(f"{output}: Slurm's job {job} {ADVICE[state].format(rule=rule)}")
     return lines

@@ -3,6 +3,7 @@ localrules:
     download,
     convert,
     pack,
+    prepare,
 
 
 # A raw file that is already there, by a download or by hand, is checked and used, never overwritten.
@@ -16,8 +17,8 @@ rule download:
     conda:
         "../../environment.yml"
     params:
-        dataset=lambda wildcards: RAW[wildcards.file],
-        entry=lambda wildcards: plan.identity(config["datasets"][RAW[wildcards.file]]),
+        dataset=lambda wildcards: RAW[wildcards.file][0],
+        entry=lambda wildcards: plan.identity(RAW[wildcards.file][1]),
         archives=untracked(json.dumps(config["archives"])),
         options=untracked(json.dumps(config["download"])),
     message:
@@ -66,3 +67,23 @@ rule pack:
     shell:
         "python -m workflow.scripts.pack --dataset {wildcards.dataset:q} --entry {params.entry:q} "
         "--text {input:q} --out {output:q} --log {log:q}"
+
+
+# What a contraction hierarchy needs of the arcs alone. A graph that is not fit ends here.
+rule prepare:
+    input:
+        "resources/graphs/{dataset}.npz",
+    output:
+        "resources/graphs/{dataset}.hierarchy.npz",
+    log:
+        "logs/prepare/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    conda:
+        "../../environment.yml"
+    params:
+        code=digests.module_code("kernels.fast.hierarchy.elimination"),
+    message:
+        "Prepare a hierarchy of {wildcards.dataset}"
+    shell:
+        "python -m workflow.scripts.prepare --graph {input:q} --out {output:q} --log {log:q}"

@@ -4,17 +4,29 @@ from workflow.scripts.download import local, raw_name
 
 SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bellman_ford", "stride")}
 SEARCH = "delta_stepping", "near_far"
-RAW = {
-    raw_name(entry): dataset
+# What is downloaded for each dataset's graph and, as an entry like the graph's, its coordinates.
+COORDINATES = {
+    dataset: {"format": "dimacs", **entry["coordinates"]}
     for dataset, entry in config["datasets"].items()
+    if entry.get("coordinates")
+}
+RAW = {
+    raw_name(entry): (name, entry)
+    for name, entry in [
+        *config["datasets"].items(),
+        *((f"{dataset}.coordinates", entry) for dataset, entry in COORDINATES.items()),
+    ]
     if entry.get("sources") and not local(entry)
 }
 
 
 def raw_file(wildcards):
     entry = config["datasets"][wildcards.dataset]
-    if not entry.get("sources"):
-        return []
+    return raw_path(entry) if entry.get("sources") else []
+
+
+def raw_path(entry):
+    """Where the raw file of an entry lies, or will."""
     if path := local(entry):
         # A path of one word would be taken for a target.
         return path if len(Path(path).parts) > 1 else str(Path(path).absolute())
@@ -184,7 +196,7 @@ def target_files(target, wanted):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "audit", "claims_figure", "summary", "extensions", "archive", "batch", "compare"]
+    valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
     valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -126,11 +126,7 @@ def make(
                 "protocol": protocols[variant],
                 "graph": graph.meta,
                 "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
-                "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
-                "host": platform.node(),
-                "system": platform.platform(),
-                "python": platform.python_version(),
-                "packages": packages(),
+                **surroundings(),
             }
         )
     return rows, found
@@ -144,6 +140,17 @@ SLURM = [
     "SLURM_STEP_GPUS",
     "CUDA_VISIBLE_DEVICES",
 ]
+
+
+def surroundings() -> dict:
+    """What a record says of the machine, besides its card."""
+    return {
+        "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
+        "host": platform.node(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "packages": packages(),
+    }
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:

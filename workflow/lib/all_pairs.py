@@ -1,0 +1,103 @@
+"""All pairs in parts: which sources a part has, its files, and what all parts must agree on.
+
+A part is three files: K.parquet, a row a source; K.sums.npy, of each vertex the sum of its distances from these
+sources; K.json, what it was measured on. The whole is DATASET.parquet, a row a vertex, and DATASET.json.
+"""
+
+import io
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from kernels.datasets import sha256
+from kernels.errors import InputError
+from kernels.graph import Graph
+from workflow.lib import step
+
+SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
+COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
+SUMS = ".sums.npy"
+SEED = 0  # of the sources whose rows are compared with the oracle's
+
+
+def part(vertices: np.ndarray, shards: int, shard: int) -> np.ndarray:
+    """The sources of part `shard`, from 1, of `shards`; vertices: of the graph, in preorder."""
+    if not 1 <= shard <= shards:
+        raise InputError(f"part {shard} of {shards}: parts are numbered from 1 to their number")
+    if shards > len(vertices):
+        raise InputError(f"all_pairs.shards: {shards:,} parts of {len(vertices):,} vertices: choose fewer")
+    return np.array_split(vertices, shards)[shard - 1]
+
+
+def sampled(sources: np.ndarray, vertices: int, sample: int) -> np.ndarray:
+    """Those of the sources whose rows are checked: of all vertices `sample`, drawn alike for every part."""
+    drawn = np.random.default_rng(SEED).choice(vertices, min(vertices, sample), replace=False)
+    return sources[np.isin(sources, drawn)]
+
+
+def symmetric(graph: Graph) -> bool:
+    """Whether every arc has its reverse with the same weight; of parallel arcs the cheapest counts."""
+    arcs = graph.to_scipy()
+    arcs.data += 1  # an arc of weight 0 is not the same as none
+    return (arcs != arcs.T).nnz == 0
+
+
+def to_parquet(rows: pd.DataFrame) -> bytes:
+    with io.BytesIO() as file:
+        rows.to_parquet(file, index=False)
+        return file.getvalue()
+
+
+def to_npy(array: np.ndarray) -> bytes:
+    with io.BytesIO() as file:
+        np.save(file, array)
+        return file.getvalue()
+
+
+def fault(record: dict, kind: str) -> str:
+    """The first thing that is not as the schema says, in words; empty where all is. kind: part or whole."""
+    error = best_match(_schema(kind).iter_errors(record))
+    where = ".".join(map(str, error.absolute_path)) if error else ""
+    return ": ".join(filter(None, [where, error.message])) if error else ""
+
+
+def read_record(path: Path, kind: str) -> dict:
+    """The JSON of a part or a whole. Raises InputError where there is none."""
+    advice = f"delete {path.with_suffix('.parquet')} and run again"
+    record = step.read_json(path, advice)
+    if wrong := fault(record, kind):
+        raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
+    return record
+
+
+def read_part(path: Path) -> tuple[dict, pd.DataFrame, np.ndarray]:
+    """The record, rows and sums of the part whose Parquet file lies there.
+
+    Raises InputError where a file is missing, or not the one that the record describes.
+    """
+    record = read_record(path.with_suffix(".json"), "part")
+    for end, digest in record["files"].items():
+        file = path.with_suffix(end)
+        if not file.exists() or sha256(file) != digest:
+            raise InputError(
+                f"{file}: not the file that {path.with_suffix('.json')} describes: delete it and run again"
+            )
+    return record, pd.read_parquet(path), np.load(path.with_suffix(SUMS))
+
+
+def read_whole(path: Path) -> pd.DataFrame:
+    """The rows of a whole. Raises InputError where the file has no such rows."""
+    try:
+        return pd.read_parquet(path, columns=list(COLUMNS))
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are such
+        raise InputError(f"{path}: no rows of all pairs ({error}): delete it and run again") from None
+
+
+@cache
+def _schema(kind: str) -> Draft202012Validator:
+    return Draft202012Validator(yaml.safe_load(SCHEMA.read_text())[kind])

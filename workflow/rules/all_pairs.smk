@@ -1,0 +1,138 @@
+# All pairs as a stream: what each vertex is to all others, without the matrix. A dataset is cut into parts, each a job.
+ALL_PAIRS = config["all_pairs"]["datasets"]
+
+
+def all_pairs_graph(wildcards):
+    if SIMULATING and not config["datasets"][wildcards.dataset].get("simulate"):
+        raise WorkflowError(f"all_pairs of {wildcards.dataset} {plan.NEEDS_GPU}: run it on a machine with a GPU")
+    return f"resources/graphs/{wildcards.dataset}.npz"
+
+
+def all_pairs_parts(wildcards):
+    shards = config["all_pairs"]["shards"]
+    return [f"results/all_pairs/{wildcards.dataset}/{shards}/{shard}.parquet" for shard in range(1, shards + 1)]
+
+
+def all_pairs_files(end):
+    """A file of each dataset; without a GPU, of one that is not simulated, the file that was made before."""
+    files = [Path(f"results/all_pairs/{dataset}{end}") for dataset in ALL_PAIRS]
+    before = [
+        SIMULATING and not config["datasets"][dataset].get("simulate") and file.exists()
+        for dataset, file in zip(ALL_PAIRS, files)
+    ]
+    # An absolute path is one that no rule makes.
+    return [str(file.resolve() if there else file) for file, there in zip(files, before)]
+
+
+def coordinates_file(dataset):
+    """Where the coordinates of a dataset lie, or will; None where it names none."""
+    return raw_path(COORDINATES[dataset]) if dataset in COORDINATES else None
+
+
+rule all_pairs_shard:
+    input:
+        graph=all_pairs_graph,
+        hierarchy="resources/graphs/{dataset}.hierarchy.npz",
+    output:
+        parquet=update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
+        json=update("results/all_pairs/{dataset}/{shards}/{shard}.json"),
+        sums=update("results/all_pairs/{dataset}/{shards}/{shard}.sums.npy"),
+    log:
+        "logs/all_pairs/{dataset}/{shards}/{shard}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+        shards=r"[1-9]\d*",
+        shard=r"[1-9]\d*",
+    conda:
+        "../../environment.yml"
+    threads: job_threads()
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
+        runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
+    params:
+        entry=entry,
+        code=digests.module_code("kernels.fast.hierarchy.all_pairs"),
+        sample=config["all_pairs"]["sample"],
+        block=config["simulator" if SIMULATING else "protocol"]["block"],
+        simulated=SIMULATING,
+        cores=untracked(kept_cores()),
+        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
+        commit=untracked(config["commit"]),
+    message:
+        "Search all pairs of {wildcards.dataset}, part {wildcards.shard} of {wildcards.shards}"
+    shell:
+        "python -m workflow.scripts.all_pairs_shard --graph {input.graph:q} --shards {wildcards.shards:q} "
+        "--shard {wildcards.shard:q} --sample {params.sample:q} --block {params.block:q} --cores {params.cores:q} "
+        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.parquet:q} --log {log:q}"
+
+
+rule all_pairs_merge:
+    input:
+        all_pairs_parts,
+    output:
+        parquet="results/all_pairs/{dataset}.parquet",
+        json="results/all_pairs/{dataset}.json",
+    log:
+        "logs/all_pairs/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    localrule: True
+    conda:
+        "../../environment.yml"
+    message:
+        "Join all pairs of {wildcards.dataset}"
+    shell:
+        "python -m workflow.scripts.all_pairs_merge --parts {input:q} --out {output.parquet:q} --log {log:q}"
+
+
+rule all_pairs_table:
+    input:
+        all_pairs_files(".json"),
+    output:
+        in_report(page_files("all_pairs"), "extensions", "All pairs", "all_pairs"),
+    log:
+        "logs/all_pairs_table.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=MEASURED_HERE,
+    message:
+        "Table all_pairs"
+    shell:
+        "python -m workflow.scripts.all_pairs_table --measurements {input:q} --source {params.source:q} "
+        "--out-dir results --log {log:q}"
+
+
+rule all_pairs_figure:
+    input:
+        all_pairs_files(".parquet"),
+        json=all_pairs_files(".json"),
+        coordinates=[file for dataset in ALL_PAIRS if (file := coordinates_file(dataset))],
+    output:
+        in_report(figure_files("all_pairs"), "extensions", "All pairs, drawn", "all_pairs_figure", ".svg"),
+    log:
+        "logs/all_pairs_figure.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        coordinates=json.dumps(
+            {name: {**COORDINATES[name], "file": coordinates_file(name)} for name in ALL_PAIRS if name in COORDINATES}
+        ),
+        source=MEASURED_HERE,
+    message:
+        "Figure all_pairs"
+    shell:
+        "python -m workflow.scripts.all_pairs_figure --measurements {input.json:q} "
+        "--coordinates {params.coordinates:q} --source {params.source:q} --out-dir figures --log {log:q}"
+
+
+rule all_pairs:
+    input:
+        all_pairs_files(".parquet"),
+        rules.all_pairs_table.output,
+        rules.all_pairs_figure.output,
