@@ -43,7 +43,6 @@ def main(args: argparse.Namespace) -> None:
 
 def write(graph: Graph, args: argparse.Namespace) -> None:
     """Search, check, and write the three files at the end."""
-    elimination.remember(graph, args.graph)
     hierarchy = elimination.of(graph)
     sources = parts.part(hierarchy.vertices, args.shards, args.shard)
     on_card = not card.SIMULATED
