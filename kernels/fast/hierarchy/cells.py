@@ -232,16 +232,20 @@ def write_records(start, slots, own, record_start):
 class Steps:
     """Cells for a search from one source, which takes all vertices of a cell of the same depth in one step.
 
-    order: int32, (n,): the rows of each cell by depth. start: int64: where in order each step starts, and n.
-    cell_steps: int64, (cells + 1,): the first step of each cell. places: int32, (arcs,): of each head, among the
-    boundary and then the rows of the cell. room: of the largest cell with its boundary.
+    order: int32, (n,): the rows of each cell by depth. begins, ends: int32, (n,): the arcs of these rows. start: int32:
+    where in order each step starts, and n. cell_steps: int64, (cells + 1,): the first step of each cell. places: int32,
+    (arcs,): of each head, among the boundary and then the rows of the cell. room: the most rows of a cell with its
+    boundary. most: the most steps of a cell.
     """
 
     order: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
     start: np.ndarray
     cell_steps: np.ndarray
     places: np.ndarray
     room: int
+    most: int
 
 
 @lru_cache(maxsize=1)
@@ -256,7 +260,10 @@ def steps(cells: Cells) -> Steps:
     local = cells.heads - cells.cell_rows[tail_cell] + widths[tail_cell]
     places = np.where(inside, local, cells.slots).astype(np.int32)
     room = int((widths + np.diff(cells.cell_rows)).max())
-    return Steps(order, np.r_[first, len(order)], np.searchsorted(first, cells.cell_rows), places, room)
+    begins, ends = (cells.start[at].astype(np.int32) for at in (order, order + 1))
+    cell_steps = np.searchsorted(first, cells.cell_rows)
+    start = np.r_[first, len(order)].astype(np.int32)
+    return Steps(order, begins, ends, start, cell_steps, places, room, int(np.diff(cell_steps).max()))
 
 
 def jobs(cells: Cells, level: int, rows: int) -> np.ndarray:

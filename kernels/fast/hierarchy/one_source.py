@@ -10,6 +10,8 @@ A block takes a cell: distances of its boundary and of its own vertices are in s
 share the arcs of a vertex.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import cuda, uint32
 
@@ -93,42 +95,95 @@ def least_of_group(value):
     return value
 
 
+class Row(NamedTuple):
+    """A row that a group of threads takes in one step: its arcs for this thread are begin, begin + GROUP ... below end.
+
+    row: -1 where the group has none.
+    """
+
+    row: int
+    begin: int
+    end: int
+
+
+@cuda.jit(device=True)
+def row_of_step(step, steps, group, lane, offsets, order, begins, ends):
+    """The group's first row of a step of the cell."""
+    if step < steps:
+        i = offsets[step] + group
+        if i < offsets[step + u32(1)]:
+            return Row(order[i], i32(begins[i] + lane), ends[i])
+    return Row(i32(-1), i32(0), i32(0))
+
+
+@cuda.jit(device=True)
+def first_arc(row, places, down):
+    """The place of the head and the weight of this thread's first arc; INF where it has none."""
+    if row.begin < row.end:
+        return u32(places[row.begin]), down[row.begin]
+    return u32(0), NO_PATH
+
+
 @cuda.jit
 def descend_from(
-    source, first, cell_rows, borders, boundary, cell_steps, step_start, order,
-    start, places, down, numbers, ends, depths, found, distances,
+    first, depth, room, most, cell_rows, borders, boundary, cell_steps, step_start, order,
+    begins, ends, places, down, depths, path, found, distances,
 ):  # fmt: skip
-    """The distances from one source to the vertices of a level's cells: a block a cell, from the cell `first` on."""
-    near = cuda.shared.array(0, uint32)  # of the boundary, then of the cell's rows
+    """The distances from one source to the vertices of a level's cells: a block a cell, from the cell `first` on.
+
+    depth: of the source. room, most: as in Steps. The rows of the step after the next, and the arcs of the next one,
+    are loaded while the threads work on the present one.
+    """
+    near = cuda.shared.array(0, uint32)  # room words: distances of the boundary, then of the cell's rows
+    offsets, way, passed = near[room:], near[room + most + u32(1) :], near[room + most + most + u32(1) :]
     cell = first + cuda.blockIdx.x
-    group, lane = u32(cuda.threadIdx.x // GROUP), u32(cuda.threadIdx.x % GROUP)
-    groups = u32(cuda.blockDim.x // GROUP)
-    border, end = borders[cell], borders[cell + 1]
-    i = border + cuda.threadIdx.x
-    while i < end:
+    thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+    group, lane, groups = u32(thread // GROUP), i32(thread % GROUP), u32(threads // GROUP)
+    border, borders_end = borders[cell], borders[cell + 1]
+    i = border + thread
+    while i < borders_end:
         near[i - border] = distances[boundary[i]]
-        i += cuda.blockDim.x
-    base = cell_rows[cell] - (end - border)
-    step, last = cell_steps[cell], cell_steps[cell + 1]
+        i += threads
+    base = cell_rows[cell] - (borders_end - border)
+    first_step = cell_steps[cell]
+    steps = u32(cell_steps[cell + 1] - first_step)
+    top = u32(depths[cell_rows[cell]])
+    i = thread
+    while i <= steps:  # where each step starts; which row of it is on the way up from the source, and its distance
+        offsets[i] = u32(step_start[first_step + i])
+        if i < steps:
+            way[i] = u32(path[top + i]) if top + i <= depth else NO_PATH
+            passed[i] = found[top + i] if top + i <= depth else NO_PATH
+        i += threads
     cuda.syncthreads()
-    while step < last:
-        i = step_start[step] + group
-        while i < step_start[step + 1]:
-            row = order[i]
-            best = NO_PATH
-            arc, arcs_end = start[row] + lane, start[row + 1]
-            while arc < arcs_end:
+    now = row_of_step(u32(0), steps, group, lane, offsets, order, begins, ends)
+    place, weight = first_arc(now, places, down)
+    following = row_of_step(u32(1), steps, group, lane, offsets, order, begins, ends)
+    step = u32(0)
+    while step < steps:
+        next_place, next_weight = first_arc(following, places, down)
+        after = row_of_step(u32(step + u32(2)), steps, group, lane, offsets, order, begins, ends)
+        i = offsets[step] + group
+        while now.row >= 0:
+            best = add(near[place], weight)
+            arc = now.begin + GROUP
+            while arc < now.end:
                 best = min(best, add(near[places[arc]], down[arc]))
                 arc += GROUP
-            best = least_of_group(best)
+            best = least_of_group(min(best, NO_PATH))
             if lane == 0:
-                if numbers[row] <= source and source < ends[row]:
-                    best = min(best, found[depths[row]])
-                near[row - base] = best
-                distances[row] = best
-            i += groups
+                if u32(now.row) == way[step]:
+                    best = min(best, passed[step])
+                near[now.row - base] = best
+                distances[now.row] = best
+            i = u32(i + groups)  # more rows than groups: one by one
+            now = Row(i32(-1), i32(0), i32(0))
+            if i < offsets[step + u32(1)]:
+                now = Row(order[i], i32(begins[i] + lane), ends[i])
+            place, weight = first_arc(now, places, down)
         cuda.syncthreads()
-        step += 1
+        now, place, weight, following = following, next_place, next_weight, after
+        step = u32(step + u32(1))
 
 
 class OneSource:
@@ -137,11 +192,12 @@ class OneSource:
     def __init__(self, on_card: OnCard):
         self.on_card, run = on_card, on_card.run
         cells, self.steps = on_card.cells, cutting.steps(on_card.cells)
-        check_shared(on_card.graph, 4 * self.steps.room, "the largest cell of its elimination tree")
+        self.shared = 4 * (self.steps.room + 3 * self.steps.most + 1)
+        check_shared(on_card.graph, self.shared, "the largest cell of its elimination tree")
         upload = run.upload_untimed
-        self.order, self.step_start, self.cell_steps, self.places = upload(
-            self.steps.order, self.steps.start, self.steps.cell_steps, self.steps.places
-        )
+        steps = self.steps
+        self.order, self.begins, self.ends = upload(steps.order, steps.begins, steps.ends)
+        self.step_start, self.cell_steps, self.places = upload(steps.start, steps.cell_steps, steps.places)
         self.height = on_card.hierarchy.height
         self.levels = cells.level_cells
 
@@ -170,11 +226,11 @@ class OneSource:
                     (
                         *(descend_from, int(end - first), threads),
                         (
-                            *(number, np.uint32(first), on.cell_rows, on.borders, on.boundary, self.cell_steps),
-                            *(self.step_start, self.order, on.start, self.places, on.down),
-                            *(on.numbers, on.ends, on.depths, found, distances),
+                            *(np.uint32(first), depth, np.uint32(self.steps.room), np.uint32(self.steps.most)),
+                            *(on.cell_rows, on.borders, on.boundary, self.cell_steps, self.step_start, self.order),
+                            *(self.begins, self.ends, self.places, on.down, on.depths, path, found, distances),
                         ),
-                        4 * self.steps.room,
+                        self.shared,
                     )
                 )
         return enqueued(run, *launches)
