@@ -1309,6 +1309,31 @@ MUTATIONS += [
         "tests/test_gpu.py::test_region_and_phase_end_when_the_card_is_idle",
         card=True,
     ),
+    # All pairs in parts.
+    Mutation(
+        "workflow/lib/all_pairs.py",
+        "arcs.data += 1",
+        "arcs.data += 0",
+        "tests/test_all_pairs.py::test_where_arcs_go_both_ways",
+    ),
+    Mutation(
+        "workflow/lib/all_pairs.py",
+        "if not file.exists() or sha256(file) != digest:",
+        "if not file.exists():",
+        "tests/test_all_pairs.py::test_a_damaged_file_of_a_part_is_refused",
+    ),
+    Mutation(
+        "workflow/scripts/all_pairs_merge.py",
+        'rows["total"].to_numpy() != columns',
+        'rows["total"].to_numpy() < columns',
+        "tests/test_all_pairs.py::test_sums_of_rows_and_columns_that_differ_are_refused",
+    ),
+    Mutation(
+        "workflow/scripts/all_pairs_shard.py",
+        "wrong = np.flatnonzero(distances != expected)",
+        "wrong = np.flatnonzero(distances > expected)",
+        "tests/test_all_pairs.py::test_what_is_found_of_a_source_is_compared_with_the_oracle",
+    ),
 ]
 
 

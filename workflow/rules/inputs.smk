@@ -171,6 +171,36 @@ def needs_gpu(target):
     return []
 
 
+ALL_PAIRS = config["all_pairs"]["datasets"]
+
+
+def all_pairs_graph(wildcards):
+    if SIMULATING and not config["datasets"][wildcards.dataset].get("simulate"):
+        raise WorkflowError(f"all_pairs of {wildcards.dataset} {plan.NEEDS_GPU}: run it on a machine with a GPU")
+    return f"resources/graphs/{wildcards.dataset}.npz"
+
+
+def all_pairs_parts(wildcards):
+    shards = config["all_pairs"]["shards"]
+    return [f"results/all_pairs/{wildcards.dataset}/{shards}/{shard}.parquet" for shard in range(1, shards + 1)]
+
+
+def all_pairs_files(end):
+    """A file of each dataset; without a GPU, of one that is not simulated, the file that was made before."""
+    files = [Path(f"results/all_pairs/{dataset}{end}") for dataset in ALL_PAIRS]
+    before = [
+        SIMULATING and not config["datasets"][dataset].get("simulate") and file.exists()
+        for dataset, file in zip(ALL_PAIRS, files)
+    ]
+    # An absolute path is one that no rule makes.
+    return [str(file.resolve() if there else file) for file, there in zip(files, before)]
+
+
+def coordinates_file(dataset):
+    """Where the coordinates of a dataset lie, or will; None where it names none."""
+    return raw_path(COORDINATES[dataset]) if dataset in COORDINATES else None
+
+
 SAID = set()  # the targets of which it was said what they skip
 
 
