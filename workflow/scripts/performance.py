@@ -18,14 +18,19 @@ from workflow.scripts import peak_table
 RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
 CSR, ELL = (next(v.key for v in shown_in("layouts") if v.shown["layouts"] == head) for head in ("CSR", "ELL"))
 _OURS = [variant for variant in VARIANTS.values() if variant.ours and variant.key != ELL]
+HIERARCHY = [variant.key for variant in _OURS if variant.algorithm == "hierarchy"]
 LARGE = "random65536"  # its matrix is what staged was made for
 # The pages with their marker and the variants whose cells stand there.
 PAGES = {
-    "one-source": ("one_source", [variant.key for variant in _OURS if variant.problem == "sssp"]),
+    "one-source": (
+        "one_source",
+        [variant.key for variant in _OURS if variant.problem == "sssp" and variant.key not in HIERARCHY],
+    ),
     "all-pairs-sparse": (
         "sparse",
-        [variant.key for variant in _OURS if variant.problem == "apsp" and not variant.bits],
+        [v.key for v in _OURS if v.problem == "apsp" and not v.bits and v.key not in HIERARCHY],
     ),
+    "hierarchy": ("hierarchy", HIERARCHY),
     "all-pairs-dense": ("dense", [key for key in RATED if key != "floyd_warshall/staged"]),
     "larger-than-card": ("staged", ["floyd_warshall/blocked", "floyd_warshall/staged"]),
 }
