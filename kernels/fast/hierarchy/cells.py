@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
 from kernels.fast.hierarchy import elimination
 from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy
@@ -136,47 +135,30 @@ def starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
-@njit(cache=True)
-def assign(parents, levels):
-    """The cell of each vertex, int32, (n,), and the top of each cell, int32; vertices in preorder.
+def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cell of each vertex, (n,), and the top of each cell; vertices in preorder.
 
     A vertex goes to its parent's cell where it is of the same level; all of level 0 share a cell.
     """
-    n = len(parents)
-    cells, tops = np.empty(n, np.int32), np.empty(n, np.int32)
-    count, first = 0, -1
-    for v in range(n):
-        p = parents[v]
-        if levels[v] == 0 and first >= 0:
-            cells[v] = first
-        elif p >= 0 and levels[p] == levels[v]:
-            cells[v] = cells[p]
-        else:
-            cells[v] = count
-            tops[count] = v
-            if levels[v] == 0:
-                first = count
-            count += 1
-    return cells, tops[:count].copy()
+    is_top = (parents < 0) | (levels[parents] != levels)
+    is_top &= (levels > 0) | (np.arange(len(levels)) == np.argmax(levels == 0))
+    top = np.where(is_top, np.arange(len(parents)), parents)  # nearer and nearer to the top, twice as far each time
+    top[levels == 0] = np.argmax(levels == 0)
+    while (top[top] != top).any():
+        top = top[top]
+    return np.cumsum(is_top)[top] - 1, np.flatnonzero(is_top)
 
 
-@njit(cache=True)
-def find_slots(start, heads, cell, own, borders, boundary):
-    """The slot of each arc's head: its own in the same cell, else its place in the boundary.
-
-    Both lists have the nearest ancestor first, so one pass through the boundary finds all heads of a row.
-    """
-    slots = np.empty(len(heads), np.int32)
-    for row in range(len(cell)):
-        c = cell[row]
-        at = borders[c]
-        for arc in range(start[row], start[row + 1]):
-            if cell[heads[arc]] == c:
-                slots[arc] = own[heads[arc]]
-            else:
-                while boundary[at] != heads[arc]:
-                    at += 1
-                slots[arc] = at - borders[c]
+def find_slots(
+    start: np.ndarray, heads: np.ndarray, cell: np.ndarray, own: np.ndarray, borders: np.ndarray, boundary: np.ndarray
+) -> np.ndarray:
+    """int32: the slot of each arc's head: its own in the same cell, else its place in the boundary."""
+    n, tail_cell = len(cell), np.repeat(cell, np.diff(start)).astype(np.int64)
+    slots = own[heads]
+    leaves = np.flatnonzero(cell[heads] != tail_cell)
+    # By cell, then from the nearest ancestor to the farthest, which has the lowest row: in order as they stand.
+    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + (n - boundary)
+    slots[leaves] = np.searchsorted(there, tail_cell[leaves] * n + (n - heads[leaves])) - borders[tail_cell[leaves]]
     return slots
 
 
@@ -187,7 +169,7 @@ class Records:
     A row's first record has its slot and two heads' slots, the number of its further records, and two weights; each
     further one has three slots and three weights. words: uint32, (4 records + 4,), without weights. arcs: int32, of the
     same shape: which arc's weight a word is; -1 for none, and the number of arcs where INF fills up a record.
-    start: int64, (n + 1,): the first record of each row.
+    start: int64, (n + 1,): the first record of each row. One record more ends the arrays.
     """
 
     words: np.ndarray
@@ -198,34 +180,21 @@ class Records:
 @lru_cache(maxsize=1)
 def records(cells: Cells) -> Records:
     """The records of all rows."""
-    degrees = np.diff(cells.start)
+    degrees, arcs = np.diff(cells.start), len(cells.heads)
     further = np.maximum(0, -(-(degrees - FIRST_ARCS) // MORE_ARCS))
     start = starts(1 + further)
-    words, arcs = write_records(cells.start, cells.slots, cells.own, start)
-    return Records(words, arcs, start)
-
-
-@njit(cache=True)
-def write_records(start, slots, own, record_start):
-    n, m = len(own), len(slots)
-    size = 4 * record_start[n] + 4
-    words, arcs = np.zeros(size, np.uint32), np.full(size, -1, np.int32)
-    for row in range(n):
-        arc, end = start[row], start[row + 1]
-        for record in range(record_start[row], record_start[row + 1]):
-            first = record == record_start[row]
-            at = 4 * record
-            if first:
-                words[at] = own[row]
-                words[at + 1] = record_start[row + 1] - record_start[row] - 1
-            for i in range(1 if first else 0, 3):
-                if arc < end:
-                    words[at] |= np.uint32(slots[arc] << (10 * i))
-                    arcs[at + 1 + i] = arc
-                    arc += 1
-                else:
-                    arcs[at + 1 + i] = m
-    return words, arcs
+    words, of_arc = np.zeros((start[-1] + 1, 4), np.uint32), np.full((start[-1] + 1, 4), arcs, np.int32)
+    words[start[:-1], 0], words[start[:-1], 1] = cells.own, further
+    of_arc[:, 0], of_arc[start[:-1], 1], of_arc[-1] = -1, -1, -1
+    # Where each arc lies: a row's first record has no room for the first of three.
+    place = np.arange(arcs) - np.repeat(cells.start[:-1], degrees) + MORE_ARCS - FIRST_ARCS
+    record = np.repeat(start[:-1], degrees) + place // MORE_ARCS
+    place %= MORE_ARCS
+    of_arc[record, 1 + place] = np.arange(arcs)
+    for i in range(MORE_ARCS):
+        here = place == i
+        words[record[here], 0] |= (cells.slots[here] << (SLOT_BITS * i)).astype(np.uint32)
+    return Records(words.ravel(), of_arc.ravel(), start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,21 +259,20 @@ class Triangles:
 @lru_cache(maxsize=1)
 def triangles(cells: Cells) -> Triangles:
     """The order for a hierarchy's arcs."""
-    height = heights(cells.start, cells.heads)
+    height = heights(cells.start, cells.heads, cells.depths)
     tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(cells.start))
     arcs = np.argsort(height[tails], kind="stable").astype(np.int32)
     return Triangles(arcs, tails, starts(np.bincount(height[tails], minlength=1)))
 
 
-@njit(cache=True)
-def heights(start, heads):
+def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndarray:
     """int32, (n,): how many vertices lie below each row on the longest way down."""
-    n = len(start) - 1
-    found = np.zeros(n, np.int32)
-    for v in range(n - 1, -1, -1):
-        if start[v] < start[v + 1]:
-            parent = heads[start[v]]
-            found[parent] = max(found[parent], found[v] + 1)
+    found = np.zeros(len(depths), np.int32)
+    order = np.argsort(-depths, kind="stable")
+    ends = starts(np.bincount(depths)[::-1])
+    for first, end in zip(ends[:-2], ends[1:-1], strict=True):  # the deepest first; roots have no parent
+        rows = order[first:end]
+        np.maximum.at(found, heads[start[rows]], found[rows] + 1)
     return found
 
 
