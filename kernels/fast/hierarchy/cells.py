@@ -19,6 +19,7 @@ places are slots: boundary vertices first, then one for each depth.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -270,7 +271,7 @@ def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndar
     found = np.zeros(len(depths), np.int32)
     order = np.argsort(-depths, kind="stable")
     ends = starts(np.bincount(depths)[::-1])
-    for first, end in zip(ends[:-2], ends[1:-1], strict=True):  # the deepest first; roots have no parent
+    for first, end in pairwise(ends[:-1]):  # the deepest first; roots have no parent
         rows = order[first:end]
         np.maximum.at(found, heads[start[rows]], found[rows] + 1)
     return found
