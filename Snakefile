@@ -13,12 +13,12 @@
 #     results/archive/      measurements that are kept, by GPU
 #
 #     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
-#     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, figures/growth.*
+#     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, many_sources_table.*, figures/growth.*
 #     results/all_pairs/    all pairs of road networks, a row a vertex: <dataset>.parquet; all_pairs.*, figures/all_pairs.*
 #
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
-# stride_sweep, sources, launch_overhead, growth, layouts, peak, peak_table, all_pairs.
+# stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, layouts, peak, peak_table, all_pairs.
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -64,6 +64,7 @@ rule extensions:
         rules.growth.output,
         rules.figure8.output,
         rules.peak_table.output,
+        rules.many_sources_table.output if MANY_SOURCES else [],
         rules.layouts.output,
         measured(GENERATED_CELLS),
 

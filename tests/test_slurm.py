@@ -62,7 +62,8 @@ class Project:
             "sample2": sample2 | {"gpu": ["bellman_ford/stride_flag"], "cpu": [], "simulate": True},
         }
         sweeps = {name: options | {"dataset": "sample1"} for name, options in CONFIG["sweeps"].items()}
-        sweeps["sources"] = CONFIG["sweeps"]["sources"] | {"datasets": ["sample1"]}
+        for name in ("sources", "many_sources"):
+            sweeps[name] = CONFIG["sweeps"][name] | {"datasets": ["sample1"]}
         all_pairs = {"datasets": ["sample1"], "shards": 2, "sample": 6}
         changed = {"datasets": datasets, "sweeps": sweeps, "all_pairs": all_pairs}
         (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | changed))

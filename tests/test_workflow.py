@@ -93,9 +93,9 @@ class Project:
 
     @classmethod
     def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
-        """changes: of keys of config.yaml; dictionaries are merged. Sweeps run on the first dataset, sources on all.
+        """changes: of keys of config.yaml; dictionaries are merged.
 
-        The batch is called one.
+        Sweeps run on the first dataset, sources on all, many_sources on none. The batch is called one.
         """
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
@@ -110,7 +110,10 @@ class Project:
         first = {"dataset": next(iter(datasets))}
         project.configure(
             datasets=datasets,
-            sweeps={"delta": first, "stride": first, "sources": {"datasets": list(datasets)}},
+            sweeps={
+                **{"delta": first, "stride": first, "sources": {"datasets": list(datasets)}},
+                "many_sources": {"datasets": []},
+            },
             all_pairs={"datasets": [first["dataset"]]},
         )
         project.configure(**changes)

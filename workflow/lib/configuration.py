@@ -47,7 +47,7 @@ def check(config: dict) -> None:
         raise InputError(f"config: dataset {', '.join(clash)} is called like an algorithm or variant: rename it")
     sweeps = config["sweeps"]
     swept = [(f"{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
-    swept += [("sources.datasets", name) for name in sweeps["sources"]["datasets"]]
+    swept += [(f"{key}.datasets", name) for key in ("sources", "many_sources") for name in sweeps[key]["datasets"]]
     named = [(f"sweeps.{key}", dataset) for key, dataset in swept]
     for key, dataset in [*named, *(("all_pairs.datasets", name) for name in config["all_pairs"]["datasets"])]:
         if dataset not in config["datasets"]:

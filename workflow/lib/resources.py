@@ -60,6 +60,13 @@ def all_pairs_min(config: dict, dataset: str, shards: int) -> int:
     return math.ceil((BASE_S + oracle + 2 * ALL_PAIRS_S * n * (n + m) / shards) / 60)
 
 
+def many_sources_min(config: dict, dataset: str) -> int:
+    """Minutes that searches from many sources may take: two budgets, each passed by one search, the oracle, BASE_S."""
+    options, (n, m) = config["sweeps"]["many_sources"], _size(config, dataset)
+    oracle = ORACLE_S * min(n, options["rows_checked"]) * (n + m)
+    return math.ceil((BASE_S + oracle + 4 * options["budget_s"]) / 60)
+
+
 def partition(on_gpu: bool) -> str | None:
     """The cluster's partition for a job, as slurm/config.yaml has it; None for the cluster's default."""
     return os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None

@@ -10,6 +10,11 @@ LAYOUT_CELLS = [
     if "layouts" in find(*cell[:2]).shown and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
 ]
 PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in find(*cell[:2]).shown]
+MANY_CELLS = [
+    cell
+    for cell in COMPARED
+    if cell[:2] in (SEARCH, ("hierarchy", "sssp")) and cell[2] in config["sweeps"]["many_sources"]["datasets"]
+]
 
 
 rule figure8:
@@ -142,3 +147,24 @@ rule peak:
     shell:
         "python -m workflow.scripts.peak --vertices {params.vertices:q} --commit={params.commit:q} "
         "--out {output:q} --log {log:q}"
+
+
+# What searches from many sources at once take, and from how many on a hierarchy pays.
+rule many_sources_table:
+    input:
+        cells=measured(MANY_CELLS),
+        many=MANY_SOURCES,
+    output:
+        table_output("many_sources_table"),
+    log:
+        "logs/many_sources_table.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        source=source(),
+    message:
+        "Table many_sources_table"
+    shell:
+        "python -m workflow.scripts.many_sources_table --measurements {input.cells:q} --many-sources {input.many:q} "
+        "--source {params.source:q} --out-dir results --log {log:q}"

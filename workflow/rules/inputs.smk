@@ -164,6 +164,22 @@ def needs_sources(wildcards):
     return source_files()
 
 
+def many_sources_files():
+    """A file a dataset that config names."""
+    return [f"results/many_sources/{name}.csv" for name in config["sweeps"]["many_sources"]["datasets"]]
+
+
+# What the table reads of many sources at once.
+MANY_SOURCES = kept("many_sources.csv") if SIMULATING else ["results/many_sources.csv"] if many_sources_files() else []
+
+
+def needs_many_sources(wildcards):
+    needs_gpu("many_sources")
+    if not many_sources_files():
+        raise WorkflowError("many_sources: config names no dataset under sweeps.many_sources")
+    return many_sources_files()
+
+
 def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:
@@ -227,6 +243,6 @@ def target_files(target, wanted):
 
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
-    valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "peak_table"]
+    valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
     valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -1,8 +1,8 @@
 """Keep measurements in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
 Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
-batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and sources.csv
-and peak.csv.
+batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and the files
+of PLAIN.
 
 A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
 were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
@@ -36,6 +36,7 @@ from workflow.scripts import (
     growth,
     launch_overhead,
     layouts,
+    many_sources_table,
     peak_table,
     sources,
     summary,
@@ -46,7 +47,7 @@ from workflow.scripts import (
 KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
 PICTURES = ["png"]
 # Kept as they are, for the tables that show them.
-PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load}
+PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load, "many_sources.csv": many_sources_table.load}
 
 
 def slug(device: str) -> str:
@@ -140,10 +141,12 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
             tables.write(name, datasets, rows, source, args.tolerance, folder)
     for name in figures.PLOTS:
         figures.write(name, datasets, rows, source, folder, PICTURES)
-    searches, peaks = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
+    searches, peaks, many = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
     table6.write(datasets, rows, searches, source, args.tolerance, folder)
     figure8.write(datasets, rows, searches, source, folder, PICTURES)
     peak_table.write(peaks, rows, source, folder)
+    if len(many):
+        many_sources_table.write(many, rows, source, folder)
     for script in (launch_overhead, layouts):
         script.write(rows, datasets, source, folder)
     growth.write(rows, datasets, source, folder, folder, PICTURES)

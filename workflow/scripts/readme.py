@@ -39,6 +39,7 @@ RESULTS = {
     "growth": "How times grow with the graph",
     "layouts": "Bellman-Ford on CSR arrays and on an ELL layout",
     "peak_table": "Blocked Floyd-Warshall beside the card's peak",
+    "many_sources_table": "Searches from many sources in a contraction hierarchy",
 }
 # How the notes begin that docs/results.md says once, at its top, of all tables.
 COMMON = re.compile(r"- (From the archive|On |† |Run: |\S+\.txt is generated: )")

@@ -2,6 +2,7 @@
 
     found = reduced(graph, sources)         # of each source: its farthest vertex, sum of distances, vertices reached
     for sources, rows in matrix(graph, sources): ...   # the distances themselves, in pieces
+    searches.rows(columns)                  # or those of some sources of the last search
 
 Memory on the card is taken for as many sources as fit BYTES, and searches follow each other.
 """
@@ -17,12 +18,34 @@ from numba import cuda
 from kernels.fast.hierarchy.customize import OnCard, enqueued
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import card
-from kernels.gpu.intrinsics import u64
+from kernels.gpu.intrinsics import i32, thread_x, u64
+from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
-from kernels.run import Run
+from kernels.run import POISON, Run
 
 BYTES = 60 * 10**9  # of distances on the card, at most
 COLUMN_THREADS = 4 if card.SIMULATED else 256
+
+
+@cuda.jit
+def fill(value, words):
+    """words[:] = value; the threads share out the words."""
+    i = u64(thread_x())
+    while i < u64(len(words)):
+        words[i] = value
+        i = u64(i + u64(cuda.gridsize(1)))
+
+
+@cuda.jit
+def take_columns(pitch, columns, row_of, matrix, out):
+    """out[k, vertex] = matrix[row of the vertex, columns[k]]; a thread a vertex."""
+    vertex, n = u64(thread_x()), u64(len(row_of))
+    if vertex < n:
+        row = u64(u64(row_of[vertex]) * pitch)
+        k = u64(0)
+        while k < u64(len(columns)):
+            out[u64(k * n + vertex)] = i32(matrix[u64(row + u64(columns[k]))])
+            k = u64(k + u64(1))
 
 
 @dataclass(frozen=True)
@@ -54,6 +77,7 @@ class Searches:
         free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
         fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
         self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
+        self.columns = 0  # for which there is memory
 
     @property
     def customize_s(self) -> float:
@@ -62,6 +86,33 @@ class Searches:
     @property
     def search_s(self) -> float:
         return self.run.phases["kernels"]
+
+    def allocate(self, sources: int) -> None:
+        """Take memory for searches from so many sources, or for as many as fit; enough that was taken before stays."""
+        columns = self.many.pitch(min(self.most, sources))
+        if columns > self.columns:
+            self.columns = columns
+            self.many.allocate(columns)
+
+    def poison(self) -> None:
+        """Fill what was allocated with a value that is no distance."""
+        blocks, value = 8 * self.run.multiprocessors, np.int32(POISON).view(np.uint32)
+        fills = [(fill, blocks, self.run.block, (value, array)) for array in (self.many.matrix, self.many.found)]
+        enqueued(self.run, *fills)()
+
+    def rows(self, columns: np.ndarray) -> np.ndarray:
+        """int32, (k, n): the distances from the sources of k columns of the last search, in the graph's order.
+
+        INF where there is no path. Column i has the i-th source of the piece. searches: that do not reduce.
+        """
+        n, run = self.on_card.graph.vertices, self.run
+        found = np.empty((len(columns), n), np.int32)
+        (chosen,) = run.upload(np.asarray(columns, np.int32))
+        (out,) = run.allocate((found.size, np.int32))
+        arguments = np.uint64(self.many.most), chosen, self.on_card.vertex_rows, self.many.matrix, out
+        enqueued(run, (take_columns, blocks_for(n, run.block), run.block, arguments))()
+        run.download((out, found.reshape(-1)))
+        return found
 
     def in_preorder(self, sources: np.ndarray) -> np.ndarray:
         """The sources, vertices, in the order in which searches take them."""
@@ -74,7 +125,7 @@ class Searches:
         numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]
         if not len(sources):
             return
-        self.many.allocate(min(self.most, len(sources)))
+        self.allocate(len(sources))
         for start in range(0, len(sources), self.most):
             piece = sources[start : start + self.most]
             search = self.many.search(numbers[piece])

@@ -1,0 +1,337 @@
+"""Searches from many sources at once: how they are measured and checked, their file, their table, their archive."""
+
+import csv
+import functools
+import itertools
+import re
+from argparse import Namespace
+
+import numpy as np
+import pytest
+from test_tables import read_csv
+from test_workflow import Project
+
+from kernels.check import oracle
+from kernels.errors import InputError, WrongResult
+from kernels.fast.hierarchy import all_pairs, cells
+from kernels.fast.hierarchy.many_sources import ManySources
+from kernels.gpu import card
+from kernels.graph import Graph
+from kernels.run import Run
+from tests import graphs
+from tests.rows import CONFIG, DATASETS, SIZES, frame, measurement, rows_of
+from workflow.lib import measurements, resources
+from workflow.scripts import archive, many_sources, many_sources_merge, many_sources_table, readme
+
+OPTIONS = {"repeats": 2, "rows_checked": 5, "budget_s": 1e6}
+VERTICES = 12
+NEAR_FAR, ONE_SOURCE = many_sources_table.NEAR_FAR, many_sources_table.ONE_SOURCE
+
+
+@pytest.fixture
+def town(monkeypatch):
+    """Streets whose tree has several levels of cells, on a card that has memory for searches from 8 sources."""
+    for name, value in {"SMALLEST": 3, "STEP": 2}.items():
+        monkeypatch.setattr(cells, name, value)
+    cells.of.cache_clear()
+    monkeypatch.setattr(all_pairs, "Searches", functools.partial(all_pairs.Searches, bytes=700))
+    on = graphs.grid(VERTICES)
+    meta = {"name": "town", "sha256": "5" * 64, "substitute": "made up"}
+    yield Graph.from_arcs(VERTICES, on.tails, on.indices, on.weights, directed=False, meta=meta)
+    cells.of.cache_clear()
+
+
+def measured(graph, **options):
+    return list(many_sources.measured(graph, OPTIONS | options, 4, "abc"))
+
+
+@pytest.mark.simulator
+def test_rows_and_reductions_are_searched_and_checked(town):
+    found = measured(town)
+    assert {tuple(sorted(row)) for row in found} == {tuple(sorted(many_sources_table.COLUMNS))}
+    said = [(row["kind"], row["repeat"], row["sources"], row["rows_checked"]) for row in found]
+    assert said == [(kind, repeat, sources, 5) for kind, sources in (("rows", 8), ("reduced", 12)) for repeat in (1, 2)]
+    assert all(row[name] > 0 for row in found for name in ("search_s", "customize_s", "layout_s", "tree_s"))
+    assert len({row["customize_s"] for row in found}) == 2  # one a repeat
+    counts = {(row["vertices"], row["arcs"], row["dataset_sha256"], row["substitute"]) for row in found}
+    assert counts == {(VERTICES, town.arcs, "5" * 64, "made up")}
+
+
+@pytest.mark.simulator
+def test_over_the_budget_there_are_fewer_repeats_and_sources(town):
+    found = measured(town, budget_s=1e-9)
+    assert [(row["kind"], row["repeat"]) for row in found] == [("rows", 1), ("reduced", 1)]
+    assert [(row["sources"], row["rows_checked"]) for row in found] == [(8, 5), (8, 5)]  # the same ones
+
+
+def test_sources_follow_each_other_and_more_of_them_contain_fewer():
+    vertices = np.random.default_rng(1).permutation(100)
+    windows = [many_sources.consecutive(vertices, most) for most in (7, 60, 99, 100, 128)]
+    assert [len(window) for window in windows] == [7, 60, 99, 100, 100]
+    for fewer, more in itertools.pairwise(windows):
+        start = more.tolist().index(fewer[0])
+        assert (more[start : start + len(fewer)] == fewer).all()
+
+
+def after(change):
+    """A search that changes what it has found; change: takes the ManySources and the sources."""
+    made = ManySources.search
+
+    def search(self, numbers):
+        launch = made(self, numbers)
+
+        def changed():
+            launch()
+            change(self, numbers)
+
+        return changed
+
+    return search
+
+
+def change_distance(many, numbers):
+    if not many.reduces:
+        many.matrix[VERTICES // 2 * many.most] += 1
+
+
+def change_sum(many, numbers):
+    if many.reduces:
+        many.sums[0] += 1
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (change_distance, r"town, source \d+: distance of vertex \d+ is \d+, the oracle says \d+"),
+        (change_sum, r"town, source \d+: total is \d+, by the oracle's row \d+"),
+    ],
+    ids=["distance", "sum"],
+)
+def test_one_wrong_value_is_found(town, monkeypatch, change, said):
+    monkeypatch.setattr(ManySources, "search", after(change))
+    with pytest.raises(WrongResult, match=said):
+        measured(town, rows_checked=VERTICES, repeats=1)
+
+
+@pytest.mark.simulator
+def test_what_a_search_leaves_out_is_found(town, monkeypatch):
+    calls, made = [], ManySources.search
+
+    def search(self, numbers):
+        calls.append(numbers)
+        return made(self, numbers) if len(calls) < 3 else lambda: None
+
+    monkeypatch.setattr(ManySources, "search", search)
+    with pytest.raises(WrongResult, match="is -7, the oracle says"):
+        measured(town)
+    assert len(calls) == 3  # the one that loads the kernels, and one that was right
+
+
+@pytest.mark.simulator
+def test_rows_of_some_sources_are_the_oracles(town):
+    searches = all_pairs.Searches(town, reduces=False, run=Run(block=4))
+    (piece,) = searches.pieces(np.arange(3, 11))
+    columns = np.array([7, 3, 4])
+    assert (searches.rows(columns) == oracle(town, tuple(piece[columns].tolist()))).all()
+
+
+def arguments(out, **more):
+    given = {"graph": out.with_name("none.npz"), "options": OPTIONS, "block": 4, "cores": 0, "commit": ""}
+    return Namespace(**given | more, out=out)
+
+
+def test_without_a_gpu_it_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match="many_sources needs a GPU and none is visible"):
+        many_sources.main(arguments(tmp_path / "nyc.csv"))
+    with pytest.raises(InputError, match=r"--options\.repeats: 0 is less than the minimum of 1"):
+        many_sources.main(arguments(tmp_path / "nyc.csv", options=OPTIONS | {"repeats": 0}))
+    with pytest.raises(InputError, match="this is a folder: name a file to write"):
+        many_sources.main(arguments(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
+    def wrong(*_):
+        raise WrongResult("nyc, source 3: distance of vertex 4 is 1, the oracle says 2")
+        yield
+
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+    monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
+    monkeypatch.setattr(many_sources, "measured", wrong)
+    with pytest.raises(InputError, match="wrong result, nothing is published: nyc, source 3: distance"):
+        many_sources.main(arguments(tmp_path / "nyc.csv"))
+    assert not list(tmp_path.iterdir())
+
+
+# The file
+
+
+def row(kind="rows", repeat=1, dataset="nyc", **changes):
+    of_kind = {"rows": {"sources": 50_000, "search_s": 0.05}, "reduced": {"sources": 264_346, "search_s": 0.264346}}
+    size = SIZES.loc[dataset]
+    values = {
+        **{"kind": kind, "dataset": dataset, "repeat": repeat, **of_kind[kind], "customize_s": 0.002 * repeat},
+        **{
+            "order_s": 1.0,
+            "tree_s": 0.25,
+            "layout_s": 0.125,
+            "height": 269,
+            "hierarchy_arcs": 10**6,
+            "triangles": 10**7,
+        },
+        **{"vertices": size.vertices, "arcs": size.arcs, "rows_checked": 256, "device": "test card", "driver": "580.1"},
+        **{"card_uuid": "GPU-1", "host_id": "0123abcd", "host": "test_host", "numba_cuda": "0.30.4", "code": "c0de"},
+        **{"commit": "abc", "tree_clean": True, "dataset_sha256": "ab" * 32, "substitute": ""},
+        **{"started": "2026-01-01T00:00:00+00:00"},
+    }
+    return values | changes
+
+
+def write(path, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, many_sources_table.COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def both(dataset="nyc", **changes):
+    """Two repeats of each kind: 1 µs a source."""
+    return [row(kind, repeat, dataset, **changes) for kind in many_sources_table.KINDS for repeat in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "columns"}, "kind 'columns': must be one of 'rows', 'reduced'"),
+        ({"repeat": 3}, "repeat '3': must go from 1 up without a gap"),
+        ({"repeat": 1}, "must not be there twice"),
+        ({"sources": 264_347}, "sources '264347', vertices '264346': more sources than vertices"),
+        ({"sources": 49_999}, "sources '50000': the repeats differ in sources"),
+        *(({name: 0}, f"{name} '0': must be above 0") for name in ("search_s", "customize_s")),
+        ({"order_s": -1}, "order_s '-1': must be 0 or more"),
+        ({"rows_checked": 0}, "rows_checked '0': must be a whole number from 1"),
+        ({"rows_checked": 50_001}, "more rows checked than sources"),
+        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
+        ({"driver": ""}, "driver '': must be a version"),
+        ({"dataset_sha256": "5"}, "must be 64 hexadecimal digits"),
+        ({"dataset_sha256": "cd" * 32}, "the dataset's rows differ in dataset_sha256"),
+        ({"device": "other card"}, "the rows differ in device"),
+        ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
+    path = write(tmp_path / "many_sources.csv", row(), row(repeat=2) | changes)
+    with pytest.raises(InputError, match=rf"many_sources\.csv, line [23] .*{said}.*: measure again, or leave"):
+        many_sources_table.load([path])
+
+
+def test_files_of_datasets_are_joined_and_one_is_not_taken_twice(tmp_path):
+    nyc, bay = (write(tmp_path / f"{name}.csv", *both(name)) for name in ("nyc", "bay"))
+    out = tmp_path / "out/many_sources.csv"
+    many_sources_merge.main(Namespace(measurements=[nyc, bay], out=out))
+    joined = many_sources_table.load([out])
+    assert joined.groupby("dataset").size().to_dict() == {"nyc": 4, "bay": 4}
+    out.unlink()
+    with pytest.raises(InputError, match="must not be there twice"):
+        many_sources_merge.main(Namespace(measurements=[nyc, nyc], out=out))
+    assert not out.exists()
+    with pytest.raises(InputError, match="--many-sources takes one file, not 2"):
+        many_sources_table.load([nyc, bay])
+
+
+# The table
+
+
+@pytest.mark.parametrize(
+    ("prepare", "search", "other", "expected"),
+    [
+        (1.0, 0.0, 0.3, 4),  # 3 take 0.9 s
+        (1.0, 0.25, 0.5, 5),  # 4 take as long as 4 by the other
+        (0.0, 0.25, 0.5, 1),
+        (1.0, 0.5, 0.5, np.inf),
+        (1.0, 0.6, 0.5, np.inf),
+        (1.0, 0.5, np.nan, np.nan),
+    ],
+)
+def test_the_least_number_of_sources_that_take_less(prepare, search, other, expected):
+    found = many_sources_table.break_even(prepare, search, other)
+    assert found == expected or (np.isnan(found) and np.isnan(expected))
+    if np.isfinite(expected):
+        assert prepare + found * search < found * other and prepare + (found - 1) * search >= (found - 1) * other
+
+
+@pytest.fixture
+def rows():
+    """Medians: by near_far 2.5 ms on nyc, on ne less than a row takes; hierarchy/sssp takes 0.5 ms on nyc."""
+    times = {(NEAR_FAR, "nyc"): 0.0025, (NEAR_FAR, "ne"): 5e-7, (ONE_SOURCE, "nyc"): 0.0004}
+    found = rows_of(times, code="c0de")
+    return found.assign(predecessors_s=np.where(found["variant"] == "sssp", 0.0001, 0.0003))
+
+
+def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
+    part = [row(kind, 1, "bay", sources=1000, search_s=0.003, substitute="made up") for kind in ("rows", "reduced")]
+    many = write(tmp_path / "many_sources.csv", *both(), *part, row(dataset="ne"))
+    many_sources_table.write(many_sources_table.load([many]), rows, "From the test.", tmp_path)
+    nyc, bay, ne = read_csv((tmp_path / "many_sources_table.csv").read_text())
+    assert [float(nyc[name]) for name in ("customize_s", "rows_us", "reduced_us")] == pytest.approx([0.003, 1, 1])
+    assert [float(nyc[name]) for name in ("one_source_s", "near_far_s")] == pytest.approx([0.0005, 0.0025])
+    assert float(nyc["all_pairs_s"]) == pytest.approx(0.264346)
+    assert float(nyc["break_even"]) == np.ceil(1.253 / (0.0025 - 1e-6)) == 502
+    assert float(bay["all_pairs_s"]) == pytest.approx(3e-6 * SIZES.loc["bay"].vertices)
+    assert (bay["near_far_s"], bay["break_even"], ne["reduced_us"], ne["break_even"]) == ("", "", "", "inf")
+    text = (tmp_path / "many_sources_table.md").read_text()
+    lines = {line[2:7].strip(): re.sub(" +", " ", line) for line in text.splitlines() if line.startswith("| ")}
+    assert lines["nyc"].endswith("| 1.00 | 1.00 | 0.264 | 2.50 | 502 sources |")
+    assert lines["bay †"].endswith("| - | 3.00 | 3.00 | ≈ 0.964 | - | - |")
+    assert lines["ne"].endswith("| - | - | 0.000500 | never |")
+    assert "nyc 50,000 (n=2)" in text and "- On test card.\n" in text and "bay.txt: made up." in text
+    many_sources_table.write(many_sources_table.load([]), rows[:0], "From the test.", tmp_path / "none")
+    assert "- No measurement.\n" in (tmp_path / "none/many_sources_table.md").read_text()
+
+
+def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
+    many = many_sources_table.load([write(tmp_path / "many_sources.csv", *both())])
+    with pytest.raises(InputError, match="nyc was not one graph"):
+        many_sources_table.facts(many, rows.assign(dataset_sha256="cd" * 32))
+    elsewhere = many_sources_table.facts(many, rows.assign(device="other card"))
+    assert np.isnan(elsewhere["near_far_s"].iloc[0])
+
+
+def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypatch):
+    drawn = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "layouts", "growth", "summary")
+    for other in (*drawn, "audit", "claims_figure"):
+        monkeypatch.setattr(getattr(archive, other), "write", lambda *_: None)
+    results = tmp_path / "results"
+    args = Namespace(
+        cells=results / "cells", archive=results / "archive", default="h200", tolerance=0.05, datasets=DATASETS
+    )
+    kept = results / "archive/test-card"
+    found = [measurement(NEAR_FAR, "nyc", seconds=0.0025, code="c0de")]
+    archive.keep(found, {}, kept, args)
+    assert not (kept / "many_sources_table.md").exists()
+    assert "many sources in a contraction" not in readme.results(kept, frame(found))
+    measured = write(results / "many_sources.csv", *both())
+    archive.main(args)
+    assert (kept / "many_sources.csv").read_bytes() == measured.read_bytes()
+    shown = readme.results(kept, measurements.load([kept / "timings.csv"]))
+    assert "## Searches from many sources in a contraction hierarchy" in shown and "502 sources" in shown
+
+
+# The workflow
+
+
+def test_the_target_measures_each_dataset_and_the_table_shows_them(tmp_path):
+    datasets = {name: CONFIG["datasets"][name] for name in ("nyc", "bay")}
+    project = Project.make(tmp_path, datasets, sweeps={"many_sources": {"datasets": ["nyc"]}})
+    planned = re.findall(r"^Job \d+: (.*)", project.snakemake("-n", "extensions"), re.MULTILINE)
+    measuring = ["Prepare a hierarchy of nyc", "Measure many_sources on nyc", "Join many_sources"]
+    assert {*measuring, "Table many_sources_table"} <= set(planned) and "Measure many_sources on bay" not in planned
+
+
+def test_a_job_has_time_for_the_oracle_and_both_kinds():
+    small, large = (resources.many_sources_min(CONFIG, name) for name in ("nyc", "e"))
+    assert 10 < small < large < 180

@@ -1,0 +1,24 @@
+"""Join the files of all datasets, results/many_sources/<dataset>.csv, into results/many_sources.csv.
+
+python -m workflow.scripts.many_sources_merge --measurements results/many_sources/nyc.csv --out FILE.csv
+"""
+
+import argparse
+from pathlib import Path
+
+from kernels.datasets import atomic
+from workflow.lib import step
+from workflow.scripts.many_sources_table import SCHEMA
+
+
+def main(args: argparse.Namespace) -> None:
+    text = SCHEMA.to_csv(SCHEMA.text(args.measurements), args.out)
+    with atomic(args.out, "w") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--measurements", type=Path, nargs="+", required=True, metavar="FILE.csv")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
+    step.run(main, arguments)
