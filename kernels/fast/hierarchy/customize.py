@@ -17,6 +17,7 @@ from numba import cuda
 
 from kernels.errors import InputError
 from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.near_far import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import thread_x, u32, u64
@@ -46,7 +47,7 @@ def set_weights(places, weights, up, down):
                 cuda.atomic.min(up, place >> 1, u32(weights[arc]))
 
 
-@cuda.jit
+@cuda.jit(**LAUNCH_BOUNDS)
 def customize(heights, arcs, tails, start, heads, up, down):
     """Relax all triangles, height by height: blocks that are all on the card at once.
 

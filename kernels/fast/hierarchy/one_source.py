@@ -17,6 +17,7 @@ from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared, enqueued
+from kernels.fast.near_far import LAUNCH_BOUNDS
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32
 from kernels.gpu.launching import blocks_for
@@ -42,7 +43,7 @@ def start_search(source, ends, depths, rows, path, found):
         found[number] = u32(0) if number == depths[rows[source]] else NO_PATH
 
 
-@cuda.jit
+@cuda.jit(**LAUNCH_BOUNDS)
 def ascend_from(depth, path, depths, start, heads, up, found):
     """The distances found[depth] from the source, which lies at `depth`, to its ancestors: one block.
 
@@ -124,7 +125,7 @@ def first_arc(row, places, down):
     return u32(0), NO_PATH
 
 
-@cuda.jit
+@cuda.jit(**LAUNCH_BOUNDS)
 def descend_from(
     first, depth, room, most, cell_rows, borders, boundary, cell_steps, step_start, order,
     begins, ends, places, down, depths, path, found, distances,
