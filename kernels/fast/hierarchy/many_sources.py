@@ -32,6 +32,9 @@ SHARE = 4
 TILE_PITCH = LANES + 1  # so that neither way two threads of a warp meet in one bank of shared memory
 JOB_ROWS = 256  # vertices of the cells that one block works on in turn, about
 ALIGNMENT = None if SIMULATED else 16
+# A block is one warp, and shared memory holds few of them: so a thread may have many registers. Without this bound the
+# compiler saves registers, and loads from shared memory wait for each other. The simulator does not take it.
+BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
 BITS = u32(cutting.SLOT_BITS)
 
@@ -46,7 +49,7 @@ def fill_records(arcs, weights, words):
             words[i] = weights[arc] if arc < len(weights) else NO_PATH
 
 
-@cuda.jit
+@cuda.jit(**BOUNDS)
 def ascend(pitch, height, sources, depths, start, heads, up, found):
     """The way up from each source: found[depth, column] is the distance of the column's source to its ancestor there.
 
@@ -133,7 +136,7 @@ def search_cells(count: int, reduces: bool):
     add_to_sum, add_to_count = each(add_reached, count, 2), each(count_reached, count, 2)
     width = u32(LANES * count)
 
-    @cuda.jit
+    @cuda.jit(**BOUNDS)
     def descend(
         job_cells, groups, pitch, stored, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start,
         words, sources, found, matrix, farthest, sums, counts,
