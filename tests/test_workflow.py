@@ -615,7 +615,7 @@ def jobs(process, script):
         with suppress(psutil.NoSuchProcess):  # it ended meanwhile
             if f"workflow.scripts.{script}" in child.cmdline():
                 found.append(child)
-    return found
+    return [child for child in found if child.ppid() not in {other.pid for other in found}]  # one it forks looks alike
 
 
 def kill_job(process, script):
