@@ -12,12 +12,11 @@ import numpy as np
 import pandas as pd
 import yaml
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from kernels.datasets import sha256
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.lib import step
+from workflow.lib import records, step
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
 COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
@@ -60,10 +59,8 @@ def to_npy(array: np.ndarray) -> bytes:
 
 
 def fault(record: dict, kind: str) -> str:
-    """The first thing that is not as the schema says, in words; empty where all is. kind: part or whole."""
-    error = best_match(_schema(kind).iter_errors(record))
-    where = ".".join(map(str, error.absolute_path)) if error else ""
-    return ": ".join(filter(None, [where, error.message])) if error else ""
+    """As records.fault says it. kind: part or whole."""
+    return records.fault(record, _schema(kind))
 
 
 def read_record(path: Path, kind: str) -> dict:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
+from kernels.datasets import atomic
 from kernels.errors import InputError
 
 VERSION = r"\d[\w.+-]*"
@@ -112,6 +113,12 @@ class Schema:
         """
         return self._checked(self._opened(paths), self.advice)
 
+    def read_one(self, paths: Sequence[Path | str], option: str) -> pd.DataFrame:
+        """The rows of one file, or of none. Raises as read does, and for several; option: that names the paths."""
+        if len(paths) > 1:
+            raise InputError(f"{option} takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
+        return self.read(paths)
+
     def text(self, paths: Iterable[Path | str]) -> list[dict[str, str]]:
         """The rows of all files as text, by column. Raises as read does."""
         said = self._opened(paths)
@@ -127,6 +134,12 @@ class Schema:
         file.seek(0)
         self._checked(self._parse(file, path, DEFECT), DEFECT)
         return file.getvalue()
+
+    def write(self, rows: Iterable[dict], path: Path) -> None:
+        """Write a file of these rows, whole or not at all. Raises as to_csv does."""
+        text = self.to_csv(rows, path)
+        with atomic(path, "w") as file:
+            file.write(text)
 
     def _opened(self, paths: Iterable[Path | str]) -> pd.DataFrame:
         """The rows of all files as they stand there, all str."""

@@ -43,8 +43,8 @@ def read(path: Path) -> dict[str, dict]:
             raise ValueError("no JSON object")
         found = {}
         for cell, record in (content if path.name == ARCHIVED else {"": content}).items():
-            if fault := _fault(record):
-                raise ValueError(f"{cell}: {fault}" if cell else fault)
+            if wrong := fault(record, _schema()):
+                raise ValueError(f"{cell}: {wrong}" if cell else wrong)
             found[cell and former.cell(cell)] = former.provenance(record)
         for cell, record in found.items():
             if cell and cell != name(record):
@@ -70,13 +70,13 @@ def of(table: Path, batches: Collection[str]) -> dict[str, dict]:
 
 def check(record: dict, path: Path) -> None:
     """Raise InputError where read would refuse this record, which is to be at path."""
-    if fault := _fault(record):
-        raise InputError(f"{path}: {fault}: {DEFECT}")
+    if wrong := fault(record, _schema()):
+        raise InputError(f"{path}: {wrong}: {DEFECT}")
 
 
-def _fault(record: dict) -> str:
+def fault(record: dict, schema: Draft202012Validator) -> str:
     """The first thing that is not as the schema says, in words; empty where all is."""
-    error = best_match(_schema().iter_errors(record))
+    error = best_match(schema.iter_errors(record))
     where = ".".join(map(str, error.absolute_path)) if error else ""
     return ": ".join(filter(None, [where, error.message])) if error else ""
 

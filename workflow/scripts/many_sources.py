@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from kernels.check import oracle
-from kernels.datasets import atomic, writable
+from kernels.datasets import writable
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast.hierarchy import all_pairs, cells, elimination
 from kernels.fast.hierarchy.customize import OnCard
@@ -214,9 +214,7 @@ def main(args: argparse.Namespace) -> None:
             raise InputError(f"many_sources of {graph.name}: {error}: take a card with more memory") from None
         except WrongResult as error:
             raise InputError(f"many_sources: wrong result, nothing is published: {error}") from None
-        text = SCHEMA.to_csv(rows, args.out)
-        with atomic(args.out, "w") as file:
-            file.write(text)
+        SCHEMA.write(rows, args.out)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,12 @@ python -m workflow.scripts.many_sources_merge --measurements results/many_source
 import argparse
 from pathlib import Path
 
-from kernels.datasets import atomic
 from workflow.lib import step
 from workflow.scripts.many_sources_table import SCHEMA
 
 
 def main(args: argparse.Namespace) -> None:
-    text = SCHEMA.to_csv(SCHEMA.text(args.measurements), args.out)
-    with atomic(args.out, "w") as file:
-        file.write(text)
+    SCHEMA.write(SCHEMA.text(args.measurements), args.out)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
 from kernels.gpu.card import SIMULATOR
 from workflow.lib import long_table, measurements, step
 from workflow.lib.checked_csv import (
@@ -103,9 +102,7 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
     Raises InputError where it is another file, or a value is not as SCHEMA says.
     """
-    if len(paths) > 1:
-        raise InputError(f"--many-sources takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
-    return SCHEMA.read(paths)
+    return SCHEMA.read_one(paths, "--many-sources")
 
 
 def break_even(prepare_s: float, search_s: float, other_s: float) -> float:

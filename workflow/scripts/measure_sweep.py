@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernels import harness
-from kernels.datasets import atomic, writable
+from kernels.datasets import writable
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
@@ -50,9 +50,7 @@ def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol,
             rows = list(measured(sweep, graph, options, protocol, commit))
         except WrongResult as error:
             raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
-        text = schema(sweep.columns).to_csv(rows, out)
-        with atomic(out, "w") as file:
-            file.write(text)
+        schema(sweep.columns).write(rows, out)
 
 
 def main(args: argparse.Namespace) -> None:

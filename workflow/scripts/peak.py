@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels.datasets import atomic, writable
+from kernels.datasets import writable
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast import peak
 from kernels.gpu import card
@@ -55,9 +55,7 @@ def main(args: argparse.Namespace) -> None:
             raise InputError(f"peak: {error}: choose fewer --vertices than {max(args.vertices)}") from None
         except WrongResult as error:
             raise InputError(f"peak: wrong result, nothing is published: {error}") from None
-        text = SCHEMA.to_csv(rows, args.out)
-        with atomic(args.out, "w") as file:
-            file.write(text)
+        SCHEMA.write(rows, args.out)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
 from kernels.gpu.card import SIMULATOR
 from kernels.variants import shown_in
 from workflow.lib import long_table, measurements, step
@@ -84,9 +83,7 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
     Raises InputError where it is another file, or a value is not as SCHEMA says.
     """
-    if len(paths) > 1:
-        raise InputError(f"--peak takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
-    rows = SCHEMA.read(paths)
+    rows = SCHEMA.read_one(paths, "--peak")
     sizes = ["" if np.isnan(n) else f"{n:.0f}" for n in rows["vertices"]]
     return rows.assign(vertices=sizes).astype({"bits": int})
 

@@ -9,7 +9,7 @@ import json
 import logging
 from pathlib import Path
 
-from kernels.datasets import atomic, writable
+from kernels.datasets import writable
 from kernels.errors import InputError, explain
 from kernels.gpu import card
 from kernels.graph import Graph
@@ -55,9 +55,7 @@ def main(args: argparse.Namespace) -> None:
     if failed:
         raise InputError(f"{len(failed)} of {len(made)} cells failed, the others are kept: {', '.join(failed)}")
     kind = schema(simulated=True)
-    text = kind.to_csv(kind.text(made), args.out)
-    with atomic(args.out, "w") as file:
-        file.write(text)
+    kind.write(kind.text(made), args.out)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.datasets import atomic
 from kernels.graph import Graph
 from kernels.variants import find
 from workflow.lib import measurements, step
@@ -39,9 +38,7 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
 def main(args: argparse.Namespace) -> None:
     schema = measurements.schema(SWEEP.columns)
-    text = schema.to_csv(schema.text(args.measurements), args.out)
-    with atomic(args.out, "w") as file:
-        file.write(text)
+    schema.write(schema.text(args.measurements), args.out)
 
 
 if __name__ == "__main__":
