@@ -5,6 +5,7 @@ sources; K.json, what it was measured on. The whole is DATASET.parquet, a row a 
 """
 
 import io
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -13,15 +14,17 @@ import pandas as pd
 import yaml
 from jsonschema import Draft202012Validator
 
+from kernels.check import oracle
 from kernels.datasets import sha256
 from kernels.errors import InputError
-from kernels.graph import Graph
+from kernels.graph import INF, Graph
 from workflow.lib import records, step
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
 COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
 SUMS = ".sums.npy"
 SEED = 0  # of the sources whose rows are compared with the oracle's
+ORACLE_ROWS, ORACLE_DISTANCES = 32, 1 << 26  # that the oracle is asked for at once, at most: half a gigabyte
 
 
 def part(vertices: np.ndarray, shards: int, shard: int) -> np.ndarray:
@@ -44,6 +47,25 @@ def symmetric(graph: Graph) -> bool:
     arcs = graph.to_scipy()
     arcs.data += 1  # an arc of weight 0 is not the same as none
     return (arcs != arcs.T).nnz == 0
+
+
+def oracle_rows(graph: Graph, sources: np.ndarray) -> np.ndarray:
+    """int32, (k, n): the oracle's distances from the sources, which are few; it does not keep them."""
+    rows = oracle(graph, tuple(sources.tolist()))
+    oracle.cache_clear()
+    return rows
+
+
+def in_pieces(values: np.ndarray, vertices: int) -> Iterator[np.ndarray]:
+    """As many at a time as rows of so many vertices may be asked of the oracle at once."""
+    most = max(1, min(ORACLE_ROWS, ORACLE_DISTANCES // vertices))
+    return (values[start : start + most] for start in range(0, len(values), most))
+
+
+def reduce_row(row: np.ndarray) -> dict[str, int]:
+    """What is found of a source, but for its farthest vertex; row: its distances, int32, (n,)."""
+    finite = row[row < INF].astype(np.int64)
+    return {"eccentricity": int(finite.max()), "reached": len(finite), "total": int(finite.sum())}
 
 
 def to_parquet(rows: pd.DataFrame) -> bytes:

@@ -18,19 +18,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.check import oracle
 from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
-from kernels.graph import INF, Graph
+from kernels.graph import Graph
 from kernels.run import Run
 from workflow.lib import all_pairs as parts
 from workflow.lib import digests, host, lock, records, step
 from workflow.scripts import measure
 
 CODE = "kernels.fast.hierarchy.all_pairs"
-ORACLE_ROWS, ORACLE_DISTANCES = 32, 1 << 26  # that the oracle is asked for at once, at most: half a gigabyte
 
 
 def main(args: argparse.Namespace) -> None:
@@ -121,15 +119,12 @@ def check(searches: all_pairs.Searches, found: pd.DataFrame, sources: np.ndarray
     """
     graph = searches.on_card.graph
     n, found, checked = graph.vertices, found.set_index("vertex"), 0
-    most = max(1, min(ORACLE_ROWS, ORACLE_DISTANCES // n))
     for piece, rows in all_pairs.matrix(searches, sources) if len(sources) else ():
-        for start in range(0, len(piece), most):
-            some = piece[start : start + most]
+        for some in parts.in_pieces(np.arange(len(piece)), n):
             distances = np.empty(len(some) * n, np.int32)
-            searches.run.download((rows[start * n : (start + len(some)) * n], distances))
-            expected = oracle(graph, tuple(some.tolist()))
-            oracle.cache_clear()  # which would keep 48 of them
-            for source, there, here in zip(some.tolist(), expected, distances.reshape(-1, n), strict=True):
+            searches.run.download((rows[some[0] * n : (some[-1] + 1) * n], distances))
+            expected = parts.oracle_rows(graph, piece[some])
+            for source, there, here in zip(piece[some].tolist(), expected, distances.reshape(-1, n), strict=True):
                 check_source(graph.name, source, there, here, found.loc[source])
                 checked += 1
     return checked
@@ -142,10 +137,9 @@ def check_source(name: str, source: int, expected: np.ndarray, distances: np.nda
         v = wrong[0]
         said = f"distance of vertex {v} is {distances[v]}, the oracle says {expected[v]}"
         raise WrongResult(f"{name}, source {source}: {said}: nothing is published")
-    finite = expected[expected < INF].astype(np.int64)
-    true = {"eccentricity": finite.max(), "reached": len(finite), "total": finite.sum()}
+    true = parts.reduce_row(expected)
     values = {**found[list(true)].to_dict(), "distance of the farthest": expected[int(found["farthest"])]}
-    for what, value in {**true, "distance of the farthest": finite.max()}.items():
+    for what, value in {**true, "distance of the farthest": true["eccentricity"]}.items():
         if values[what] != value:
             said = f"{what} is {values[what]}, by the oracle's row {value}"
             raise WrongResult(f"{name}, source {source}: {said}: nothing is published")

@@ -24,17 +24,16 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels.check import oracle
 from kernels.datasets import writable
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast.hierarchy import all_pairs, cells, elimination
-from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import card
-from kernels.graph import INF, Graph
+from kernels.graph import Graph
 from kernels.run import Run
 from workflow.lib import digests, host, lock, step
+from workflow.lib.all_pairs import in_pieces, oracle_rows, reduce_row
 from workflow.scripts import measure
-from workflow.scripts.all_pairs_shard import CODE, ORACLE_DISTANCES, ORACLE_ROWS
+from workflow.scripts.all_pairs_shard import CODE
 from workflow.scripts.many_sources_table import KINDS, REDUCED, SCHEMA
 
 NEEDED = ("repeats", "rows_checked", "budget_s")  # of the entry in config.yaml
@@ -62,19 +61,13 @@ class Sample:
         if not self.truths:
             drawn = np.random.default_rng(SEED).choice(sources, min(self.count, len(sources)), replace=False)
             for some in in_pieces(drawn, self.graph.vertices):
-                self.truths |= zip(some.tolist(), map(truth, self.ask(some)), strict=True)
+                self.truths |= zip(some.tolist(), map(truth, oracle_rows(self.graph, some)), strict=True)
         return np.flatnonzero(np.isin(sources, list(self.truths)))
-
-    def ask(self, sources: np.ndarray) -> np.ndarray:
-        """The oracle's rows."""
-        rows = oracle(self.graph, tuple(sources.tolist()))
-        oracle.cache_clear()  # which would keep 48 of them
-        return rows
 
     def check_row(self, source: int, row: np.ndarray) -> None:
         """Raise WrongResult that names the first wrong distance."""
         if digest(row) != self.truths[source].digest:
-            (expected,) = self.ask(np.array([source]))
+            (expected,) = oracle_rows(self.graph, np.array([source]))
             v = np.flatnonzero(row != expected)[0]
             self.refuse(source, f"distance of vertex {v} is {row[v]}, the oracle says {expected[v]}")
 
@@ -93,14 +86,7 @@ def digest(row: np.ndarray) -> bytes:
 
 
 def truth(row: np.ndarray) -> Truth:
-    finite = row[row < INF].astype(np.int64)
-    return Truth(digest(row), int(finite.max()), len(finite), int(finite.sum()))
-
-
-def in_pieces(places: np.ndarray, vertices: int) -> Iterator[np.ndarray]:
-    """As many at a time as rows of so many vertices take half a gigabyte for."""
-    most = max(1, min(ORACLE_ROWS, ORACLE_DISTANCES // vertices))
-    return (places[start : start + most] for start in range(0, len(places), most))
+    return Truth(digest(row), **reduce_row(row))
 
 
 def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[dict]:
@@ -136,7 +122,9 @@ def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[d
         "dataset_sha256": graph.meta["sha256"],
         "substitute": graph.meta.get("substitute") or "",
     }
-    customized = [OnCard(graph, Run(block=block)).run.phases["customize"] for _ in range(options["repeats"])]
+    customized = [
+        all_pairs.Searches(graph, reduces=False, run=Run(block=block)).customize_s for _ in range(options["repeats"])
+    ]
     sample = Sample(graph, options["rows_checked"])
     for kind in KINDS:
         for row in repeats(kind, graph, sample, options, block):
