@@ -1,6 +1,7 @@
 """Contraction hierarchies: the order, the cells, customizing, searches from one source, from many and of all pairs."""
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one
 @pytest.fixture(autouse=True)
 def small_cells(monkeypatch):
     """Several levels of cells, and several jobs, also in trees of a few vertices."""
-    for name, value in {"SMALLEST": 3, "STEP": 2}.items():
+    for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 3, "WIDTHS": (3, 5)}.items():
         monkeypatch.setattr(cells, name, value)
     monkeypatch.setattr("kernels.fast.hierarchy.many_sources.JOB_ROWS", 7)
     cells.of.cache_clear()
@@ -42,6 +43,7 @@ SHAPES = {
     "path": lambda: graphs.path(17),
     "comb": lambda: graphs.comb(20),
     "star": lambda: graphs.star(12),
+    "dense": lambda: graphs.dense(12),
     "mixed": mixed,
     "undirected": lambda: mixed(directed=False),
     "no arcs": lambda: Graph.from_arcs(3, [], [], []),
@@ -112,26 +114,64 @@ def test_cells_have_the_arcs_of_the_hierarchy(shape):
         cell = cut.cell[row]
         border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
         assert (cut.cell[border] < cell).all()
-        for head, slot in zip(cut.heads[arcs], cut.slots[arcs], strict=True):
-            assert slot < cut.widths[cell]
-            assert slot == cut.own[head] if cut.cell[head] == cell else border[slot] == head
+        for i, (head, slot) in enumerate(zip(cut.heads[arcs], cut.slots[arcs], strict=True)):
+            assert 0 < slot < cut.widths[cell]
+            assert slot == cut.own[head] if cut.cell[head] == cell else border[slot - 1] == head
+            assert i > 0 or slot == cut.own[row] - 1
+        assert cut.own[row] < cut.widths[cell]
+    for level in range(cut.levels):
+        first = cells.classes(cut, level)
+        assert first[0] == cut.level_cells[level] and first[-1] == cut.level_cells[level + 1]
+        of = [set(np.searchsorted(cells.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
+        assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
 
 
-def test_records_and_steps_have_every_arc_once(shape):
+def test_records_have_every_arc_once(shape):
     cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
-    records, steps = cells.records(cut), cells.steps(cut)
+    records = cells.records(cut)
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
-    firsts = records.start[:-1]
-    assert (records.words[4 * firsts] & 1023 == cut.own).all()
-    assert (records.words[4 * firsts + 1] == np.diff(records.start) - 1).all()
+    firsts, slots = records.start[:-1], records.words[::4]
+    assert (slots[firsts] & 1023 == cut.own).all()
+    more = np.ones(records.start[-1] + 2, np.uint32)
+    more[records.start[1:] - 1] = 0
+    more[-2:] = 0
+    assert (slots >> 30 == more).all()
     for arc, slot in enumerate(cut.slots):
-        word, place = divmod(int(np.flatnonzero(records.arcs == arc)[0]), 4)
-        assert records.words[4 * word] >> (10 * (place - 1)) & 1023 == slot
-    assert sorted(steps.order.tolist()) == list(range(shape.vertices))
-    for first, end in zip(steps.start, steps.start[1:], strict=False):
-        rows = steps.order[first:end]
-        assert len(set(zip(cut.cell[rows], cut.depths[rows], strict=True))) == 1
+        record, place = divmod(int(np.flatnonzero(records.arcs == arc)[0]), 4)
+        is_parent = place == 1 and record in firsts
+        assert slots[record] >> (10 * (place - 1)) & 1023 == slot + is_parent
+
+
+def test_steps_have_the_arcs_from_above_and_a_closure_for_each_ancestor_in_the_band(shape):
+    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
+    steps, arcs = cells.steps(cut), len(cut.heads)
+    upper = cut.level_rows(cut.levels - 1)
+    seen = np.zeros(shape.vertices, int)
+    for cell, (first, last) in enumerate(pairwise(steps.cell_steps)):
+        level = int(np.searchsorted(cut.level_cells, cell, side="right")) - 1
+        room, base = steps.rooms[level], 1 + cut.borders[cell + 1] - cut.borders[cell]
+        border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
+        done = {0: None} | {1 + i: row for i, row in enumerate(border)}  # places that hold distances
+        for step in range(first, last):
+            entries = steps.entries[steps.start[step] : steps.start[step + 1]]
+            here = {}
+            for row, begin, end, place in entries.tolist():
+                assert cut.cell[row] == cell and place == base + row - cut.cell_rows[cell] < room
+                if begin < arcs:
+                    assert [done[p] for p in steps.places[begin:end]] == cut.heads[begin:end].tolist()
+                    assert end == cut.start[row + 1]
+                else:
+                    ways = [cut.cell_rows[cell] + p - room - base for p in steps.places[begin:end]]
+                    parent = row
+                    for ancestor in ways[::-1]:
+                        parent = cut.heads[cut.start[parent]]
+                        assert parent == ancestor and ancestor in entries[:, 0]
+                here[place] = row
+                seen[row] += 1
+            if level == cut.levels - 1 or (step - first) % 2:
+                done |= here
+    assert (seen == np.where(np.arange(shape.vertices) < upper, 2, 1)).all()
 
 
 def test_a_graph_without_small_separators_is_refused_with_the_numbers(monkeypatch):
@@ -147,7 +187,8 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
     graphs.grid(30).save(tmp_path / "grid.npz")
     on, path = Graph.load(tmp_path / "grid.npz"), tmp_path / "grid.hierarchy.npz"
     made = elimination.prepare(on)
-    made.save(path, elimination.topology(on))
+    with open(path, "wb") as file:
+        made.write(file, elimination.topology(on))
     monkeypatch.setattr(elimination, "prepare", lambda graph: pytest.fail("made again"))
     found = elimination.of(on)
     for field in dataclasses.fields(found):

@@ -31,7 +31,7 @@ NEAR_FAR, ONE_SOURCE = many_sources_table.NEAR_FAR, many_sources_table.ONE_SOURC
 @pytest.fixture
 def town(monkeypatch):
     """Streets whose tree has several levels of cells, on a card that has memory for searches from 8 sources."""
-    for name, value in {"SMALLEST": 3, "STEP": 2}.items():
+    for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 2}.items():
         monkeypatch.setattr(cells, name, value)
     cells.of.cache_clear()
     monkeypatch.setattr(all_pairs, "Searches", functools.partial(all_pairs.Searches, bytes=700))

@@ -87,9 +87,15 @@ def same(count: int):
 def each(function, count: int, arguments: int):
     """A device function that applies another one to the words of `arguments` tuples of `count` words, one by one.
 
-    arguments: 2 or 3. Numba has no loop over a tuple that it unrolls.
+    arguments: 1 to 3. Numba has no loop over a tuple that it unrolls.
     """
-    if arguments == 2:
+    if arguments == 1:
+        calls = {
+            1: lambda a: (function(a[0]),),
+            2: lambda a: (function(a[0]), function(a[1])),
+            4: lambda a: (function(a[0]), function(a[1]), function(a[2]), function(a[3])),
+        }
+    elif arguments == 2:
         calls = {
             1: lambda a, b: (function(a[0], b[0]),),
             2: lambda a, b: (function(a[0], b[0]), function(a[1], b[1])),

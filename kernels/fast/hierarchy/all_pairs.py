@@ -1,7 +1,9 @@
 """All pairs of a graph in a hierarchy, without the matrix: what is asked of each source is reduced on the card.
 
-    found = reduced(graph, sources)         # of each source: its farthest vertex, sum of distances, vertices reached
-    for sources, rows in matrix(graph, sources): ...   # the distances themselves, in pieces
+    searches = Searches(graph, reduces=True)
+    found = reduced(searches, sources)      # of each source: its farthest vertex, sum of distances, vertices reached
+    searches = Searches(graph, reduces=False)
+    for sources, rows in matrix(searches, sources): ...    # the distances themselves, in pieces
     searches.rows(columns)                  # or those of some sources of the last search
 
 Memory on the card is taken for as many sources as fit BYTES, and searches follow each other.
@@ -15,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import cuda
 
-from kernels.fast.hierarchy.customize import OnCard, enqueued
+from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import card
+from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, thread_x, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
@@ -77,7 +80,7 @@ class Searches:
         free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
         fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
         self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
-        self.columns = 0  # for which there is memory
+        self.numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]  # in preorder, of each vertex
 
     @property
     def customize_s(self) -> float:
@@ -89,9 +92,8 @@ class Searches:
 
     def allocate(self, sources: int) -> None:
         """Take memory for searches from so many sources, or for as many as fit; enough that was taken before stays."""
-        columns = self.many.pitch(min(self.most, sources))
-        if columns > self.columns:
-            self.columns = columns
+        columns = min(self.most, sources)
+        if columns > self.many.most:
             self.many.allocate(columns)
 
     def poison(self) -> None:
@@ -116,19 +118,20 @@ class Searches:
 
     def in_preorder(self, sources: np.ndarray) -> np.ndarray:
         """The sources, vertices, in the order in which searches take them."""
-        numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]
-        return sources[np.argsort(numbers[sources], kind="stable")]
+        return sources[np.argsort(self.numbers[sources], kind="stable")]
 
-    def pieces(self, sources: np.ndarray) -> Iterator[np.ndarray]:
-        """Search from the sources, as many at once as fit; yields those whose search has just ended, in preorder."""
-        sources = self.in_preorder(np.asarray(sources))
-        numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]
+    def pieces(self, sources: np.ndarray, most: int | None = None) -> Iterator[np.ndarray]:
+        """Search from the sources, as many at once as fit; yields those whose search has just ended, in preorder.
+
+        most: fewer at once.
+        """
+        sources, most = self.in_preorder(np.asarray(sources)), most or self.most
         if not len(sources):
             return
-        self.allocate(len(sources))
-        for start in range(0, len(sources), self.most):
-            piece = sources[start : start + self.most]
-            search = self.many.search(numbers[piece])
+        self.allocate(min(most, len(sources)))
+        for start in range(0, len(sources), most):
+            piece = sources[start : start + most]
+            search = self.many.search(self.numbers[piece])
             with self.run.phase("kernels"):
                 search()
             yield piece
@@ -164,10 +167,9 @@ def matrix(searches: Searches, sources: np.ndarray) -> Iterator[tuple[np.ndarray
     INF where there is no path. The vertices of a row have the graph's order, the sources preorder; the next piece
     overwrites the rows. searches: that do not reduce; half its bytes are for the rows.
     """
-    n, run = searches.on_card.graph.vertices, searches.run
-    searches.most = max(searches.many.group, searches.most // 2 // searches.many.group * searches.many.group)
-    (out,) = run.allocate((searches.many.pitch(min(searches.most, len(sources))) * n, np.int32))
-    for piece in searches.pieces(sources):
+    n, most = searches.on_card.graph.vertices, max(1, searches.most // 2)
+    (out,) = searches.run.allocate((min(most, len(sources)) * n, np.int32))
+    for piece in searches.pieces(sources, most):
         searches.many.rows_by_vertex(len(piece), out)()
         yield piece, out[: len(piece) * n]
 

@@ -14,7 +14,8 @@ ancestor comes before its descendants.
 
 Who goes through a cell by rows needs the distances of the boundary and of the vertices on the way from the top of the
 cell to the present vertex, no others: a vertex of the cell takes the place of the last one with the same depth. These
-places are slots: boundary vertices first, then one for each depth.
+places are slots: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot for each depth. So a
+vertex has its parent in the slot before its own; a root has INF there.
 """
 
 from dataclasses import dataclass
@@ -24,14 +25,17 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.fast.hierarchy import elimination
-from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy
+from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, starts
 from kernels.graph import Graph
 
-SMALLEST = 256  # vertices of a cell of the last level, at most
-STEP = 16  # how many times larger those of the level before may be
+SMALLEST = 128  # vertices of a cell of the last level, at most
+STEP = 8  # how many times larger those of the level before may be
+BAND = 32  # depths
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots of the classes of cells
 SLOT_BITS = 10
-FIRST_ARCS, MORE_ARCS = 2, 3  # arcs in the first and in each further record of a vertex
-assert MAX_HEIGHT < 1 << SLOT_BITS
+MORE_BIT = 3 * SLOT_BITS
+RECORD_ARCS = 3  # arcs in a record
+assert MAX_HEIGHT + 1 < 1 << SLOT_BITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +46,9 @@ class Cells:
     row of each preorder number, and of each vertex of the graph. start: int64, (n + 1,), and heads: (arcs,): as in
     Hierarchy, but rows. level_cells: int64, (levels + 1,): the first cell of each level. cell_rows: int64,
     (cells + 1,): the first row of each cell. borders: int64, (cells + 1,), and boundary: the rows of each cell's
-    boundary. tops: (cells,): the number of each cell's top, for level 0 of its first vertex. cell: (n,): the cell of
-    each row. slots: (arcs,): the slot of each head. own: (n,): the slot of each row. widths: (cells,): how many slots.
-    places: int64, (m,): as in Hierarchy, but for the order of arcs here.
+    boundary, in order. tops: (cells,): the number of each cell's top, for level 0 of its first vertex. cell: (n,): the
+    cell of each row. slots: (arcs,): the slot of each head. own: (n,): the slot of each row. widths: (cells,): how
+    many slots. places: int64, (m,): as in Hierarchy, but for the order of arcs here.
     """
 
     numbers: np.ndarray
@@ -91,49 +95,36 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
     size = hierarchy.ends - np.arange(n, dtype=np.int32)
     levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
     cells, tops = assign(parents, levels)
-    order = np.lexsort((cells, levels[tops][cells]))  # stable: preorder within a cell
-    by_level = np.argsort(levels[tops], kind="stable")  # of the cells
-    tops = tops[by_level]
-    rows = np.empty(n, np.int32)
-    rows[order] = np.arange(n, dtype=np.int32)
-    cell = np.empty_like(by_level)
-    cell[by_level] = np.arange(len(tops))
-    cell = cell[cells[order]].astype(np.int32)  # of each row
-    count = len(tops)
     degrees = np.diff(hierarchy.start)
+    deepest = np.zeros(len(tops), np.int32)
+    np.maximum.at(deepest, cells, hierarchy.depths)
+    widths = 1 + degrees[tops] + deepest - hierarchy.depths[tops] + 1
+    by_level = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))  # of the cells
+    tops, widths = tops[by_level], widths[by_level]
+    place = inverse(by_level)
+    order = np.argsort(place[cells], kind="stable").astype(np.int32)  # preorder within a cell
+    rows = inverse(order)
+    cell = place[cells[order]].astype(np.int32)  # of each row
     start = starts(degrees[order])
     arcs = np.repeat(hierarchy.start[:-1][order] - start[:-1], degrees[order]) + np.arange(start[-1])
     heads = rows[hierarchy.heads[arcs]]
-    borders = np.where(np.arange(count) == 0, 0, degrees[tops]) if levels[tops[0]] == 0 else degrees[tops]
-    borders = starts(borders)
+    borders = starts(degrees[tops])
     top_rows = rows[tops]
-    boundary = heads[np.repeat(start[top_rows] - borders[:-1], np.diff(borders)) + np.arange(borders[-1])]
+    boundary = heads[np.repeat(start[top_rows + 1] - 1 + borders[:-1], np.diff(borders)) - np.arange(borders[-1])]
     depths = hierarchy.depths[order]
-    own = (np.diff(borders)[cell] + depths - depths[top_rows][cell]).astype(np.int32)
+    own = (1 + np.diff(borders)[cell] + depths - depths[top_rows][cell]).astype(np.int32)
     slots = find_slots(start, heads, cell, own, borders, boundary)
-    cell_rows = starts(np.bincount(cell, minlength=count))
-    widths = np.maximum.reduceat(own, cell_rows[:-1]) + 1
+    cell_rows = starts(np.bincount(cell, minlength=len(tops)))
     level_cells = starts(np.bincount(levels[tops], minlength=len(sizes) + 1))
-    vertex_rows = np.empty(n, np.int32)
-    vertex_rows[hierarchy.vertices] = rows
-    arc = np.empty(len(arcs), np.int64)  # of each arc of the hierarchy
-    arc[arcs] = np.arange(len(arcs))
-    is_loop = hierarchy.places < 0
-    places = (
-        np.where(is_loop, -1, 2 * arc[hierarchy.places >> 1] + (hierarchy.places & 1))
-        if len(arcs)
-        else hierarchy.places
-    )
+    vertex_rows = rows[inverse(hierarchy.vertices)]
+    arc, places = inverse(arcs), hierarchy.places.copy()
+    joins = places >= 0
+    places[joins] = 2 * arc[places[joins] >> 1] + (places[joins] & 1)
     return Cells(
-        *(order.astype(np.int32), hierarchy.ends[order], depths, rows, vertex_rows, start, heads),
+        *(order, hierarchy.ends[order], depths, rows, vertex_rows, start, heads),
         *(level_cells, cell_rows, borders, boundary, tops.astype(np.int32), cell, slots, own),
         *(widths.astype(np.int32), places),
     )
-
-
-def starts(counts: np.ndarray) -> np.ndarray:
-    """Where each of the lists of these lengths starts, and where the last one ends; int64."""
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,10 +132,11 @@ def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndar
 
     A vertex goes to its parent's cell where it is of the same level; all of level 0 share a cell.
     """
+    first = np.argmax(levels == 0)
     is_top = (parents < 0) | (levels[parents] != levels)
-    is_top &= (levels > 0) | (np.arange(len(levels)) == np.argmax(levels == 0))
+    is_top &= (levels > 0) | (np.arange(len(levels)) == first)
     top = np.where(is_top, np.arange(len(parents)), parents)  # nearer and nearer to the top, twice as far each time
-    top[levels == 0] = np.argmax(levels == 0)
+    top[levels == 0] = first
     while (top[top] != top).any():
         top = top[top]
     return np.cumsum(is_top)[top] - 1, np.flatnonzero(is_top)
@@ -153,24 +145,24 @@ def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndar
 def find_slots(
     start: np.ndarray, heads: np.ndarray, cell: np.ndarray, own: np.ndarray, borders: np.ndarray, boundary: np.ndarray
 ) -> np.ndarray:
-    """int32: the slot of each arc's head: its own in the same cell, else its place in the boundary."""
+    """int32: the slot of each arc's head: its own in the same cell, else that of its place in the boundary."""
     n, tail_cell = len(cell), np.repeat(cell, np.diff(start)).astype(np.int64)
     slots = own[heads]
     leaves = np.flatnonzero(cell[heads] != tail_cell)
-    # By cell, then from the nearest ancestor to the farthest, which has the lowest row: in order as they stand.
-    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + (n - boundary)
-    slots[leaves] = np.searchsorted(there, tail_cell[leaves] * n + (n - heads[leaves])) - borders[tail_cell[leaves]]
+    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + boundary  # in order
+    slots[leaves] = 1 + np.searchsorted(there, tail_cell[leaves] * n + heads[leaves]) - borders[tail_cell[leaves]]
     return slots
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The arcs of each row, in the order of rows, as records of four words.
+    """The arcs of each row, in the order of rows, as records of four words: slots, and three weights.
 
-    A row's first record has its slot and two heads' slots, the number of its further records, and two weights; each
-    further one has three slots and three weights. words: uint32, (4 records + 4,), without weights. arcs: int32, of the
-    same shape: which arc's weight a word is; -1 for none, and the number of arcs where INF fills up a record.
-    start: int64, (n + 1,): the first record of each row. One record more ends the arrays.
+    Slots have SLOT_BITS each, and the bit above them says that the next record is of the same row. A row's first record
+    has the slot of the row itself in place of that of its parent, whose weight comes first. words: uint32,
+    (4 records + 8,), without weights. arcs: int32, of the same shape: which arc's weight a word is; -1 for none, and
+    the number of arcs where INF fills up a record. start: int64, (n + 1,): the first record of each row. Two
+    more end the arrays.
     """
 
     words: np.ndarray
@@ -182,66 +174,126 @@ class Records:
 def records(cells: Cells) -> Records:
     """The records of all rows."""
     degrees, arcs = np.diff(cells.start), len(cells.heads)
-    further = np.maximum(0, -(-(degrees - FIRST_ARCS) // MORE_ARCS))
-    start = starts(1 + further)
-    words, of_arc = np.zeros((start[-1] + 1, 4), np.uint32), np.full((start[-1] + 1, 4), arcs, np.int32)
-    words[start[:-1], 0], words[start[:-1], 1] = cells.own, further
-    of_arc[:, 0], of_arc[start[:-1], 1], of_arc[-1] = -1, -1, -1
-    # Where each arc lies: a row's first record has no room for the first of three.
-    place = np.arange(arcs) - np.repeat(cells.start[:-1], degrees) + MORE_ARCS - FIRST_ARCS
-    record = np.repeat(start[:-1], degrees) + place // MORE_ARCS
-    place %= MORE_ARCS
+    start = starts(np.maximum(1, -(-degrees // RECORD_ARCS)))
+    words, of_arc = np.zeros((start[-1] + 2, 4), np.uint32), np.full((start[-1] + 2, 4), arcs, np.int32)
+    of_arc[:, 0], of_arc[-2:] = -1, -1
+    place = np.arange(arcs) - np.repeat(cells.start[:-1], degrees)
+    record, place = np.repeat(start[:-1], degrees) + place // RECORD_ARCS, place % RECORD_ARCS
     of_arc[record, 1 + place] = np.arange(arcs)
-    for i in range(MORE_ARCS):
+    for i in range(RECORD_ARCS):
         here = place == i
         words[record[here], 0] |= (cells.slots[here] << (SLOT_BITS * i)).astype(np.uint32)
+    words[:-2, 0] |= np.uint32(1 << MORE_BIT)
+    words[start[1:] - 1, 0] ^= np.uint32(1 << MORE_BIT)
+    words[start[:-1], 0] &= ~np.uint32((1 << SLOT_BITS) - 1)
+    words[start[:-1], 0] |= cells.own.astype(np.uint32)
     return Records(words.ravel(), of_arc.ravel(), start)
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Cells for a search from one source, which takes all vertices of a cell of the same depth in one step.
+    """Cells for a search from one source, which takes many vertices of a cell in one step.
 
-    order: int32, (n,): the rows of each cell by depth. begins, ends: int32, (n,): the arcs of these rows. start: int32:
-    where in order each step starts, and n. cell_steps: int64, (cells + 1,): the first step of each cell. places: int32,
-    (arcs,): of each head, among the boundary and then the rows of the cell. room: the most rows of a cell with its
-    boundary. most: the most steps of a cell.
+    All levels but the last are cut into bands, of BAND depths of a cell each. A band has two steps: all arcs that come
+    from above the band, then *closures*: of each row to the ancestors in its band, the distances within the band. In
+    the last level a band is one depth and has one step.
+
+    entries: int32, (e, 4): row, first arc, end of its arcs, and place of the row, for each step in turn. start: int32:
+    where in entries each step starts, and e. cell_steps: int64, (cells + 1,): the first step of each cell. places:
+    int32, (arcs + closures,): of each head, after place 0 the boundary and then the rows of the cell; of closures the
+    cell's level's `rooms` more. rooms, most: of each level, the most places and the most steps of a cell.
+
+
+    closure_start: int64, (n + 1,): the closures of each row, from the ancestor at the top of the band down; none for
+    the row itself. inner: int32, (n,): the arcs of each row that stay in its band. order: int32: the rows that have
+    bands, by cell and depth. depth_start: int32: where in order each depth of a cell starts, and the end. bands:
+    int32: the first depth of each band, and the end.
     """
 
-    order: np.ndarray
-    begins: np.ndarray
-    ends: np.ndarray
+    entries: np.ndarray
     start: np.ndarray
     cell_steps: np.ndarray
     places: np.ndarray
-    room: int
-    most: int
+    rooms: list[int]
+    most: list[int]
+    closure_start: np.ndarray
+    inner: np.ndarray
+    order: np.ndarray
+    depth_start: np.ndarray
+    bands: np.ndarray
+
+    @property
+    def closures(self) -> int:
+        return int(self.closure_start[-1])
 
 
 @lru_cache(maxsize=1)
 def steps(cells: Cells) -> Steps:
     """The steps of all cells."""
-    order = np.lexsort((cells.depths, cells.cell)).astype(np.int32)
-    cell, depth = cells.cell[order], cells.depths[order]
-    first = np.flatnonzero(np.r_[True, (cell[1:] != cell[:-1]) | (depth[1:] != depth[:-1])])
+    n, arcs = len(cells.cell), len(cells.heads)
+    banded = n if cells.levels == 1 else cells.level_rows(cells.levels - 1)  # rows that have bands come first
     widths = np.diff(cells.borders)
-    tail_cell = np.repeat(cells.cell, np.diff(cells.start))
+    depth = cells.depths - cells.depths[cells.cell_rows[cells.cell]]  # in the cell
+    band, inset = depth // BAND, depth % BAND
+    band[banded:], inset[banded:] = depth[banded:], 0
+    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(cells.start))
+    tail_cell = cells.cell[tails]
     inside = cells.cell[cells.heads] == tail_cell
-    local = cells.heads - cells.cell_rows[tail_cell] + widths[tail_cell]
-    places = np.where(inside, local, cells.slots).astype(np.int32)
-    room = int((widths + np.diff(cells.cell_rows)).max())
-    begins, ends = (cells.start[at].astype(np.int32) for at in (order, order + 1))
-    cell_steps = np.searchsorted(first, cells.cell_rows)
-    start = np.r_[first, len(order)].astype(np.int32)
-    return Steps(order, begins, ends, start, cell_steps, places, room, int(np.diff(cell_steps).max()))
+    inner = np.bincount(tails[inside & (band[cells.heads] == band[tails])], minlength=n).astype(np.int32)
+    local = 1 + np.arange(n) - cells.cell_rows[cells.cell] + widths[cells.cell]  # place of each row
+    sizes = 1 + widths + np.diff(cells.cell_rows)
+    rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(cells.level_cells)]
+    room = np.repeat(rooms, np.diff(cells.level_cells))  # of each cell
+    closure_start = starts(inset)
+    places = np.zeros(max(1, arcs + closure_start[-1]), np.int32)
+    places[:arcs] = np.where(inside, local[cells.heads], cells.slots)
+    above = room[cells.cell] + local
+    rows = ancestors = np.arange(banded)
+    for i in range(1, BAND):
+        keep = inset[rows] >= i
+        rows, ancestors = rows[keep], cells.heads[cells.start[ancestors[keep]]]
+        places[arcs + closure_start[rows] + inset[rows] - i] = above[ancestors]
+    # Entries: each row with its arcs from above the band, then those that have bands with their closures.
+    row = np.r_[np.arange(n), np.arange(banded)]
+    second = np.arange(n + banded) >= n
+    begins = np.r_[cells.start[:-1] + inner, arcs + closure_start[:banded]]
+    ends = np.r_[cells.start[1:], arcs + closure_start[1 : banded + 1]]
+    order = np.lexsort((second, band[row], cells.cell[row]))
+    keys = cells.cell[row[order]], band[row[order]], second[order]
+    first = changes(*keys)
+    entries = np.stack([row, begins, ends, local[row]], axis=1).astype(np.int32)[order]
+    cell_steps = np.searchsorted(keys[0][first], np.arange(len(widths) + 1))
+    by_depth = np.lexsort((depth[:banded], cells.cell[:banded])).astype(np.int32)
+    depth_start = changes(cells.cell[by_depth], depth[by_depth])
+    at = by_depth[depth_start]
+    bands = changes(cells.cell[at], band[at])
+    return Steps(
+        *(entries, np.r_[first, len(order)].astype(np.int32), cell_steps, places, rooms),
+        *([int(np.diff(cell_steps[a : b + 1]).max(initial=0)) for a, b in pairwise(cells.level_cells)], closure_start),
+        *(inner, by_depth),
+        *(np.r_[depth_start, banded].astype(np.int32), np.r_[bands, len(depth_start)].astype(np.int32)),
+    )
 
 
-def jobs(cells: Cells, level: int, rows: int) -> np.ndarray:
-    """int64: the first cell of each job, where a level is cut into jobs of about so many rows; and the level's end."""
+def changes(*keys: np.ndarray) -> np.ndarray:
+    """Where a run of equal keys starts."""
+    new = np.zeros(len(keys[0]), bool)
+    for key in keys:
+        new |= np.diff(key, prepend=-1) != 0
+    return np.flatnonzero(new)
+
+
+def classes(cells: Cells, level: int) -> np.ndarray:
+    """int64: the first cell of each class of a level, of cells with about as many slots; and the level's end."""
     first, end = cells.level_cells[level], cells.level_cells[level + 1]
-    at = cells.cell_rows[first:end]
-    new = np.r_[True, at[1:] // rows != at[:-1] // rows] if len(at) else np.zeros(0, bool)
-    return np.r_[np.flatnonzero(new) + first, end]
+    of = np.searchsorted(WIDTHS, cells.widths[first:end])
+    return np.r_[first + np.flatnonzero(np.diff(of, prepend=-1)), end]
+
+
+def jobs(cells: Cells, first: int, end: int, rows: int) -> np.ndarray:
+    """int64: the first cell of each job, where cells are cut into jobs of about so many rows; and the end."""
+    at = cells.cell_rows[first:end] // rows
+    return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]
 
 
 @dataclass(frozen=True, eq=False)

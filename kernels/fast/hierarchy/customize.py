@@ -20,8 +20,9 @@ from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.near_far import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import thread_x, u32, u64
-from kernels.gpu.launching import Prepared, blocks_for, check_arguments
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Run
 
@@ -89,16 +90,17 @@ def customize(heights, arcs, tails, start, heads, up, down):
 class OnCard:
     """A graph's hierarchy on the card, customized with its weights: arrays of Cells, and up and down, uint32, (arcs,).
 
-    All is done before the clock of `run` starts; run.phases["customize"] is what customizing took on the card.
+    room: words that `down` has behind the arcs, of INF. All is done before the clock of `run` starts;
+    run.phases["customize"] is what customizing took on the card.
     Raises InputError where the graph is not fit, and NotEnoughMemory.
     """
 
-    def __init__(self, graph: Graph, run: Run):
+    def __init__(self, graph: Graph, run: Run, room: int = 0):
         self.graph, self.run = graph, run
         self.hierarchy, self.cells = cutting.of(graph)
         cells, order = self.cells, cutting.triangles(self.cells)
         arcs = len(cells.heads)
-        run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs)
+        run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
         upload = run.upload_untimed
         self.start, self.heads, self.depths, self.numbers, self.ends = upload(
             cells.start, cells.heads, cells.depths, cells.numbers, cells.ends
@@ -107,7 +109,7 @@ class OnCard:
         self.cell_rows, self.borders, self.boundary, self.tops = upload(
             cells.cell_rows, cells.borders, cells.boundary, cells.tops
         )
-        self.up, self.down = upload(*(np.full(max(1, arcs), INF, np.uint32) for _ in range(2)))
+        self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
         weights = upload(cells.places, graph.weights.astype(np.uint32))
         triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
         customizing = enqueued(
@@ -119,19 +121,13 @@ class OnCard:
         with run.phase("customize"):
             customizing()
 
+    def count_order(self) -> None:
+        """Count the time of the hierarchy's order and tree as the run's preparation, also where they were made before.
 
-def enqueued(run: Run, *launches: tuple):
-    """A function that launches kernels in turn and does not wait for them; each as Run.launch takes it."""
-    if not card.gpu_visible():
-        return lambda: run.launch(*launches)
-    check_arguments()
-    ready = Prepared(launches)
-
-    def launch():
-        ready._loop(1, stream=0, wait=False)
-        run.launches += len(launches)
-
-    return launch
+        After the run has been timed.
+        """
+        made = self.hierarchy.order_s + self.hierarchy.tree_s
+        self.run.prepare_host_s = max(self.run.prepare_host_s, made)
 
 
 def check_shared(graph: Graph, needed: int, what: str) -> None:

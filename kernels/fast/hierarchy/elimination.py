@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 from kernels.errors import InputError
 from kernels.graph import Graph
 
-MAX_HEIGHT = 1023  # the kernels number the ancestors of a vertex in ten bits
+MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one place more, in ten bits
 MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
 FORMAT = 1  # of the file
 
@@ -66,10 +66,6 @@ class Hierarchy:
     tree_s: float
 
     @property
-    def arcs(self) -> int:
-        return len(self.heads)
-
-    @property
     def height(self) -> int:
         return int(self.depths.max(initial=-1)) + 1
 
@@ -77,19 +73,14 @@ class Hierarchy:
     def counts(self) -> Counts:
         return count(np.diff(self.start), self.height)
 
-    def save(self, path, digest: str) -> None:
-        """Write an uncompressed .npz; digest: of the graph's arcs."""
-        with open(path, "wb") as file:
-            self.write(file, digest)
-
     def write(self, file, digest: str) -> None:
-        """The same to a binary file that is open for writing."""
+        """An uncompressed .npz, to a binary file that is open for writing; digest: of the graph's arcs."""
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
     @classmethod
     def load(cls, path) -> tuple[Hierarchy, str]:
-        """A file that `save` wrote, and its digest. Raises InputError where it is none."""
+        """A file that `write` wrote, and its digest. Raises InputError where it is none."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 if int(file["format"]) != FORMAT:
@@ -135,17 +126,26 @@ def prepare(graph: Graph) -> Hierarchy:
     if why := unfit(graph, count(degrees, int(depths.max(initial=-1)) + 1)):
         raise InputError(f"{graph.name}: not fit for a contraction hierarchy: {why}: take another variant")
     # From here on by preorder number.
-    ranks = np.empty_like(numbers)
-    ranks[numbers] = np.arange(graph.vertices, dtype=np.int32)
-    start = np.zeros(graph.vertices + 1, np.int64)
-    np.cumsum(degrees[ranks], out=start[1:])
+    ranks = inverse(numbers)
+    start = starts(degrees[ranks])
     heads = fill(by_rank.indptr, by_rank.indices, parents, numbers, start)
     number = numbers[rank]  # of each vertex of the graph
     places = find_arcs(graph.tails, graph.indices, number, start, heads)
-    vertices = np.empty(graph.vertices, np.int32)
-    vertices[number] = np.arange(graph.vertices, dtype=np.int32)
+    vertices = inverse(number)
     done = time.perf_counter()
     return Hierarchy(vertices, start, heads, ends[ranks], depths[ranks], places, ordered - started, done - ordered)
+
+
+def inverse(permutation: np.ndarray) -> np.ndarray:
+    """The same dtype: where each number is in a permutation of 0, 1, ..."""
+    found = np.empty_like(permutation)
+    found[permutation] = np.arange(len(permutation), dtype=permutation.dtype)
+    return found
+
+
+def starts(counts: np.ndarray) -> np.ndarray:
+    """Where each of the lists of these lengths starts, and where the last one ends; int64."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def neighbours(graph: Graph) -> csr_array:

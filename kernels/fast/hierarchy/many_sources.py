@@ -14,14 +14,16 @@ more threads fit.)
 """
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
-from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared, enqueued
+from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far import FAR
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.gpu.vectors import each, loader, same, storer
@@ -36,7 +38,7 @@ ALIGNMENT = None if SIMULATED else 16
 # compiler saves registers, and loads from shared memory wait for each other. The simulator does not take it.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
-BITS = u32(cutting.SLOT_BITS)
+BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)
 
 
 @cuda.jit
@@ -96,14 +98,14 @@ def lesser_of_way(value, found, mark):
 
 
 @cuda.jit(device=True)
-def is_farther(value, most):
-    """most: the largest distance so far and 1 more, 0 for none."""
-    return value < NO_PATH and value >= most
+def next_integer(value):
+    """The distance and 1 more, as int32: so INF is the least of all."""
+    return i32(value + u32(1))
 
 
 @cuda.jit(device=True)
-def raised(farther, value, most):
-    return u32(value + u32(1)) if farther else most
+def is_more(value, most):
+    return value > most
 
 
 @cuda.jit(device=True)
@@ -112,33 +114,50 @@ def chosen(condition, one, other):
 
 
 @cuda.jit(device=True)
-def add_reached(total, value):
-    return u64(total + u64(value if value < NO_PATH else u32(0)))
+def added(total, value):
+    return u64(total + u64(value))
 
 
 @cuda.jit(device=True)
-def count_reached(total, value):
-    return u32(total + u32(value < NO_PATH))
+def add_sign(total, value):
+    return u32(total + (u32(value) >> u32(31)))
 
 
 @cache
-def search_cells(count: int, reduces: bool):
+def search_cells(count: int, stores: bool, reduces: bool):
     """The kernel: the distances of all rows of some cells from `count` sources a thread.
 
     The block takes the cells from job_cells[job] on, for the columns of one group; blocks of a job follow each other.
-    Rows below `stored` go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
+    stores: the rows go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
     number of vertices reached, added to what other blocks found.
     """
     load, store, load_record = loader(count), storer(count), loader(4)
     relax, copies = each(lesser_sum, count, 3), same(count)
     marks, on_the_way = each(on_way, count, 3), each(lesser_of_way, count, 3)
-    farther_ones, raise_most, choose = each(is_farther, count, 2), each(raised, count, 3), each(chosen, count, 3)
-    add_to_sum, add_to_count = each(add_reached, count, 2), each(count_reached, count, 2)
+    one_more, are_more, choose = each(next_integer, count, 1), each(is_more, count, 2), each(chosen, count, 3)
+    add, add_signs = each(added, count, 2), each(add_sign, count, 2)
     width = u32(LANES * count)
+
+    @cuda.jit(device=True)
+    def first(rows, arcs, lane):
+        return load(rows, u64(u32(arcs[0] & SLOT) * width + lane))
+
+    @cuda.jit(device=True)
+    def second(rows, arcs, lane):
+        return load(rows, u64(u32((arcs[0] >> BITS) & SLOT) * width + lane))
+
+    @cuda.jit(device=True)
+    def third(rows, arcs, lane):
+        return load(rows, u64(u32((arcs[0] >> u32(BITS + BITS)) & SLOT) * width + lane))
+
+    @cuda.jit(device=True)
+    def relax_record(values, near, arcs):
+        values = relax(relax(values, near[0], copies(arcs[1])), near[1], copies(arcs[2]))
+        return relax(values, near[2], copies(arcs[3]))
 
     @cuda.jit(**BOUNDS)
     def descend(
-        job_cells, groups, pitch, stored, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start,
+        job_cells, groups, pitch, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start,
         words, sources, found, matrix, farthest, sums, counts,
     ):  # fmt: skip
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
@@ -147,60 +166,61 @@ def search_cells(count: int, reduces: bool):
         first_column = u64(group) * u64(width)
         column = u64(first_column + lane)
         own = load(sources, column)
-        first, last = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
-        most, at, total, number = copies(u32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
-        store(rows, lane, copies(NO_PATH))  # slot 0: what fills up a record reads it
+        lowest, highest = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
+        # Of each source: the largest distance and 1 more; its row; the sum, INF for each row that is not reached; those
+        most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
+        rows_seen = u32(0)
+        store(rows, lane, copies(NO_PATH))  # slot 0
         cell, last_cell = job_cells[job], job_cells[job + 1]
         while cell < last_cell:
             i, end = borders[cell], borders[cell + 1]
-            slot = u64(lane)
+            slot = u64(lane + u64(width))
             while i < end:
                 store(rows, slot, load(matrix, u64(u64(boundary[i]) * pitch + column)))
                 slot = u64(slot + u64(width))
                 i += 1
-            row, last_row = cell_rows[cell], cell_rows[cell + 1]
+            row, last_row = u32(cell_rows[cell]), u32(cell_rows[cell + 1])
+            rows_seen = u32(rows_seen + last_row - row)
             top = tops[cell]
-            holds = first < ends[row] and last >= top if cell > 0 else True
-            record = u64(record_start[row] * 4)
+            holds = lowest < ends[row] and highest >= top if cell > 0 else True
+            record = u32(record_start[row] * 4)
             place = u64(u64(row) * pitch + column)
-            arcs = load_record(words, record)
+            arcs = load_record(words, u64(record))
+            following = load_record(words, u64(record + u32(4)))
             while row < last_row:
-                own_slot, more = u32(arcs[0] & SLOT), arcs[1]
-                one = load(rows, u64(u32((arcs[0] >> BITS) & SLOT) * width + lane))
-                two = load(rows, u64(u32(arcs[0] >> u32(BITS + BITS)) * width + lane))
+                here, own_place = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
+                near = load(rows, u64(own_place - width)), second(rows, arcs, lane), third(rows, arcs, lane)
+                record, arcs = u32(record + u32(4)), following
+                following = load_record(words, u64(record + u32(4)))
                 values = copies(NO_PATH)
                 if holds:
                     up = load(found, u64(u64(depths[row]) * pitch + column))
                     mark = marks(own, copies(numbers[row]), copies(ends[row]))
                     values = on_the_way(values, up, mark)
-                values = relax(relax(values, one, copies(arcs[2])), two, copies(arcs[3]))
-                record = u64(record + u64(4))
-                arcs = load_record(words, record)
-                while more > 0:
-                    one = load(rows, u64(u32(arcs[0] & SLOT) * width + lane))
-                    two = load(rows, u64(u32((arcs[0] >> BITS) & SLOT) * width + lane))
-                    three = load(rows, u64(u32(arcs[0] >> u32(BITS + BITS)) * width + lane))
-                    values = relax(relax(values, one, copies(arcs[1])), two, copies(arcs[2]))
-                    values = relax(values, three, copies(arcs[3]))
-                    record = u64(record + u64(4))
-                    arcs = load_record(words, record)
-                    more = u32(more - u32(1))
-                store(rows, u64(own_slot * width + lane), values)
-                if row < stored:
+                while here[0] & MORE != 0:  # the next distances are under way while these are used
+                    next_ones = first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)
+                    values = relax_record(values, near, here)
+                    near, here = next_ones, arcs
+                    record, arcs = u32(record + u32(4)), following
+                    following = load_record(words, u64(record + u32(4)))
+                values = relax_record(values, near, here)
+                store(rows, u64(own_place), values)
+                if stores:
                     store(matrix, place, values)
                 if reduces:
-                    farther = farther_ones(values, most)
-                    most, at = raise_most(farther, values, most), choose(farther, copies(u32(row)), at)
-                    total, number = add_to_sum(total, values), add_to_count(number, values)
+                    raised = one_more(values)
+                    farther = are_more(raised, most)
+                    most, at = choose(farther, raised, most), choose(farther, copies(row), at)
+                    total, missing = add(total, values), add_signs(missing, raised)
                 place = u64(place + pitch)
-                row += 1
+                row = u32(row + u32(1))
             cell += 1
         if reduces:
             for k in range(count):
-                key = u64(u64(most[k]) << u64(32) | u64(u32(~at[k])))
+                key = u64(u64(u32(most[k])) << u64(32) | u64(u32(~at[k])))
                 cuda.atomic.max(farthest, column + u64(k), key)
-                cuda.atomic.add(sums, column + u64(k), total[k])
-                cuda.atomic.add(counts, column + u64(k), number[k])
+                cuda.atomic.add(sums, column + u64(k), u64(total[k] - u64(missing[k]) * u64(NO_PATH)))
+                cuda.atomic.add(counts, column + u64(k), u32(rows_seen - missing[k]))
 
     return descend
 
@@ -237,29 +257,33 @@ class ManySources:
     """What searches from many sources need on the card, besides the hierarchy.
 
     reduces: to `farthest`, `sums` and `counts` of each source; only the rows of all levels but the last are then
-    stored. stored: the number of rows that are. most: the most sources of one search, a multiple of `group`.
+    stored. stored: the number of rows that are. most: the most sources of one search, a multiple of `group`, as
+    `allocate` took memory for.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
         self.on_card, self.reduces = on_card, reduces
         cells, run = on_card.cells, on_card.run
-        self.group = LANES * SOURCES
+        self.group, self.most = LANES * SOURCES, 0
         self.height = on_card.hierarchy.height
         self.stored = cells.level_rows(cells.levels - 1) if reduces else on_card.graph.vertices
-        self.plan = []  # of each level: its kernel's sources a thread, bytes of shared memory, and jobs
+        self.plan = []  # of each level, its classes, the widest first: kernel, sources a thread, bytes, jobs
         for level in range(cells.levels):
-            widths = cells.widths[cells.level_cells[level] : cells.level_cells[level + 1]]
-            if len(widths):
-                row = 4 * LANES * int(widths.max())
+            stores, classes = not reduces or level < cells.levels - 1, []
+            for first, end in pairwise(cutting.classes(cells, level)):
+                row = 4 * LANES * int(cells.widths[first:end].max())
                 count = SOURCES if row * SOURCES * SHARE <= run.shared_limit else 1
                 check_shared(on_card.graph, row * count, "the largest cell of its elimination tree")
-                self.plan.append((count, row * count, cutting.jobs(cells, level, JOB_ROWS)))
+                (jobs,) = run.upload_untimed(cutting.jobs(cells, first, end, JOB_ROWS))
+                classes.append((search_cells(count, stores, reduces), count, row * count, jobs))
+            self.plan.append(classes[::-1])
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
         filled = cutting.records(cells)
         arcs, self.words, self.record_start = run.upload_untimed(filled.arcs, filled.words, filled.start)
-        self.jobs = run.upload_untimed(*(jobs for _, _, jobs in self.plan))
         blocks = blocks_for(len(filled.arcs), run.block)
-        enqueued(run, (fill_records, blocks, run.block, (arcs, on_card.down, self.words)))()
+        filling = enqueued(run, (fill_records, blocks, run.block, (arcs, on_card.down, self.words)))
+        with run.phase("customize"):
+            filling()
 
     @property
     def source_bytes(self) -> int:
@@ -294,27 +318,21 @@ class ManySources:
             *(np.zeros(reduced, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
         )
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
-        launches = [
-            (
-                *(ascend, columns // LANES, LANES),
-                (pitch, np.int32(self.height), source_rows, on.depths, on.start, on.heads, on.up, self.found),
-                4 * LANES * self.height,
-            )
-        ]
-        for (count, shared, jobs), job_cells in zip(self.plan, self.jobs, strict=True):
-            groups = columns // (LANES * count)
-            launches.append(
-                (
-                    *(search_cells(count, self.reduces), groups * (len(jobs) - 1), LANES),
-                    (
-                        *(job_cells, np.uint32(groups), pitch, np.uint32(self.stored), on.cell_rows, on.borders),
-                        *(on.boundary, on.tops, on.numbers, on.ends, on.depths, self.record_start, self.words),
-                        *(source_numbers, self.found, self.matrix, self.farthest, self.sums, self.counts),
-                    ),
-                    shared,
-                )
-            )
-        return enqueued(run, *launches)
+        arrays = (
+            *(pitch, on.cell_rows, on.borders, on.boundary, on.tops, on.numbers, on.ends, on.depths),
+            *(self.record_start, self.words, source_numbers, self.found, self.matrix),
+            *(self.farthest, self.sums, self.counts),
+        )
+        climb = pitch, np.int32(self.height), source_rows, on.depths, on.start, on.heads, on.up, self.found
+        steps = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
+        for classes in self.plan:
+            level = []
+            for kernel, count, shared, jobs in classes:
+                groups = columns // (LANES * count)
+                arguments = jobs, np.uint32(groups), *arrays
+                level.append((kernel, groups * (len(jobs) - 1), LANES, arguments, shared))
+            steps.append(level)
+        return enqueued(run, *steps)
 
     def rows_by_vertex(self, count: int, out):
         """A function that writes the first `count` columns as rows: out, int32, (count * n,) on the card, in which the

@@ -3,56 +3,97 @@
     d = INF, d[source] = 0
     ascend: each vertex v on the way from the source to its root, each arc to an ancestor a:
         d[a] = min(d[a], d[v] + up(v, a))
-    descend: each level, all its cells at once; in a cell all vertices v of a depth at once, each arc to an ancestor a:
-        d[v] = min(d[v], d[a] + down(v, a))
+    descend: each level, all its cells at once; in a cell one band of depths after the other, all vertices v of it:
+        b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
+        d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
-A block takes a cell: distances of its boundary and of its own vertices are in shared memory. The threads of a warp
-share the arcs of a vertex.
+closure(v, u) is the distance from u to v by vertices of the band, found when weights are customized: so a band takes
+two steps, not one a depth. Cells of the last level are small and many: their bands are one depth, and a warp takes a
+cell.
+
+A block takes a cell: distances of its boundary and of its own vertices are in shared memory. `group` threads share the
+arcs of a vertex.
 """
 
-from typing import NamedTuple
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
-from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared, enqueued
-from kernels.fast.near_far import LAUNCH_BOUNDS
+from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, thread_x, u32
-from kernels.gpu.launching import blocks_for
+from kernels.gpu.enqueuing import enqueued
+from kernels.gpu.intrinsics import i32, u32, u64
+from kernels.gpu.vectors import loader
+from kernels.graph import Graph
+from kernels.run import Run
 
-CELL_THREADS = 3 if SIMULATED else 256  # of a block, where a level has many cells
+LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # in the last level, and threads of a block there
+CELL_THREADS = 3 if SIMULATED else 256  # of a block, where another level has many cells
 TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_CELLS
 FEW_CELLS = 264
+BAND_THREADS = 3 if SIMULATED else 256
+BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
+LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
 ALL = 0xFFFFFFFF  # the threads of a warp
 
 
-@cuda.jit
-def start_search(source, ends, depths, rows, path, found):
-    """The ancestors of the source, by depth: path[depth] is the row of each; found is INF but for the source's 0.
+@cuda.jit(**BOUNDS)
+def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, start, heads, down):
+    """down[arcs + ...]: the closures of all bands, a block a band, one depth after the other.
 
-    source: its number. rows: of each number.
+    Of a row's closures the one at i is to its ancestor i depths below the top of the band.
     """
-    number = thread_x()
-    if number < len(rows):
-        row = rows[number]
-        if number <= source and source < ends[row]:
-            path[depths[row]] = row
-    if number < len(found):
-        found[number] = u32(0) if number == depths[rows[source]] else NO_PATH
+    band = cuda.blockIdx.x
+    group, lane = u32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
+    groups = u32(cuda.blockDim.x // GROUP)
+    d = bands[band]
+    top = depths[order[depth_start[d]]]
+    while d < bands[band + 1]:
+        at = u32(depth_start[d] + group)
+        while at < depth_start[d + 1]:
+            row = order[at]
+            own, inset = arcs + closure_start[row], i32(depths[row] - top)
+            i = lane
+            while i < inset:
+                best, arc = NO_PATH, start[row]
+                end = arc + inner[row]
+                while arc < end:
+                    head = heads[arc]
+                    above = i32(depths[head] - top)
+                    if i == above:
+                        best = min(best, down[arc])
+                    elif i < above:
+                        best = min(best, add(down[arcs + closure_start[head] + i], down[arc]))
+                    arc += 1
+                down[own + i] = best
+                i = i32(i + GROUP)
+            at = u32(at + groups)
+        cuda.syncthreads()
+        d += 1
 
 
-@cuda.jit(**LAUNCH_BOUNDS)
-def ascend_from(depth, path, depths, start, heads, up, found):
-    """The distances found[depth] from the source, which lies at `depth`, to its ancestors: one block.
+@cuda.jit(**BOUNDS)
+def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, start, heads, up, path, found):
+    """The ancestors of the source, by depth, and the distances to them: path[depth] is the row of each. One block.
 
-    Warps take turns, one an ancestor, and load the arcs of their next one while others work.
+    number, depth: of the source. path_cells: those that hold its ancestors. Warps take turns, one an ancestor, and load
+    the arcs of their next one while others work.
     """
     distances = cuda.shared.array(0, uint32)
+    c = 0
+    while c < len(path_cells):
+        row = cell_rows[path_cells[c]] + i32(cuda.threadIdx.x)
+        while row < cell_rows[path_cells[c] + 1]:
+            if numbers[row] <= number and number < ends[row]:
+                path[depths[row]] = row
+            row += cuda.blockDim.x
+        c += 1
     i = u32(cuda.threadIdx.x)
     while i <= depth:
-        distances[i] = found[i]
+        distances[i] = u32(0) if i == depth else NO_PATH
         i = u32(i + cuda.blockDim.x)
     group, lane = i32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
     groups = i32(cuda.blockDim.x // GROUP)
@@ -85,153 +126,165 @@ def ascend_from(depth, path, depths, start, heads, up, found):
         i = u32(i + cuda.blockDim.x)
 
 
-@cuda.jit(device=True)
-def least_of_group(value):
-    """The least value of the GROUP threads that share a vertex."""
-    if not SIMULATED:
-        shift = 16
-        while shift > 0:
-            value = min(value, u32(cuda.shfl_xor_sync(ALL, i32(value), shift)))
-            shift >>= 1
-    return value
+@cache
+def search_cells(group: int, bands: bool):
+    """The kernel: a block a cell, from the cell `first` on. bands: each band has two steps, else one.
 
-
-class Row(NamedTuple):
-    """A row that a group of threads takes in one step: its arcs for this thread are begin, begin + GROUP ... below end.
-
-    row: -1 where the group has none.
+    number, depth: of the source. room: of the level, as in Steps. The entry after the next, and the first arc of the
+    next one, are loaded while the threads work on the present one.
     """
+    load = loader(4)
 
-    row: int
-    begin: int
-    end: int
+    @cuda.jit(device=True)
+    def least_of_group(value):
+        if group > 1:
+            shift = group // 2
+            while shift > 0:
+                value = min(value, u32(cuda.shfl_xor_sync(ALL, i32(value), shift)))
+                shift >>= 1
+        return value
 
+    @cuda.jit(device=True)
+    def after(step, at, groups, steps, offsets):
+        """The step and the first entry after those that the groups of a block take at once."""
+        at = u32(at + groups)
+        if step < steps and at >= offsets[step + u32(1)]:
+            step = u32(step + u32(1))
+            at = offsets[step]
+        return step, at
 
-@cuda.jit(device=True)
-def row_of_step(step, steps, group, lane, offsets, order, begins, ends):
-    """The group's first row of a step of the cell."""
-    if step < steps:
-        i = offsets[step] + group
-        if i < offsets[step + u32(1)]:
-            return Row(order[i], i32(begins[i] + lane), ends[i])
-    return Row(i32(-1), i32(0), i32(0))
-
-
-@cuda.jit(device=True)
-def first_arc(row, places, down):
-    """The place of the head and the weight of this thread's first arc; INF where it has none."""
-    if row.begin < row.end:
-        return u32(places[row.begin]), down[row.begin]
-    return u32(0), NO_PATH
-
-
-@cuda.jit(**LAUNCH_BOUNDS)
-def descend_from(
-    first, depth, room, most, cell_rows, borders, boundary, cell_steps, step_start, order,
-    begins, ends, places, down, depths, path, found, distances,
-):  # fmt: skip
-    """The distances from one source to the vertices of a level's cells: a block a cell, from the cell `first` on.
-
-    depth: of the source. room, most: as in Steps. The rows of the step after the next, and the arcs of the next one,
-    are loaded while the threads work on the present one.
-    """
-    near = cuda.shared.array(0, uint32)  # room words: distances of the boundary, then of the cell's rows
-    offsets, way, passed = near[room:], near[room + most + u32(1) :], near[room + most + most + u32(1) :]
-    cell = first + cuda.blockIdx.x
-    thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
-    group, lane, groups = u32(thread // GROUP), i32(thread % GROUP), u32(threads // GROUP)
-    border, borders_end = borders[cell], borders[cell + 1]
-    i = border + thread
-    while i < borders_end:
-        near[i - border] = distances[boundary[i]]
-        i += threads
-    base = cell_rows[cell] - (borders_end - border)
-    first_step = cell_steps[cell]
-    steps = u32(cell_steps[cell + 1] - first_step)
-    top = u32(depths[cell_rows[cell]])
-    i = thread
-    while i <= steps:  # where each step starts; which row of it is on the way up from the source, and its distance
-        offsets[i] = u32(step_start[first_step + i])
-        if i < steps:
-            way[i] = u32(path[top + i]) if top + i <= depth else NO_PATH
-            passed[i] = found[top + i] if top + i <= depth else NO_PATH
-        i += threads
-    cuda.syncthreads()
-    now = row_of_step(u32(0), steps, group, lane, offsets, order, begins, ends)
-    place, weight = first_arc(now, places, down)
-    following = row_of_step(u32(1), steps, group, lane, offsets, order, begins, ends)
-    step = u32(0)
-    while step < steps:
-        next_place, next_weight = first_arc(following, places, down)
-        after = row_of_step(u32(step + u32(2)), steps, group, lane, offsets, order, begins, ends)
-        i = offsets[step] + group
-        while now.row >= 0:
-            best = add(near[place], weight)
-            arc = now.begin + GROUP
-            while arc < now.end:
-                best = min(best, add(near[places[arc]], down[arc]))
-                arc += GROUP
-            best = least_of_group(min(best, NO_PATH))
-            if lane == 0:
-                if u32(now.row) == way[step]:
-                    best = min(best, passed[step])
-                near[now.row - base] = best
-                distances[now.row] = best
-            i = u32(i + groups)  # more rows than groups: one by one
-            now = Row(i32(-1), i32(0), i32(0))
-            if i < offsets[step + u32(1)]:
-                now = Row(order[i], i32(begins[i] + lane), ends[i])
-            place, weight = first_arc(now, places, down)
+    @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
+    def descend_from(
+        first, number, depth, room, cell_rows, borders, boundary, cell_steps, step_start, entries,
+        places, down, numbers, ends, depths, path, found, distances,
+    ):  # fmt: skip
+        near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
+        offsets = near[u32(room + room) :] if bands else near[room:]
+        cell = first + cuda.blockIdx.x
+        thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+        border = borders[cell]
+        width = u32(borders[cell + 1] - border)
+        row, count = cell_rows[cell], u32(cell_rows[cell + 1] - cell_rows[cell])
+        first_step = cell_steps[cell]
+        steps = u32(cell_steps[cell + 1] - first_step)
+        base = u32(width + u32(1))
+        i = thread
+        while i < base + count:
+            near[i] = distances[boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
+            if bands:
+                near[room + i] = NO_PATH
+            i = u32(i + threads)
+        i = thread
+        while i <= steps:
+            offsets[i] = u32(step_start[first_step + i])
+            i = u32(i + threads)
         cuda.syncthreads()
-        now, place, weight, following = following, next_place, next_weight, after
-        step = u32(step + u32(1))
+        if cell == 0 or (numbers[row] <= number and number < ends[row]):
+            i = u32(u32(depths[row]) + thread)
+            while i <= depth:  # the rows on the way up from the source
+                place = u32(path[i] - row)
+                if place < count:
+                    near[base + place] = found[i]
+                i = u32(i + threads)
+        cuda.syncthreads()
+        mine, lane, groups = u32(thread // u32(group)), i32(thread % u32(group)), u32(threads // u32(group))
+        last = u32(offsets[steps] - u32(1))
+        step, at = u32(0), offsets[0]
+        next_step, next_at = after(step, at, groups, steps, offsets)
+        entry = load(entries, u64(min(u32(at + mine), last)) * u64(4))
+        arc = i32(entry[1] + lane)
+        safe = arc if arc < entry[2] else i32(0)
+        place, weight = places[safe], down[safe]
+        next_entry = load(entries, u64(min(u32(next_at + mine), last)) * u64(4))
+        while step < steps:
+            next_arc = i32(next_entry[1] + lane)
+            safe = next_arc if next_arc < next_entry[2] else i32(0)
+            next_place, next_weight = places[safe], down[safe]
+            after_step, after_at = after(next_step, next_at, groups, steps, offsets)
+            after_entry = load(entries, u64(min(u32(after_at + mine), last)) * u64(4))
+            second = bands and (step & u32(1)) == u32(1)
+            valid = u32(at + mine) < offsets[step + u32(1)]
+            own = u32(entry[3])
+            best = NO_PATH
+            if valid:
+                if lane == 0:
+                    best = near[u32(own + room)] if second else near[own]
+                if arc < entry[2]:
+                    best = min(best, add(near[place], weight))
+                    arc = i32(arc + group)
+                    while arc < entry[2]:
+                        best = min(best, add(near[places[arc]], down[arc]))
+                        arc = i32(arc + group)
+            best = least_of_group(best)
+            if valid and lane == 0:
+                if bands and not second:
+                    near[u32(own + room)] = best
+                else:
+                    near[own] = best
+                    distances[entry[0]] = best
+            if next_step != step:
+                cuda.syncthreads()
+            step, at, entry, arc, place, weight = next_step, next_at, next_entry, next_arc, next_place, next_weight
+            next_step, next_at, next_entry = after_step, after_at, after_entry
+
+    return descend_from
 
 
 class OneSource:
     """What a search from one source needs on the card, besides the hierarchy."""
 
-    def __init__(self, on_card: OnCard):
-        self.on_card, run = on_card, on_card.run
-        cells, self.steps = on_card.cells, cutting.steps(on_card.cells)
-        self.shared = 4 * (self.steps.room + 3 * self.steps.most + 1)
-        check_shared(on_card.graph, self.shared, "the largest cell of its elimination tree")
+    def __init__(self, graph: Graph, run: Run):
+        cells = cutting.of(graph)[1]
+        self.steps = steps = cutting.steps(cells)
+        self.on_card = on = OnCard(graph, run, room=steps.closures)
+        self.height = on.hierarchy.height
         upload = run.upload_untimed
-        steps = self.steps
-        self.order, self.begins, self.ends = upload(steps.order, steps.begins, steps.ends)
+        (self.entries,) = upload(steps.entries.ravel())
         self.step_start, self.cell_steps, self.places = upload(steps.start, steps.cell_steps, steps.places)
-        self.height = on_card.hierarchy.height
-        self.levels = cells.level_cells
+        self.plan = []  # of each level: its first cell and the number of cells, kernel, threads, words of shared memory
+        for level, (first, end) in enumerate(pairwise(cells.level_cells)):
+            bands, room = level < cells.levels - 1, steps.rooms[level]
+            words = room * (1 + bands) + steps.most[level] + 1
+            check_shared(graph, 4 * words, "the largest cell of its elimination tree")
+            threads = TOP_THREADS if end - first < FEW_CELLS else CELL_THREADS
+            kernel = search_cells(GROUP, True) if bands else search_cells(LAST_GROUP, False)
+            if first < end:
+                self.plan.append(
+                    (np.uint32(first), int(end - first), kernel, threads if bands else LAST_THREADS, room, words)
+                )
+        if len(steps.bands) > 1:
+            order = upload(steps.bands, steps.depth_start, steps.order, steps.closure_start, steps.inner)
+            arguments = np.int64(len(cells.heads)), *order, on.depths, on.start, on.heads, on.down
+            closing = enqueued(run, (close_bands, len(steps.bands) - 1, BAND_THREADS, arguments))
+            with run.phase("customize"):
+                closing()
 
     def search(self, source: int, distances):
         """A function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
         on, run = self.on_card, self.on_card.run
-        cells, n = on.cells, on.graph.vertices
+        cells = on.cells
         row = int(cells.vertex_rows[source])
         number, depth = np.uint32(cells.numbers[row]), np.uint32(cells.depths[row])
+        path_cells = [int(cells.cell[row])]
+        while len(parent := cells.heads[cells.start[top := cells.cell_rows[path_cells[-1]]] : cells.start[top + 1]]):
+            path_cells.append(int(cells.cell[parent[0]]))
+        (path_cells,) = run.upload(np.array(path_cells, np.int32))
         path, found = run.allocate((self.height, np.int32), (self.height, np.uint32))
         launches = [
             (
-                *(start_search, blocks_for(max(n, self.height), run.block), run.block),
-                (number, on.ends, on.depths, on.rows, path, found),
-            ),
-            (
                 *(ascend_from, 1, TOP_THREADS),
-                (depth, path, on.depths, on.start, on.heads, on.up, found),
+                (
+                    *(depth, number, path_cells, on.cell_rows, on.numbers, on.ends),
+                    *(on.depths, on.start, on.heads, on.up, path, found),
+                ),
                 4 * self.height,
-            ),
+            )
         ]
-        for first, end in zip(self.levels[:-1], self.levels[1:], strict=True):
-            if first < end:
-                threads = TOP_THREADS if end - first < FEW_CELLS else CELL_THREADS
-                launches.append(
-                    (
-                        *(descend_from, int(end - first), threads),
-                        (
-                            *(np.uint32(first), depth, np.uint32(self.steps.room), np.uint32(self.steps.most)),
-                            *(on.cell_rows, on.borders, on.boundary, self.cell_steps, self.step_start, self.order),
-                            *(self.begins, self.ends, self.places, on.down, on.depths, path, found, distances),
-                        ),
-                        self.shared,
-                    )
-                )
+        for first, count, kernel, threads, room, words in self.plan:
+            arguments = (
+                *(first, number, depth, np.uint32(room), on.cell_rows, on.borders, on.boundary, self.cell_steps),
+                *(self.step_start, self.entries, self.places, on.down, on.numbers, on.ends, on.depths, path, found),
+                distances,
+            )
+            launches.append((kernel, count, threads, arguments, 4 * words))
         return enqueued(run, *launches)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from kernels.fast import near_far
-from kernels.fast.hierarchy.customize import OnCard, enqueued
+from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
 from kernels.fast.hierarchy.one_source import OneSource
+from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.run import Result, Run
@@ -16,7 +17,7 @@ MATRIX_BYTES = 60 * 10**9  # of distances on the card, at most
 class Trees:
     """Predecessors from distances, by near_far's kernels: also where arcs of weight 0 form circles.
 
-    layout: as near_far's; rows of the layout below n are the vertices.
+    dist: int32, by the rows of near_far's layout, of which the first n are the vertices.
     """
 
     def __init__(self, graph: Graph, run: Run):
@@ -56,20 +57,20 @@ class Trees:
 def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. Raises InputError where the graph is not fit."""
     n = graph.vertices
-    on_card = OnCard(graph, run)
-    search, trees = OneSource(on_card), Trees(graph, run)
+    search, trees = OneSource(graph, run), Trees(graph, run)
     with run.timed():
         with run.phase("copy_in"):
             distances, predecessor = run.allocate((n, np.uint32), (n, np.int32))
             trees.allocate()
             find_distances = search.search(run.source, distances)
-            find_tree = trees.find(run.source, 0, 1, on_card.vertex_rows, distances, predecessor)
+            find_tree = trees.find(run.source, 0, 1, search.on_card.vertex_rows, distances, predecessor)
         with run.phase("kernels"):
             find_distances()
         with run.phase("predecessors"):
             find_tree()
         with run.phase("copy_out"):
             run.download((trees.dist[:n], result.distances), (predecessor, result.predecessors))
+    search.on_card.count_order()
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
@@ -104,6 +105,7 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
                     found = np.empty(len(numbers) * n, np.int32)
                     run.download((array[: len(found)], found))
                     rows[sources] = found.reshape(-1, n)
+    on_card.count_order()
 
 
 def launches(vertices: int, tile: int) -> None:

@@ -1,0 +1,98 @@
+"""Launches of a run, one after the other or side by side, without waiting for them."""
+
+from cuda.bindings import driver
+
+from kernels.gpu import card
+from kernels.gpu.internals import checked
+from kernels.gpu.launching import Prepared, check_arguments
+from kernels.run import Run
+
+STREAMS = 16  # on which launches that do not depend on each other run, at most
+
+
+def enqueued(run: Run, *steps: tuple | list):
+    """A function that launches kernels in turn and does not wait for them.
+
+    A step is a launch, as Run.launch takes it, or a list of launches that may run side by side. A kernel may occur with
+    several sizes of shared memory.
+    """
+    steps = [step if isinstance(step, list) else [step] for step in steps if step]
+    launches = [launch for step in steps for launch in step]
+    if not card.gpu_visible():
+        return lambda: run.launch(*launches)
+    check_arguments()
+    if len(launches) > len(steps):
+        go = SideBySide(steps).launch
+    else:
+        ready = Prepared(launches)
+        allow_shared(ready)
+
+        def go():
+            ready._loop(1, stream=0, wait=False)
+
+    def launch():
+        go()
+        run.launches += len(launches)
+
+    return launch
+
+
+def allow_shared(ready: Prepared) -> None:
+    """Allow each kernel the largest of its sizes of shared memory: Prepared leaves it the last one."""
+    attributes = driver.CUfunction_attribute
+    for i in ready.shared.argsort():
+        for attribute, value in (
+            (attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(ready.shared[i])),
+            (attributes.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),  # per cent, for all the same: else a
+            # multiprocessor ends one kernel before it starts the next
+        ):
+            if ready.shared[i]:
+                checked(driver.cuKernelSetAttribute(attribute, value, int(ready.handles[i]), card.current().id))
+
+
+class SideBySide:
+    """A CUDA graph of steps, of launches that may run side by side."""
+
+    def __init__(self, steps: list[list[tuple]]):
+        together = Prepared([launch for step in steps for launch in step])
+        ready = [[Prepared([launch]) for launch in step] for step in steps]
+        allow_shared(together)
+        for handle in together.handles:  # loads the kernel, which must not happen while launches are captured
+            checked(driver.cuKernelGetFunction(int(handle)))
+        count = min(STREAMS, max(map(len, steps)))
+        main, *others = (
+            checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)) for _ in range(count)
+        )
+        events = []
+
+        def wait(stream, on):
+            events.append(checked(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)))
+            checked(driver.cuEventRecord(events[-1], on))
+            checked(driver.cuStreamWaitEvent(stream, events[-1], 0))
+
+        try:
+            checked(driver.cuStreamBeginCapture(main, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
+            for step in ready:
+                used = others[: len(step) - 1]
+                for stream in used:
+                    wait(stream, main)
+                for i, launch in enumerate(step):
+                    launch._loop(1, stream=int([main, *others][i % count]), wait=False)
+                for stream in used:
+                    wait(main, stream)
+            graph = checked(driver.cuStreamEndCapture(main))
+            self.executable = checked(driver.cuGraphInstantiate(graph, 0))
+            checked(driver.cuGraphDestroy(graph))
+        finally:
+            for event in events:
+                checked(driver.cuEventDestroy(event))
+            for stream in (main, *others):
+                checked(driver.cuStreamDestroy(stream))
+        self.kept = together, ready
+
+    def launch(self) -> None:
+        checked(driver.cuGraphLaunch(self.executable, 0))
+
+    def __del__(self):
+        if hasattr(self, "executable"):
+            driver.cuGraphExecDestroy(self.executable)
