@@ -100,14 +100,15 @@ def count(degrees: np.ndarray, height: int) -> Counts:
     return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()), int(degrees.max(initial=0)))
 
 
-def unfit(graph: Graph, counts: Counts) -> str:
-    """Why the graph is not fit for the kernels, with the numbers; empty where it is."""
-    most = MAX_ARCS * (graph.vertices + graph.arcs)
+def refuse_unfit(graph: Graph, counts: Counts) -> None:
+    """Raise InputError, with the numbers, where the graph is not fit for the kernels."""
+    most, why = MAX_ARCS * (graph.vertices + graph.arcs), ""
     if counts.height > MAX_HEIGHT:
-        return f"its elimination tree is {counts.height:,} vertices high, and the kernels take {MAX_HEIGHT:,}"
-    if counts.arcs > most:
-        return f"elimination leaves {counts.arcs:,} arcs, and more than {most:,} do not pay"
-    return ""
+        why = f"its elimination tree is {counts.height:,} vertices high, and the kernels take {MAX_HEIGHT:,}"
+    elif counts.arcs > most:
+        why = f"elimination leaves {counts.arcs:,} arcs, and more than {most:,} do not pay"
+    if why:
+        raise InputError(f"{graph.name}: not fit for a contraction hierarchy: {why}: take another variant")
 
 
 def prepare(graph: Graph) -> Hierarchy:
@@ -121,10 +122,11 @@ def prepare(graph: Graph) -> Hierarchy:
     ordered = time.perf_counter()
     by_rank = permuted(around, rank)
     parents = tree(by_rank.indptr, by_rank.indices)
-    degrees = arcs_of(by_rank.indptr, by_rank.indices, parents)
     depths, ends, numbers = preorder(parents)
-    if why := unfit(graph, count(degrees, int(depths.max(initial=-1)) + 1)):
-        raise InputError(f"{graph.name}: not fit for a contraction hierarchy: {why}: take another variant")
+    height = int(depths.max(initial=-1)) + 1
+    refuse_unfit(graph, Counts(height, 0, 0, 0))  # before arcs are counted, which may be many
+    degrees = arcs_of(by_rank.indptr, by_rank.indices, parents)
+    refuse_unfit(graph, count(degrees, height))
     # From here on by preorder number.
     ranks = inverse(numbers)
     start = starts(degrees[ranks])

@@ -1,14 +1,17 @@
 """Variants of the registry: from one source, and of all pairs as a matrix."""
 
 import numpy as np
+from numba import cuda
 
 from kernels.fast import near_far
+from kernels.fast.hierarchy.all_pairs import fill
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
 from kernels.fast.hierarchy.one_source import OneSource
 from kernels.gpu.enqueuing import enqueued
+from kernels.gpu.intrinsics import i32, u32, u64
 from kernels.gpu.launching import blocks_for
-from kernels.graph import Graph
+from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
 MATRIX_BYTES = 60 * 10**9  # of distances on the card, at most
@@ -73,27 +76,53 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     search.on_card.count_order()
 
 
+@cuda.jit
+def find_trees(blocks, vertices, tails, heads, weights, distances, predecessors):
+    """The predecessors of every row of distances, along arcs that all have positive weights: `blocks` blocks a row."""
+    row, arc = u64(cuda.blockIdx.x // blocks), u32(cuda.blockIdx.x % blocks) * u32(cuda.blockDim.x) + cuda.threadIdx.x
+    if arc < len(tails):
+        first, head = u64(row * u64(vertices)), heads[arc]
+        to_head = u32(u32(distances[u64(first + u64(tails[arc]))]) + u32(weights[arc]))
+        if to_head < INF and i32(to_head) == distances[u64(first + u64(head))]:
+            predecessors[u64(first + u64(head))] = tails[arc]
+
+
 def apsp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n, n). Raises InputError where the graph is not fit."""
     n = graph.vertices
     on_card = OnCard(graph, run)
-    search, trees = ManySources(on_card, reduces=False), Trees(graph, run)
+    search = ManySources(on_card, reduces=False)
     most = min(search.pitch(n), max(search.group, MATRIX_BYTES // (8 * n) // search.group * search.group))
+    free_arcs = bool(graph.arcs and graph.weights.min() == 0)
+    if free_arcs:
+        trees = Trees(graph, run)
+    else:
+        arcs = run.upload_untimed(graph.tails.astype(np.int32), graph.indices, graph.weights)
     with run.timed():
         with run.phase("copy_in"):
             search.allocate(most)
             out, before = run.allocate((most * n, np.int32), (most * n, np.int32))
-            trees.allocate()
+            if free_arcs:
+                trees.allocate()
         for start in range(0, n, most):
             numbers = np.arange(start, min(n, start + most), dtype=np.int32)
             sources = on_card.hierarchy.vertices[numbers]
             with run.phase("copy_in"):
                 find_distances = search.search(numbers)
                 turn = search.rows_by_vertex(len(numbers), out)
-                find = [
-                    trees.find(int(s), k, search.most, on_card.vertex_rows, search.matrix, before[k * n : (k + 1) * n])
-                    for k, s in enumerate(sources)
-                ]
+                if free_arcs:
+                    find = [
+                        trees.find(
+                            *(int(s), k, search.most, on_card.vertex_rows, search.matrix),
+                            before[k * n : (k + 1) * n],
+                        )
+                        for k, s in enumerate(sources)
+                    ]
+                else:
+                    blocks = blocks_for(max(1, graph.arcs), run.block)
+                    fills = fill, blocks_for(len(before), run.block), run.block, (np.int32(-1), before)
+                    tree = np.uint32(blocks), np.uint32(n), *arcs, out, before
+                    find = [enqueued(run, fills, (find_trees, blocks * len(numbers), run.block, tree))]
             with run.phase("kernels"):
                 find_distances()
                 turn()
