@@ -1,6 +1,12 @@
-"""Shortest paths on a GPU: `kernels.shortest_paths(graph, source)` and `kernels.all_pairs(graph)`."""
+"""Shortest paths on a GPU, by the variant that suits the graph.
 
-__all__ = ["Paths", "all_pairs", "shortest_paths"]
+shortest_paths(graph, source)       distances and predecessors from one source
+all_pairs(graph)                    of all pairs
+distances(graph, sources)           distances from many sources
+eccentricities(graph)               of each vertex the farthest one, and the sum of distances
+"""
+
+__all__ = ["Distances", "Eccentricities", "Paths", "all_pairs", "distances", "eccentricities", "shortest_paths"]
 
 
 def __getattr__(name):

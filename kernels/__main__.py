@@ -1,6 +1,7 @@
 """Find shortest paths by the variant that suits a graph file, run a given one, or make a dataset, without Snakemake.
 
 python -m kernels sssp graph.txt --source 0 --to paths.npz
+python -m kernels sssp graph.txt --sources 0 5 9 --to distances.npz
 python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --output print
 python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
 """
@@ -60,11 +61,19 @@ def run(args: argparse.Namespace) -> None:
 
 
 def solve(args: argparse.Namespace) -> None:
-    """Write distances and predecessors by SciPy's conventions, the chosen variant and the reason to an .npz."""
+    """Write distances and predecessors by SciPy's conventions, the chosen variant and the reason to an .npz.
+
+    With --sources: the sources and their distances, without predecessors.
+    """
     interface.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
     to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
-    found = interface.all_pairs(graph) if args.source is None else interface.shortest_paths(graph, args.source)
+    if args.problem == "apsp":
+        found = interface.all_pairs(graph)
+    elif args.sources:
+        found = interface.distances(graph, args.sources)
+    else:
+        found = interface.shortest_paths(graph, args.source)
     with datasets.atomic(to) as file:
         np.savez(file, **vars(found))
     print(f"wrote {to}", file=sys.stderr)
@@ -111,10 +120,13 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
     for problem, text in (("sssp", "from one source"), ("apsp", "of all pairs")):
         command = commands.add_parser(problem, help=f"shortest paths {text}, by the variant that suits the graph")
-        command.set_defaults(act=solve, problem=problem, source=None)
+        command.set_defaults(act=solve, problem=problem)
         command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
         if problem == "sssp":
-            command.add_argument("--source", type=int, default=0, help="where the paths start (default 0)")
+            start = command.add_mutually_exclusive_group()
+            start.add_argument("--source", type=int, default=0, help="where the paths start (default 0)")
+            many = "distances from each of these, without predecessors"
+            start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=many)
         command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
     for algorithm in ALGORITHMS:
         names = [v.name for v in VARIANTS.values() if v.algorithm == algorithm]

@@ -3,6 +3,8 @@
     paths = kernels.shortest_paths("nyc.txt", source=0)
     paths.distances[17], paths.variant, paths.reason
     scipy.sparse.csgraph.reconstruct_path(graph, paths.predecessors)
+    kernels.distances("nyc.txt", sources=[0, 5, 9]).distances[2, 17]
+    kernels.eccentricities("nyc.txt").farthest
 
 Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infinite where there is no path; predecessors
 int32, -9999 where there is none.
@@ -13,19 +15,25 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import reprlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from kernels import datasets, harness, libraries, memory
+from kernels import datasets, libraries, memory
 from kernels.errors import InputError
 from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
+from kernels.fast.hierarchy import all_pairs as hierarchy
+from kernels.fast.hierarchy import elimination
+from kernels.fast.hierarchy.many_sources import LANES, SOURCES
+from kernels.fast.hierarchy.variants import MATRIX_BYTES
 from kernels.fast.multi_source import bytes_of_block
 from kernels.gpu import card
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.run import Run
+from kernels.run import Result, Run
 from kernels.variants import find
 
 log = logging.getLogger(__name__)
@@ -33,6 +41,17 @@ NO_PREDECESSOR = -9999
 SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
 SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
 HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
+ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
+PIECE = 2**24  # distances that SciPy or the card gives at once
+MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
+# From how many sources on a contraction hierarchy is faster than as many calls of near_far, not prepared and prepared.
+# Measured on an H200 and one core of its host, on nyc and e (substitutes), 22 November 2026. A call of near_far with
+# all copies takes 8 and 62 ms, a source of a search from many 0.8 and 11 us. Preparing takes 2.6 and 21 s, as long as
+# 340 calls, and laying out what was prepared 3 s on e, as long as 50.
+PAYS, PREPARED_PAYS = 500, 50
+SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
+SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
+LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
 
 
 @dataclass(frozen=True)
@@ -45,6 +64,36 @@ class Paths:
 
     distances: np.ndarray
     predecessors: np.ndarray
+    variant: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Distances:
+    """distances: float64, (k, n), a row for each of the k sources, in their order; infinite where there is no path.
+
+    sources: int64, (k,). variant, reason: as in Paths.
+    """
+
+    sources: np.ndarray
+    distances: np.ndarray
+    variant: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Eccentricities:
+    """Of each source, in their order: int32, (k,) each, and int64 for total and sources.
+
+    eccentricity: the largest distance to a vertex that is reached. farthest: a vertex at that distance. reached: how
+    many vertices are, the source among them. total: the sum of the distances to them. variant, reason: as in Paths.
+    """
+
+    sources: np.ndarray
+    eccentricity: np.ndarray
+    farthest: np.ndarray
+    reached: np.ndarray
+    total: np.ndarray
     variant: str
     reason: str
 
@@ -87,6 +136,68 @@ def all_pairs(graph) -> Paths:
     needed, what = HOST_BYTES * graph.vertices**2, f"{graph.name}: all pairs of {graph.vertices:,} vertices take"
     memory.require(needed, what, "search from single sources instead")
     return _solve(graph, 0, *choose_apsp(graph, Card.visible()))
+
+
+def distances(graph, sources) -> Distances:
+    """From each of the sources to all vertices, without predecessors; graph and errors as for shortest_paths.
+
+    sources: whole numbers, a list or an array of one dimension; a vertex may come several times. Raises InputError
+    also where the sources are none or this machine has too little memory for the result.
+    """
+    graph = as_graph(graph)
+    sources = check_sources(graph, sources)
+    needed = ROW_BYTES * len(sources) * graph.vertices
+    what = f"{graph.name}: distances from {len(sources):,} sources to {graph.vertices:,} vertices take"
+    memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
+    once = np.unique(sources)
+    key, reason = _choose_rows(graph, len(once), MANY[0])
+    found = np.empty((len(sources), graph.vertices))
+    for source, row in _rows(graph, once, key):
+        values = row.astype(np.float64)
+        values[row == INF] = np.inf
+        found[sources == source] = values
+    return Distances(sources, found, key, reason)
+
+
+def eccentricities(graph, sources=None) -> Eccentricities:
+    """How far the vertices lie from each source, without a matrix as result; the rest is as for distances.
+
+    sources: None for all vertices. By a hierarchy only these numbers leave the card, else rows of distances do.
+    """
+    graph = as_graph(graph)
+    sources = np.arange(graph.vertices) if sources is None else check_sources(graph, sources)
+    once, places = np.unique(sources, return_inverse=True)
+    key, reason = _choose_rows(graph, len(once), MANY[1])
+    if key == MANY[1]:
+        found = hierarchy.reduced(hierarchy.Searches(graph, reduces=True), once)
+        columns = found.eccentricity, found.farthest, found.reached, found.total
+        # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
+        for _ in _rows(graph, once[found.eccentricity > INF - 1 - _largest_weight(graph)], MANY[0]):
+            pass  # _rows refuses
+    else:
+        columns = np.empty((4, len(once)), np.int64)
+        for i, (_, row) in enumerate(_rows(graph, once, key)):
+            reached = row != INF
+            farthest = np.where(reached, row, -1).argmax()
+            columns[:, i] = row[farthest], farthest, reached.sum(), row[reached].sum(dtype=np.int64)
+    *whole, total = (column[places] for column in columns)
+    return Eccentricities(sources, *(column.astype(np.int32) for column in whole), total, key, reason)
+
+
+def check_sources(graph: Graph, sources) -> np.ndarray:
+    """The sources as int64, (k,); raises InputError where they are no whole numbers, or one is not a vertex."""
+    try:
+        array = np.asarray(sources)
+    except ValueError as error:
+        raise InputError(f"the sources are no array: {error}") from None
+    if array.ndim != 1:
+        raise InputError(f"sources must be a list or an array of one dimension, not {reprlib.repr(sources)}")
+    if len(array) and array.dtype.kind not in "iu":
+        raise InputError(f"sources must be whole numbers, not {array.dtype}")
+    wrong = array[(array < 0) | (array >= graph.vertices)]
+    if len(wrong):
+        graph.check_source(wrong[0])
+    return array.astype(np.int64)
 
 
 def as_graph(graph) -> Graph:
@@ -153,6 +264,9 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
+    large = n >= LARGE and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
+    if large and not _unfit(graph, n, card):
+        return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy is fit"
     shape = TileShape.of(Run(), packed=False)
     matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
     if matrices > card.free:
@@ -165,18 +279,115 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 15 bits"
 
 
-def _farthest(graph: Graph) -> int:
-    """The largest distance from the vertex with most out-arcs: where all arcs go both ways at least half of any."""
+def choose_many(graph: Graph, sources: int, card: Card | None, many: str = MANY[0]) -> tuple[str, str]:
+    """The variant for distances from so many sources, or `many`, and why.
+
+    Prepares the hierarchy where nothing else decides: seconds for a million vertices.
+    """
+    if card is None:
+        return "dijkstra/scipy", "no GPU is visible, and SciPy gives rows without predecessors"
+    if sources * (graph.vertices + graph.arcs) < SMALL:
+        return "dijkstra/scipy", f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
+    unfit = _unfit(graph, sources, card)
+    if not unfit:
+        return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
+    if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
+        key, reason = choose_apsp(graph, card)
+        return key, f"all pairs, since {sources:,} of {graph.vertices:,} vertices are sources: {reason}"
+    key, reason = choose_sssp(graph, card)
+    return key, f"one source after the other, {unfit}: {reason}"
+
+
+def _choose_rows(graph: Graph, sources: int, many: str) -> tuple[str, str]:
+    key, reason = choose_many(graph, sources, Card.visible(), many)
+    log.info("%s on %s: %s", key, graph.name, reason)
+    return key, reason
+
+
+def _unfit(graph: Graph, sources: int, card: Card) -> str:
+    """Why a contraction hierarchy is not for so many sources of the graph; empty where it is, and then prepared.
+
+    Raises InputError where the file of the hierarchy is none.
+    """
+    n = graph.vertices
+    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    least = PREPARED_PAYS if prepared else PAYS
+    if sources < least:
+        return f"since a contraction hierarchy pays from {least:,} sources"
+    needed = 2 * 4 * LANES * SOURCES * n  # the rows of the fewest sources of a search, in both orders
+    if needed > card.free:
+        return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
+    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
+        return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
+    try:
+        height = elimination.of(graph).height
+    except InputError as error:
+        if prepared:
+            raise
+        return f"since {str(error).removesuffix(': take another variant')}"
+    needed = 4 * LANES * (height + 1)
+    if needed > card.shared:
+        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
+    return ""
+
+
+def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
+    """The largest distance from the vertex with most out-arcs: where all arcs go both ways at least half of any.
+
+    unweighted: in arcs.
+    """
     hub = int(np.diff(graph.indptr).argmax())
-    distances = csgraph.dijkstra(graph.to_scipy(), indices=hub)
-    return int(distances[np.isfinite(distances)].max())
+    found = csgraph.dijkstra(graph.to_scipy(), indices=hub, unweighted=unweighted)
+    return int(found[np.isfinite(found)].max())
+
+
+def _rows(graph: Graph, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
+    """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
+
+    Raises InputError where one is too long.
+    """
+    if len(sources):
+        largest = _largest_weight(graph)
+        for source, row in _unchecked_rows(graph, sources, key):
+            _refuse_too_long(graph, row, largest)
+            yield int(source), row
+
+
+def _unchecked_rows(graph: Graph, sources: np.ndarray, key: str) -> Iterator[tuple[np.integer, np.ndarray]]:
+    n, most = graph.vertices, max(1, PIECE // graph.vertices)
+    if key == MANY[0]:
+        searches = hierarchy.Searches(graph, reduces=False)
+        for piece, on_card in hierarchy.matrix(searches, sources):
+            for start in range(0, len(piece), most):
+                some = piece[start : start + most]
+                found = np.empty(len(some) * n, np.int32)
+                searches.run.download((on_card[start * n : (start + len(some)) * n], found))
+                yield from zip(some, found.reshape(-1, n), strict=True)
+    elif key == "dijkstra/scipy":
+        array = graph.to_scipy()
+        for start in range(0, len(sources), most):
+            some = sources[start : start + most]
+            found = csgraph.dijkstra(array, indices=some)
+            yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
+    elif find(*key.split("/")).problem == "apsp":
+        result = _run(graph, 0, key)
+        yield from ((source, result.distances[source]) for source in sources)
+    else:
+        yield from ((source, _run(graph, int(source), key).distances) for source in sources)
+
+
+def _run(graph: Graph, source: int, key: str) -> Result:
+    variant = find(*key.split("/"))
+    variant.check_size(graph)
+    result = Result.poisoned(variant.problem, graph.vertices)
+    variant.function(graph, result, Run(source=source, on_gpu=variant.on_gpu))
+    return result
 
 
 def _solve(graph: Graph, source: int, key: str, reason: str) -> Paths:
     log.info("%s on %s: %s", key, graph.name, reason)
-    protocol = harness.Protocol(source=source, timeout_s=float("inf"))
-    _, result = harness.run_once(find(*key.split("/")), graph, protocol)
-    _refuse_too_long(graph, result.distances)
+    result = _run(graph, source, key)
+    _refuse_too_long(graph, result.distances, _largest_weight(graph))
     distances = result.distances.astype(np.float64)
     distances[result.distances == INF] = np.inf
     predecessors = result.predecessors
@@ -184,11 +395,20 @@ def _solve(graph: Graph, source: int, key: str, reason: str) -> Paths:
     return Paths(distances, predecessors, key, reason)
 
 
-def _refuse_too_long(graph: Graph, distances: np.ndarray) -> None:
-    """Raise InputError where a distance is above 2^31 - 2: an arc then leads out of what is reached."""
-    if (graph.vertices - 1) * int(graph.weights.max(initial=0)) < INF:
+def _largest_weight(graph: Graph) -> int:
+    return int(graph.weights.max(initial=0))
+
+
+def _refuse_too_long(graph: Graph, distances: np.ndarray, largest: int) -> None:
+    """Raise InputError where a distance is above 2^31 - 2: an arc then leads out of what is reached.
+
+    largest: the largest weight. Where every distance that was found and that weight fit, none is.
+    """
+    if (graph.vertices - 1) * largest < INF:
         return
     for row in np.atleast_2d(distances):
         reached = row != INF
+        if int(row.max(where=reached, initial=0)) + largest < INF:
+            continue
         if (reached[graph.tails] & ~reached[graph.indices]).any():
             raise InputError(f"{graph.name}: a distance is more than {INF - 1:,}: scale the weights down")

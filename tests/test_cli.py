@@ -352,6 +352,19 @@ def test_no_paths_are_written_where_the_source_is_wrong(kernels):
     assert not any(Path().iterdir())
 
 
+def test_distances_from_many_sources(kernels):
+    _, err, end = kernels("sssp", SAMPLE, "--sources", 3, 0, 3, "--to", "rows.npz")
+    assert (err.splitlines()[-1], end) == ("wrote rows.npz", None)
+    expected = csgraph.dijkstra(datasets.read_graph(SAMPLE).to_scipy(), indices=[3, 0, 3])
+    with np.load("rows.npz") as found:
+        assert set(found) == {"sources", "distances", "variant", "reason"}
+        np.testing.assert_array_equal(found["distances"], expected)
+        assert found["sources"].tolist() == [3, 0, 3]
+    assert kernels("sssp", SAMPLE, "--sources", 3, 13, "--to", "more.npz")[2].startswith("error: source 13 is not a ")
+    assert kernels("sssp", SAMPLE, "--sources", 3, "--source", 3)[2] == 2
+    assert [path.name for path in Path().iterdir()] == ["rows.npz"]
+
+
 def test_predecessors_in_a_circle_are_no_path():
     """As the paper's variants may find them where weights are 0."""
     with pytest.raises(

@@ -512,6 +512,28 @@ def test_one_source_by_the_variant_that_suits():
 
 
 @pytest.mark.gpu
+def test_many_sources_in_a_hierarchy():
+    on = graphs.grid(3000)
+    sources = np.random.default_rng(0).permutation(3000)[:1500]
+    expected = csgraph.dijkstra(on.to_scipy(), indices=sources)
+    found = kernels.distances(on, sources)
+    assert found.variant == "hierarchy/many_sources"
+    np.testing.assert_array_equal(found.distances, expected)
+    reduced = kernels.eccentricities(on, sources)
+    assert reduced.variant == "hierarchy/all_pairs"
+    np.testing.assert_array_equal(reduced.eccentricity, expected.max(axis=1))
+    np.testing.assert_array_equal(reduced.total, expected.sum(axis=1))
+
+
+@pytest.mark.gpu
+def test_a_few_sources_one_after_the_other():
+    on = graphs.sparse(9000)
+    found = kernels.distances(on, [5, 0, 5])
+    assert found.variant == "delta_stepping/near_far"
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(on.to_scipy(), indices=[5, 0, 5]))
+
+
+@pytest.mark.gpu
 def test_the_command_on_the_card():
     command = [sys.executable, "-m", "kernels", "bellman_ford", "naive", "workflow/samples/sample3.txt", "--validate"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -570,7 +592,7 @@ def test_without_a_card_these_are_skipped_or_fail(required, outcome, monkeypatch
 def test_no_variant_is_left_out():
     assert {v.key for v in GPU} == {key for key, v in VARIANTS.items() if v.on_gpu}
     chosen_by_the_interface = {
-        *("delta_stepping/near_far", "bellman_ford/multi_source_apsp"),
+        *("delta_stepping/near_far", "bellman_ford/multi_source_apsp", "hierarchy/apsp"),
         *(f"floyd_warshall/{name}" for name in ("blocked", "blocked16", "staged")),
     }
     assert chosen_by_the_interface <= {v.key for v in FREE}

@@ -1,7 +1,8 @@
-"""shortest_paths and all_pairs: which variant they choose, and results that scipy.sparse.csgraph can read."""
+"""What kernels/interface.py has: which variant is chosen, and results that scipy.sparse.csgraph can read."""
 
 import dataclasses
 import functools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +16,12 @@ import kernels
 from kernels import datasets, interface
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source
-from kernels.graph import Graph
-from kernels.interface import Card, choose_apsp, choose_sssp
-from kernels.run import Run
+from kernels.fast.hierarchy import all_pairs, cells, elimination
+from kernels.graph import MAX_WEIGHT, Graph
+from kernels.interface import Card, choose_apsp, choose_many, choose_sssp
+from kernels.run import Result, Run
 from kernels.variants import VARIANTS
+from tests import graphs
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
@@ -117,7 +120,7 @@ def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(monkeypa
     for method in ("upload_untimed", "allocate"):
         monkeypatch.setattr(Run, method, lambda run, *arrays: list(arrays))
     run = Run(on_gpu=False, shared=10**6)
-    multi_source.apsp(graph, interface.harness.Result.poisoned("apsp", 300), run)
+    multi_source.apsp(graph, Result.poisoned("apsp", 300), run)
     (needed,) = asked
     assert choose_apsp(graph, Card(needed, CARD.free))[0] == "bellman_ford/multi_source_apsp"
     assert choose_apsp(graph, Card(needed - 1, CARD.free))[0] == "floyd_warshall/blocked16"
@@ -160,7 +163,13 @@ def test_zeros_that_fill_a_block_are_no_arcs():
         (sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]), "a distance is more than 2,147,483,646"),
     ],
 )
-@pytest.mark.parametrize("solve", [kernels.all_pairs, lambda graph: kernels.shortest_paths(graph, 0)])
+@pytest.mark.parametrize(
+    "solve",
+    [
+        *(kernels.all_pairs, kernels.eccentricities),
+        *(lambda graph: kernels.shortest_paths(graph, 0), lambda graph: kernels.distances(graph, [0])),
+    ],
+)
 def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
     with pytest.raises(InputError, match=message):
         solve(graph)
@@ -341,6 +350,234 @@ def test_a_full_card_is_said(monkeypatch):
     monkeypatch.setitem(VARIANTS, "dijkstra/scipy", dataclasses.replace(VARIANTS["dijkstra/scipy"], function=full))
     with pytest.raises(NotEnoughMemory, match="needs 2,000 bytes of memory on the card"):
         kernels.shortest_paths(random_graph(5, 9), 0)
+
+
+SOURCES = [5, 0, 12, 5, 3]
+
+
+@pytest.mark.parametrize("form", ["Graph", "path", "csr"])
+@pytest.mark.parametrize("sources", [SOURCES, np.array(SOURCES, np.uint8), tuple(SOURCES)], ids=type)
+def test_distances_from_many_sources_are_scipys(form, sources):
+    found = kernels.distances(sample(form), sources)
+    expected = csgraph.dijkstra(datasets.read_graph(SAMPLE).to_scipy(), indices=SOURCES)
+    np.testing.assert_array_equal(found.distances, expected, strict=True)
+    assert (found.sources.tolist(), found.sources.dtype) == (SOURCES, np.int64)
+    assert found.variant == "dijkstra/scipy" and "no GPU is visible" in found.reason
+
+
+def reduced(graph, sources):
+    """Eccentricity, vertices reached and sum of distances of each source by SciPy; and its distances."""
+    rows = csgraph.dijkstra(graph.to_scipy(), indices=sources)
+    finite = np.isfinite(rows)
+    return rows.max(axis=1, initial=0, where=finite), finite.sum(axis=1), rows.sum(axis=1, where=finite), rows
+
+
+def assert_reduced(found, graph, sources):
+    *expected, rows = reduced(graph, sources)
+    assert found.sources.tolist() == list(sources)
+    for array, values in zip((found.eccentricity, found.reached, found.total), expected, strict=True):
+        np.testing.assert_array_equal(array, values)
+    np.testing.assert_array_equal(rows[np.arange(len(sources)), found.farthest], found.eccentricity)
+    columns = found.eccentricity, found.farthest, found.reached, found.total
+    assert [array.dtype for array in columns] == [np.int32, np.int32, np.int32, np.int64]
+
+
+def test_eccentricities_without_a_card():
+    graph = datasets.read_graph(SAMPLE)
+    assert_reduced(kernels.eccentricities(graph), graph, range(graph.vertices))
+    assert_reduced(kernels.eccentricities(SAMPLE, SOURCES), graph, SOURCES)
+    assert_reduced(kernels.eccentricities(Graph.from_arcs(3, [], [], [])), Graph.from_arcs(3, [], [], []), range(3))
+
+
+def test_no_sources():
+    assert kernels.distances(SAMPLE, []).distances.shape == (0, 13)
+    assert kernels.eccentricities(SAMPLE, np.zeros(0, np.int32)).total.shape == (0,)
+
+
+def test_scipy_is_asked_in_pieces(monkeypatch):
+    asked, dijkstra = [], csgraph.dijkstra
+    monkeypatch.setattr(interface, "PIECE", 2 * 13)
+    monkeypatch.setattr(
+        interface.csgraph, "dijkstra", lambda *a, **more: asked.append(len(more["indices"])) or dijkstra(*a, **more)
+    )
+    found = kernels.distances(SAMPLE, range(5))
+    assert asked == [2, 2, 1]
+    np.testing.assert_array_equal(found.distances, dijkstra(sample("csr"), indices=range(5)))
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ([0, 13], r"source 13 is not a vertex of sample3: choose one in \[0, 13\)"),
+        (np.array([-1]), "source -1 is not a vertex of sample3"),
+        (np.array([2**63], np.uint64), f"source {2**63} is not a vertex"),
+        ([0.0, 1.0], "sources must be whole numbers, not float64"),
+        ([True], "sources must be whole numbers, not bool"),
+        (["0"], "sources must be whole numbers, not <U1"),
+        ([2**70], "sources must be whole numbers, not object"),
+        (3, "sources must be a list or an array of one dimension, not 3"),
+        ({3}, r"sources must be a list or an array of one dimension, not \{3\}"),
+        ([[0, 1]], r"sources must be a list or an array of one dimension, not \[\[0, 1\]\]"),
+        ([[0], [1, 2]], "the sources are no array: "),
+    ],
+    ids=repr,
+)
+def test_sources_that_are_none(sources, message):
+    for solve in (kernels.distances, kernels.eccentricities):
+        with pytest.raises(InputError, match=message):
+            solve(SAMPLE, sources)
+
+
+def test_no_room_for_the_rows():
+    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    with pytest.raises(
+        InputError, match="distances from 100,000 sources to 10,000,000 vertices take 8,000,000,000,000"
+    ):
+        kernels.distances(large, np.zeros(100_000, int))
+
+
+@pytest.fixture(scope="module")
+def streets():
+    return graphs.grid(2500)
+
+
+@pytest.mark.parametrize(
+    ("graph", "sources", "card", "variant", "reason"),
+    [
+        (graphs.grid, 9, None, "dijkstra/scipy", "no GPU is visible"),
+        (graphs.grid, 2, CARD, "dijkstra/scipy", "longer to start than 2 searches"),
+        (graphs.grid, 1000, CARD, "hierarchy/many_sources", r"pays from so many sources \(1,000\)"),
+        (
+            graphs.grid,
+            249,
+            CARD,
+            "dijkstra/scipy",
+            "one source after the other, since a .* pays from 500 sources: a GPU",
+        ),
+        (
+            graphs.grid,
+            499,
+            CARD,
+            "bellman_ford/multi_source_apsp",
+            "all pairs, since 499 of 2,500 vertices are sources",
+        ),
+        (graphs.grid, 1000, Card(4096, CARD.free), "floyd_warshall/blocked16", "all pairs"),
+        (graphs.grid, 1000, Card(CARD.shared, 10**4), "floyd_warshall/staged", "on the card 10,000 are free"),
+        (graphs.sparse, 1000, CARD, "bellman_ford/multi_source_apsp", "all pairs, since 1,000 of 2,500"),
+    ],
+)
+def test_how_many_sources_decides(graph, sources, card, variant, reason):
+    chosen, why = choose_many(graph(2500), sources, card)
+    assert chosen == variant and re.search(reason, why), why
+
+
+def test_many_sources_of_a_graph_without_separators(monkeypatch):
+    """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
+    monkeypatch.setattr(interface.memory, "host_memory", lambda: 10**7)
+    chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
+    assert chosen == "delta_stepping/near_far"
+    assert re.match(r"one source after the other, since the graph is no road network: from one vertex none is ", why)
+    monkeypatch.setattr(elimination, "MAX_HEIGHT", 9)
+    chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
+    assert chosen == "delta_stepping/near_far"
+    assert re.search(r"elimination tree is \d+ vertices high, and the kernels take 9: the fastest", why), why
+
+
+def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path):
+    path = tmp_path / "streets.npz"
+    streets.save(path)
+    assert choose_many(Graph.load(path), 50, CARD)[0] == "dijkstra/scipy"
+    elimination.prepare(streets).save(elimination.beside(path), elimination.topology(streets))
+    assert choose_many(Graph.load(path), 49, CARD)[0] == "dijkstra/scipy"
+    assert choose_many(Graph.load(path), 50, CARD)[0] == "hierarchy/many_sources"
+    elimination.beside(path).write_bytes(b"PK")
+    with pytest.raises(InputError, match="not a prepared hierarchy"):
+        choose_many(Graph.load(path), 50, CARD)
+
+
+def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
+    small = Card(9000, CARD.free)
+    assert choose_apsp(streets, small)[0] == "floyd_warshall/blocked16"
+    monkeypatch.setattr(interface, "LARGE", 2500)
+    monkeypatch.setattr(interface, "LANES", 2)
+    assert choose_apsp(streets, small)[0] == "hierarchy/apsp"
+    assert choose_apsp(streets, Card(9000, 12 * 2500**2))[0] == "hierarchy/apsp"
+    assert choose_apsp(streets, Card(9000, 12 * 2500**2 - 1))[0] == "floyd_warshall/staged"
+    assert choose_apsp(graphs.sparse(2500), small)[0].startswith("floyd_warshall/")
+
+
+@pytest.mark.parametrize("key", ["delta_stepping/near_far", "bellman_ford/multi_source_apsp"])
+def test_rows_by_a_variant(key, monkeypatch):
+    """With SciPy's in its place."""
+    graph, asked = random_graph(40, 90), []
+    variant = VARIANTS[key]
+
+    def function(graph, result, run):
+        asked.append(run.source)
+        VARIANTS[f"dijkstra/scipy{'_apsp' * (variant.problem == 'apsp')}"].function(graph, result, run)
+
+    monkeypatch.setitem(VARIANTS, key, dataclasses.replace(variant, function=function, device="cpu"))
+    monkeypatch.setattr(interface, "choose_many", lambda *anything: (key, "asked for"))
+    sources = [7, 3, 39, 7]
+    found = kernels.distances(graph, sources)
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=sources))
+    assert (found.variant, found.reason) == (key, "asked for")
+    assert asked == ([3, 7, 39] if variant.problem == "sssp" else [0])
+    assert_reduced(kernels.eccentricities(graph, sources), graph, sources)
+
+
+@pytest.fixture
+def on_card(monkeypatch):
+    """As if the simulator's card were worth it; several levels of cells, and memory for a few sources at once."""
+    for name, value in {"SMALLEST": 8, "STEP": 3}.items():
+        monkeypatch.setattr(cells, name, value)
+    cells.of.cache_clear()
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    for name, value in {"PAYS": 2, "SMALL": 0, "PIECE": 150}.items():
+        monkeypatch.setattr(interface, name, value)
+    searches = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
+    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: searches(*given, run=Run(block=4), **more))
+    yield
+    cells.of.cache_clear()
+
+
+def town(vertices):
+    """Streets, and two vertices that are not reached from them."""
+    grid = graphs.grid(vertices)
+    arcs = np.r_[grid.tails, vertices], np.r_[grid.indices, 0], np.r_[grid.weights, 0]
+    return Graph.from_arcs(vertices + 2, *arcs)
+
+
+@pytest.mark.simulator
+def test_distances_by_a_hierarchy(on_card):
+    graph = town(50)
+    sources = np.random.default_rng(0).integers(0, 52, 14)
+    assert len(np.unique(sources)) < 14
+    found = kernels.distances(graph, sources)
+    assert found.variant == "hierarchy/many_sources" and "pays from so many" in found.reason
+    expected = csgraph.dijkstra(graph.to_scipy(), indices=sources)
+    np.testing.assert_array_equal(found.distances, expected, strict=True)
+
+
+@pytest.mark.simulator
+def test_eccentricities_by_a_hierarchy(on_card):
+    graph = town(30)
+    for sources in (None, [31, 5, 30, 5]):
+        found = kernels.eccentricities(graph, sources)
+        assert found.variant == "hierarchy/all_pairs"
+        assert_reduced(found, graph, range(32) if sources is None else sources)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("solve", [kernels.eccentricities, lambda graph: kernels.distances(graph, range(4))])
+def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
+    def path(*weights):
+        return Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], weights)
+
+    fits = solve(path(MAX_WEIGHT - 3, 1, 2))
+    assert fits.variant.startswith("hierarchy/")
+    with pytest.raises(InputError, match="a distance is more than 2,147,483,646"):
+        solve(path(MAX_WEIGHT - 3, 1, 3))
 
 
 def test_importing_the_package_imports_no_kernel():
