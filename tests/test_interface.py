@@ -487,7 +487,8 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path):
     path = tmp_path / "streets.npz"
     streets.save(path)
     assert choose_many(Graph.load(path), 50, CARD)[0] == "dijkstra/scipy"
-    elimination.prepare(streets).save(elimination.beside(path), elimination.topology(streets))
+    with open(elimination.beside(path), "wb") as file:
+        elimination.prepare(streets).write(file, elimination.topology(streets))
     assert choose_many(Graph.load(path), 49, CARD)[0] == "dijkstra/scipy"
     assert choose_many(Graph.load(path), 50, CARD)[0] == "hierarchy/many_sources"
     elimination.beside(path).write_bytes(b"PK")
