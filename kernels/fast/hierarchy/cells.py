@@ -160,9 +160,9 @@ class Records:
 
     Slots have SLOT_BITS each, and the bit above them says that the next record is of the same row. A row's first record
     has the slot of the row itself in place of that of its parent, whose weight comes first. words: uint32,
-    (4 records + 8,), without weights. arcs: int32, of the same shape: which arc's weight a word is; -1 for none, and
-    the number of arcs where INF fills up a record. start: int64, (n + 1,): the first record of each row. Two
-    more end the arrays.
+    (4 records + 4,), without weights. arcs: int32, of the same shape: which arc's weight a word is; -1 for none, and
+    the number of arcs where INF fills up a record. start: int64, (n + 1,): the first record of each row. One
+    more ends the arrays.
     """
 
     words: np.ndarray
@@ -175,15 +175,15 @@ def records(cells: Cells) -> Records:
     """The records of all rows."""
     degrees, arcs = np.diff(cells.start), len(cells.heads)
     start = starts(np.maximum(1, -(-degrees // RECORD_ARCS)))
-    words, of_arc = np.zeros((start[-1] + 2, 4), np.uint32), np.full((start[-1] + 2, 4), arcs, np.int32)
-    of_arc[:, 0], of_arc[-2:] = -1, -1
+    words, of_arc = np.zeros((start[-1] + 1, 4), np.uint32), np.full((start[-1] + 1, 4), arcs, np.int32)
+    of_arc[:, 0], of_arc[-1] = -1, -1
     place = np.arange(arcs) - np.repeat(cells.start[:-1], degrees)
     record, place = np.repeat(start[:-1], degrees) + place // RECORD_ARCS, place % RECORD_ARCS
     of_arc[record, 1 + place] = np.arange(arcs)
     for i in range(RECORD_ARCS):
         here = place == i
         words[record[here], 0] |= (cells.slots[here] << (SLOT_BITS * i)).astype(np.uint32)
-    words[:-2, 0] |= np.uint32(1 << MORE_BIT)
+    words[:-1, 0] |= np.uint32(1 << MORE_BIT)
     words[start[1:] - 1, 0] ^= np.uint32(1 << MORE_BIT)
     words[start[:-1], 0] &= ~np.uint32((1 << SLOT_BITS) - 1)
     words[start[:-1], 0] |= cells.own.astype(np.uint32)

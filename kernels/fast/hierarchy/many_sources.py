@@ -186,23 +186,28 @@ def search_cells(count: int, stores: bool, reduces: bool):
             record = u32(record_start[row] * 4)
             place = u64(u64(row) * pitch + column)
             arcs = load_record(words, u64(record))
-            following = load_record(words, u64(record + u32(4)))
             while row < last_row:
                 here, own_place = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
                 near = load(rows, u64(own_place - width)), second(rows, arcs, lane), third(rows, arcs, lane)
-                record, arcs = u32(record + u32(4)), following
-                following = load_record(words, u64(record + u32(4)))
+                record = u32(record + u32(4))
+                arcs = load_record(words, u64(record))
                 values = copies(NO_PATH)
                 if holds:
                     up = load(found, u64(u64(depths[row]) * pitch + column))
                     mark = marks(own, copies(numbers[row]), copies(ends[row]))
                     values = on_the_way(values, up, mark)
-                while here[0] & MORE != 0:  # the next distances are under way while these are used
-                    next_ones = first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)
+                while here[0] & MORE != 0:  # twice the same, so that fewer registers are copied
+                    other, then = (first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)), arcs
+                    record = u32(record + u32(4))
+                    arcs = load_record(words, u64(record))
                     values = relax_record(values, near, here)
-                    near, here = next_ones, arcs
-                    record, arcs = u32(record + u32(4)), following
-                    following = load_record(words, u64(record + u32(4)))
+                    if then[0] & MORE == 0:
+                        near, here = other, then
+                        break
+                    near, here = (first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)), arcs
+                    record = u32(record + u32(4))
+                    arcs = load_record(words, u64(record))
+                    values = relax_record(values, other, then)
                 values = relax_record(values, near, here)
                 store(rows, u64(own_place), values)
                 if stores:
