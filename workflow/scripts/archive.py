@@ -192,9 +192,7 @@ def searched(results: Path) -> dict[Path, str]:
     for path in sorted(results.glob("all_pairs/*.json")):
         whole = all_pairs.read_record(path, "whole")
         if len(whole["devices"]) > 1:
-            logging.warning(
-                "%s: not kept: it is of %s, an archive of one of them", path, " and ".join(whole["devices"])
-            )
+            logging.warning("%s: not kept: it is of %s, an archive of one model", path, " and ".join(whole["devices"]))
         elif whole["search_s"] is not None:  # not simulated
             (found[path],) = whole["devices"]
     return found
