@@ -5,7 +5,6 @@ sources; K.json, what it was measured on. The whole is DATASET.parquet, a row a 
 """
 
 import io
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from kernels.graph import Graph
 from workflow.lib import records, step
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
+BINS = 100  # of the distributions that a whole's record has
 COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
 SUMS = ".sums.npy"
-BINS = 100  # of the distributions that a whole's record has
 SEED = 0  # of the sources whose rows are compared with the oracle's
 
 
@@ -48,6 +47,18 @@ def symmetric(graph: Graph) -> bool:
     return (arcs != arcs.T).nnz == 0
 
 
+def to_parquet(rows: pd.DataFrame) -> bytes:
+    with io.BytesIO() as file:
+        rows.to_parquet(file, index=False)
+        return file.getvalue()
+
+
+def to_npy(array: np.ndarray) -> bytes:
+    with io.BytesIO() as file:
+        np.save(file, array)
+        return file.getvalue()
+
+
 def closeness(rows: pd.DataFrame) -> pd.Series:
     """Of each vertex the mean distance to the others that it reaches; NaN where there is none. rows: with COLUMNS."""
     return rows["total"] / (rows["reached"] - 1).replace(0, np.nan)
@@ -62,18 +73,6 @@ def distribution(rows: pd.DataFrame) -> dict[str, list]:
     edges = np.histogram_bin_edges(pd.concat(list(found.values())).dropna(), BINS)
     counts = {name: np.histogram(values.dropna(), edges)[0].tolist() for name, values in found.items()}
     return {"edges": edges.tolist(), **counts}
-
-
-def to_parquet(rows: pd.DataFrame) -> bytes:
-    with io.BytesIO() as file:
-        rows.to_parquet(file, index=False)
-        return file.getvalue()
-
-
-def to_npy(array: np.ndarray) -> bytes:
-    with io.BytesIO() as file:
-        np.save(file, array)
-        return file.getvalue()
 
 
 def fault(record: dict, kind: str) -> str:
@@ -107,8 +106,8 @@ def read_part(path: Path) -> tuple[dict, pd.DataFrame, np.ndarray]:
     return record, pd.read_parquet(path), np.load(path.with_suffix(SUMS))
 
 
-def kept(archive: Path, datasets: Iterable[str]) -> list[Path]:
-    """The records of wholes that an archive keeps: of these datasets in their order, then the others."""
+def kept(archive: Path, datasets: dict) -> list[Path]:
+    """The records of wholes that an archive keeps: of datasets, the keys, in their order, then the others."""
     there = {path.stem: path for path in sorted((archive / "all_pairs").glob("*.json"))}
     return [there.pop(name) for name in datasets if name in there] + list(there.values())
 
