@@ -65,6 +65,7 @@ rule extensions:
         rules.figure8.output,
         rules.peak_table.output,
         rules.many_sources_table.output if MANY_SOURCES else [],
+        rules.all_pairs_table.output if ALL_PAIRS_KEPT or ALL_PAIRS_HERE == ALL_PAIRS != [] else [],
         rules.layouts.output,
         measured(GENERATED_CELLS),
 

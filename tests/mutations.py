@@ -1362,6 +1362,24 @@ MUTATIONS += [
         "tests/test_all_pairs.py::test_sums_of_rows_and_columns_that_differ_are_refused",
     ),
     Mutation(
+        "workflow/scripts/archive.py",
+        'if whole["search_s"] is not None:',
+        "if True:",
+        "tests/test_all_pairs.py::test_the_archive_keeps_records_and_draws_them",
+    ),
+    Mutation(
+        "workflow/scripts/archive.py",
+        'if row["dataset"] not in again',
+        "if False",
+        "tests/test_many_sources.py::test_the_archive_keeps_the_file_and_shows_the_table",
+    ),
+    Mutation(
+        "workflow/scripts/compare.py",
+        'if at["dataset_sha256"] != there["dataset_sha256"]:',
+        "if False:",
+        "tests/test_many_sources.py::test_they_stand_beside_the_archives",
+    ),
+    Mutation(
         "workflow/scripts/all_pairs_shard.py",
         "wrong = np.flatnonzero(distances != expected)",
         "wrong = np.flatnonzero(distances > expected)",

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from argparse import Namespace
 
 import numpy as np
@@ -16,8 +17,17 @@ from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import elimination
 from kernels.graph import INF, Graph
 from tests import graphs
+from tests.rows import DATASETS, frame, measurement
 from workflow.lib import all_pairs, configuration, resources
-from workflow.scripts import all_pairs_figure, all_pairs_merge, all_pairs_shard, all_pairs_table, prepare
+from workflow.scripts import (
+    all_pairs_figure,
+    all_pairs_merge,
+    all_pairs_shard,
+    all_pairs_table,
+    archive,
+    prepare,
+    readme,
+)
 
 SIDE = 4
 VERTICES = SIDE * SIDE
@@ -91,6 +101,9 @@ def test_the_summary_is_of_all_pairs(project, name):
     assert whole["radius"] == finite.max(axis=1)[most == most.max()].min() == finite[whole["radius_vertex"]].max()
     assert whole["mean_distance"] == pytest.approx(finite.sum() / ((exact < INF).sum() - len(exact)))
     assert whole["connected"] is whole["columns_checked"] is (name == "town")
+    found = whole["distribution"]
+    assert found["eccentricity"] == np.histogram(finite.max(axis=1), found["edges"])[0].tolist()
+    assert sum(found["eccentricity"]) == len(exact) and sum(found["mean_distance"]) == (most > 1).sum()
     assert whole["rows_checked"] == 5 and sum(part["sources"] for part in whole["parts"]) == len(exact)
 
 
@@ -108,6 +121,73 @@ def test_a_simulated_run_has_no_times_and_says_what_it_is(project):
         text = (project.folder / f"results/all_pairs.{end}").read_text()
         assert "In the simulator, which has no times: town, oneway." in text
         assert f"{row['diameter']:,}, {row['diameter_from']} to {row['diameter_to']}" in text
+
+
+# What an archive keeps, and what is shown of it.
+
+
+def timed(project, dataset="town", **changes):
+    """The town's record as a card would have made it, of another dataset perhaps."""
+    whole = json.loads((project.folder / "results/all_pairs/town.json").read_text())
+    of_card = {"customize_s": 0.003, "search_s": 0.0004, "cards": 2, "devices": ["NVIDIA H200"]}
+    return whole | of_card | {"dataset": dataset, "substitute": "drawn"} | changes
+
+
+def put(path, whole):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(whole))
+    return path
+
+
+OTHERS = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "layouts", "growth", "summary")
+
+
+def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch, caplog):
+    for other in (*OTHERS, "audit", "claims_figure"):
+        monkeypatch.setattr(getattr(archive, other), "write", lambda *_: None)
+    results = tmp_path / "results"
+    kept = results / "archive/h200"
+    args = Namespace(
+        cells=results / "cells", archive=results / "archive", default="h200", tolerance=0.05, datasets=DATASETS
+    )
+    rows = [measurement("delta_stepping/near_far", "nyc", seconds=0.0025)]
+    archive.keep(rows, {}, kept, args)
+    assert "All pairs" not in readme.results(kept, frame(rows)) and not list(kept.glob("all_pairs*"))
+    put(results / "all_pairs/sample.json", timed(project, "sample", search_s=None, devices=["numba simulator"]))
+    with pytest.raises(InputError, match="nothing was measured yet"):
+        archive.main(args)
+    put(results / "all_pairs/mixed.json", timed(project, "mixed", devices=["NVIDIA H100", "NVIDIA H200"]))
+    bay = put(results / "all_pairs/bay.json", timed(project, "bay"))
+    archive.main(args)
+    assert "mixed.json: not kept: it is of NVIDIA H100 and NVIDIA H200" in caplog.text
+    before = bay.read_bytes()
+    bay.unlink()
+    put(results / "all_pairs/nyc.json", timed(project, "nyc", diameter=1234))
+    archive.main(args)
+    assert {path.name for path in kept.glob("all_pairs/*")} == {"bay.json", "nyc.json"}  # the former stays
+    assert (kept / "all_pairs/bay.json").read_bytes() == before
+    assert {path.name for path in kept.glob("all_pairs.*")} == {f"all_pairs.{end}" for end in ("csv", "md", "png")}
+    shown = readme.results(kept, frame(rows))
+    section = shown[shown.index("## All pairs of road networks") :]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    assert [line.split("|")[1].strip() for line in lines[1:]] == ["nyc †", "bay †"] and "1,234" in lines[1]
+    assert section.count("all_pairs.png)") == 1
+
+
+def test_without_a_gpu_the_archive_is_shown(project, tmp_path):
+    here = Project.make(tmp_path, datasets={"nyc": COMPLETE}, stub=False, mode="simulator")
+    shutil.rmtree(tmp_path / "results/archive/h200/all_pairs", ignore_errors=True)
+    put(tmp_path / "results/archive/h200/all_pairs/nyc.json", timed(project, "nyc", diameter=1234))
+    here.configure(all_pairs={"datasets": ["nyc"]})
+    assert "Table all_pairs" in here.plan("extensions", environment=SIMULATOR)
+    here.snakemake("all_pairs", environment=SIMULATOR)
+    text = (tmp_path / "results/all_pairs.md").read_text()
+    assert "- From the archive h200, not measured here.\n" in text and "1,234" in text
+    assert "From the archive h200" in (tmp_path / "figures/all_pairs.svg").read_text()
+    put(tmp_path / "results/all_pairs/nyc.json", timed(project, "nyc", diameter=4321))  # without its rows
+    here.snakemake("all_pairs_table", environment=SIMULATOR)
+    text = (tmp_path / "results/all_pairs.md").read_text()
+    assert "- Measured by this copy of the project.\n" in text and "4,321" in text
 
 
 def test_preparing_says_what_it_took_and_how_large_it_is(project):

@@ -1,5 +1,7 @@
 """snakemake compare: what was measured here beside an archive."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -11,6 +13,7 @@ from workflow.scripts import compare
 NAIVE, FLAG = ("bellman_ford/naive", "nyc"), ("bellman_ford/stride_flag", "nyc")
 TIMES = {NAIVE: 2.0, FLAG: 1.0}
 TOLERANCE = 0.05
+NONE = pd.DataFrame()  # of searches from many sources
 ARCHIVE = in_batches(rows_of(TIMES), "abc", [dict.fromkeys((NAIVE[0], FLAG[0]), factor) for factor in (0.98, 1, 1.02)])
 ARCHIVE = ARCHIVE.assign(throttling="")
 
@@ -56,7 +59,8 @@ def test_too_few_archived_batches_give_no_word_but_a_ratio():
 
 
 def test_the_claims_are_side_by_side(tmp_path):
-    compare.write(here({NAIVE: 2.0, FLAG: 0.5}), ARCHIVE, "h200", TOLERANCE, tmp_path)
+    many = pd.DataFrame([{"Dataset": "nyc", "Search": "rows", "Ratio": f"{CROSS}1.33"}])
+    compare.write(here({NAIVE: 2.0, FLAG: 0.5}), ARCHIVE, many, "h200", TOLERANCE, tmp_path)
     facts = pd.read_csv(tmp_path / "compare.csv").set_index("variant")
     assert facts.loc["bellman_ford/stride_flag", "word"] == "faster"
     text = (tmp_path / "compare.md").read_text()
@@ -71,6 +75,9 @@ def test_the_claims_are_side_by_side(tmp_path):
         "different",
     ]
     assert "Of 2 cells: 1 consistent, 1 faster." in text and "Bellman" not in text
+    assert re.search(rf"## Searches from many sources\n\n.*\n\n.*\n.*\n\| nyc +\| rows +\| {CROSS}1.33 ", text)
+    compare.write(here(), ARCHIVE, NONE, "h200", TOLERANCE, tmp_path)
+    assert "many sources" not in (tmp_path / "compare.md").read_text()
 
 
 def test_a_rerun_of_one_variant_is_compared_too():
@@ -82,5 +89,5 @@ def test_nothing_measured_is_one_message_and_no_file(tmp_path, empty):
     rows = [here(), ARCHIVE]
     rows[empty] = rows[empty].iloc[:0]
     with pytest.raises(InputError, match=r"nothing was measured (here|in the archive h200): type snakemake"):
-        compare.write(*rows, "h200", TOLERANCE, tmp_path)
+        compare.write(*rows, NONE, "h200", TOLERANCE, tmp_path)
     assert not list(tmp_path.iterdir())

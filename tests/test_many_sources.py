@@ -21,7 +21,16 @@ from kernels.run import Run
 from tests import graphs
 from tests.rows import CONFIG, DATASETS, SIZES, frame, measurement, rows_of
 from workflow.lib import measurements, resources
-from workflow.scripts import archive, many_sources, many_sources_merge, many_sources_table, readme
+from workflow.lib.render import CROSS
+from workflow.scripts import (
+    archive,
+    compare,
+    many_sources,
+    many_sources_merge,
+    many_sources_table,
+    performance,
+    readme,
+)
 
 OPTIONS = {"repeats": 2, "rows_checked": 5, "budget_s": 1e6}
 VERTICES = 12
@@ -319,6 +328,56 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     assert (kept / "many_sources.csv").read_bytes() == measured.read_bytes()
     shown = readme.results(kept, measurements.load([kept / "timings.csv"]))
     assert "## Searches from many sources in a contraction hierarchy" in shown and "502 sources" in shown
+    write(measured, *both("bay"))
+    archive.main(args)
+    joined = many_sources_table.load([kept / "many_sources.csv"])
+    assert joined.groupby("dataset", sort=False).size().to_dict() == {"nyc": 4, "bay": 4}  # the former stay
+    write(measured, *both(search_s=0.02, code="new"))
+    archive.main(args)
+    joined = many_sources_table.load([kept / "many_sources.csv"])
+    assert joined.groupby("dataset", sort=False)["code"].unique().map(list).to_dict() == {
+        "nyc": ["new"],
+        "bay": ["c0de"],
+    }
+
+
+def test_the_page_of_hierarchies_has_them(tmp_path):
+    part = row("reduced", 1, "bay", sources=1000, search_s=0.003, substitute="made up")
+    many = performance.load_many(write(tmp_path / "many_sources.csv", *both(search_s=0.1), part))
+    pages = performance.documents(measurements.load([]), performance.load_peaks(tmp_path / "none"), many, "card")
+    (text,) = pages["docs/performance/hierarchy.md"].values()
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    assert lines[2:] == [
+        "| nyc | 2.00 | [2.00, 2.00], n=2 | 0.378 | [0.378, 0.378], n=2 | 3.00 ms | 1.25 s |",
+        "| bay † | - | - | 3.00 | n=1 | 2.00 ms | 1.25 s |",
+    ]
+    assert text.endswith(
+        "From the archive `card`: test card, 2026-01-01. † A [substitute](../data.md#the-substitutes)."
+    )
+    assert all("Many sources" not in said for page in pages.values() for said in page.values() if said != text)
+
+
+def test_they_stand_beside_the_archives(tmp_path):
+    def load(name, *rows):
+        return many_sources_table.load([write(tmp_path / name, *rows)] if rows else [])
+
+    there = load("there.csv", *both(), *both("col"))
+    here = load("here.csv", row(), row(repeat=2, search_s=0.025), row("reduced"), *both("bay"))
+    facts = compare.many_sources(here, there)
+    nyc, reduced, *bay = facts.to_dict("records")
+    assert (nyc["Here (µs a source)"], nyc["Archive (µs a source)"]) == (
+        "0.750 [0.500, 1.00], n=2",
+        "1.00 [1.00, 1.00], n=2",
+    )
+    assert nyc["Ratio"] == f"{CROSS}1.33 [1.00, 2.00]" and reduced["Ratio"] == f"{CROSS}1.00 [1.00, 1.00]"
+    assert {line["Ratio"] for line in bay} == {"not comparable: it is not in the archive"}
+    for changes, said in (
+        ({"device": "other card"}, "the archive is of test card"),
+        ({"dataset_sha256": "cd" * 32}, "another graph"),
+    ):
+        found = compare.many_sources(load("other.csv", *both(**changes)), there)
+        assert set(found["Ratio"]) == {f"not comparable: {said}"}
+    assert compare.many_sources(load("none.csv"), there).empty
 
 
 # The workflow

@@ -32,7 +32,7 @@ ARCHIVES = [Path("results/archive/h200")]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SUBSTITUTE = {"substitute": "made_by_hand"}
-NO_PEAKS = performance.load_peaks(Path("there/is/none"))
+NO_PEAKS, NO_MANY = (load(Path("there/is/none")) for load in (performance.load_peaks, performance.load_many))
 NEAR_FAR, MULTI, BLOCKED = "delta_stepping/near_far", "bellman_ford/multi_source_apsp", "floyd_warshall/blocked"
 
 
@@ -96,7 +96,7 @@ def test_what_was_not_measured_is_left_out_or_said():
     assert text.startswith("\nTimes in findings") and "1." not in text
     table = readme.claims_table({"card": audited}, {}, [Path("results/archive/card")])
     assert "| not measured: all 3 | not measured |" in table
-    for parts in performance.documents(rows, NO_PEAKS, "card").values():
+    for parts in performance.documents(rows, NO_PEAKS, NO_MANY, "card").values():
         assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
 
 
@@ -194,17 +194,20 @@ def test_our_cells_and_layouts_are_shown_with_their_factor(tmp_path):
         tmp_path,
         {
             (NEAR_FAR, "nyc"): ([0.0028, 0.0029, 0.0033], SUBSTITUTE),
+            ("hierarchy/sssp", "nyc"): ([0.0005], SUBSTITUTE),
             ("bellman_ford/stride", "gnutella04"): ([3.0], {}),
             ("bellman_ford/stride_ell", "gnutella04"): ([2.0, 2.0], {}),
         },
     )
-    pages = performance.documents(rows, NO_PEAKS, "a")
+    pages = performance.documents(rows, NO_PEAKS, NO_MANY, "a")
     (text,) = pages["docs/performance/one-source.md"].values()
     assert "| Delta-Stepping Near-Far | nyc † | 2.90 ms | with them | 2.90 ms | [2.80 ms, 3.30 ms], n=3 | " in text
+    (text,) = pages["docs/performance/hierarchy.md"].values()
+    assert "| Contraction Hierarchy (sssp) | nyc † | 0.500 ms |" in text and "many sources" not in text.lower()
     times = "| gnutella04 | 3.00 s | n=1 | 2.00 s | [2.00 s, 2.00 s], n=2 |"
     (text,) = pages["docs/performance/ell.md"].values()
     assert f"{times} measured alone, so no ratio |" in text
-    (text,) = performance.documents(in_batches(rows, ["a"]), NO_PEAKS, "a")["docs/performance/ell.md"].values()
+    (text,) = performance.documents(in_batches(rows, ["a"]), NO_PEAKS, NO_MANY, "a")["docs/performance/ell.md"].values()
     assert f"{times} \N{MULTIPLICATION SIGN}1.50 |" in text
 
 

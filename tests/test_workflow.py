@@ -95,7 +95,7 @@ class Project:
     def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
         """changes: of keys of config.yaml; dictionaries are merged.
 
-        Sweeps run on the first dataset, sources on all, many_sources on none. The batch is called one.
+        Sweeps run on the first dataset, sources on all, many_sources and all_pairs on none. The batch is called one.
         """
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
@@ -114,7 +114,7 @@ class Project:
                 **{"delta": first, "stride": first, "sources": {"datasets": list(datasets)}},
                 "many_sources": {"datasets": []},
             },
-            all_pairs={"datasets": [first["dataset"]]},
+            all_pairs={"datasets": []},
         )
         project.configure(**changes)
         if stub:

@@ -21,6 +21,7 @@ from kernels.graph import INF, Graph
 from workflow.lib import records, step
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
+BINS = 100  # of the distributions that a whole's record has
 COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
 SUMS = ".sums.npy"
 SEED = 0  # of the sources whose rows are compared with the oracle's
@@ -80,6 +81,22 @@ def to_npy(array: np.ndarray) -> bytes:
         return file.getvalue()
 
 
+def closeness(rows: pd.DataFrame) -> pd.Series:
+    """Of each vertex the mean distance to the others that it reaches; NaN where there is none. rows: with COLUMNS."""
+    return rows["total"] / (rows["reached"] - 1).replace(0, np.nan)
+
+
+def distribution(rows: pd.DataFrame) -> dict[str, list]:
+    """How eccentricities and mean distances are distributed, over one axis of distances.
+
+    edges: of BINS bins; eccentricity, mean_distance: how many vertices each bin has. rows: with COLUMNS.
+    """
+    found = {"eccentricity": rows["eccentricity"].astype(float), "mean_distance": closeness(rows)}
+    edges = np.histogram_bin_edges(pd.concat(list(found.values())).dropna(), BINS)
+    counts = {name: np.histogram(values.dropna(), edges)[0].tolist() for name, values in found.items()}
+    return {"edges": edges.tolist(), **counts}
+
+
 def fault(record: dict, kind: str) -> str:
     """As records.fault says it. kind: part or whole."""
     return records.fault(record, _schema(kind))
@@ -88,6 +105,8 @@ def fault(record: dict, kind: str) -> str:
 def read_record(path: Path, kind: str) -> dict:
     """The JSON of a part or a whole. Raises InputError where there is none."""
     advice = f"delete {path.with_suffix('.parquet')} and run again"
+    if kind == "whole":
+        advice = f"restore it from git if it is an archive's, else {advice}"
     record = step.read_json(path, advice)
     if wrong := fault(record, kind):
         raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
@@ -107,6 +126,12 @@ def read_part(path: Path) -> tuple[dict, pd.DataFrame, np.ndarray]:
                 f"{file}: not the file that {path.with_suffix('.json')} describes: delete it and run again"
             )
     return record, pd.read_parquet(path), np.load(path.with_suffix(SUMS))
+
+
+def kept(archive: Path, datasets: dict) -> list[Path]:
+    """The records of wholes that an archive keeps: of datasets, the keys, in their order, then the others."""
+    there = {path.stem: path for path in sorted((archive / "all_pairs").glob("*.json"))}
+    return [there.pop(name) for name in datasets if name in there] + list(there.values())
 
 
 def read_whole(path: Path) -> pd.DataFrame:

@@ -11,7 +11,10 @@ from workflow.lib.tables import Datasets, shown_pairs
 
 
 def algorithm(key: str) -> str:
-    return VARIANTS[key].algorithm.replace("_", "-").title()
+    """What a variant's algorithm is called: Bellman-Ford. Contraction Hierarchy is a title that says more than it."""
+    variant = VARIANTS[key]
+    name = variant.algorithm.replace("_", "-").title()
+    return variant.title if name in variant.title else name
 
 
 def label(key: str) -> str:

@@ -60,7 +60,7 @@ rule all_pairs_merge:
 
 rule all_pairs_table:
     input:
-        all_pairs_files(".json"),
+        ALL_PAIRS_RECORDS,
     output:
         in_report(page_files("all_pairs"), "extensions", "All pairs", "all_pairs"),
     log:
@@ -69,7 +69,7 @@ rule all_pairs_table:
     conda:
         "../../environment.yml"
     params:
-        source=MEASURED_HERE,
+        source=ARCHIVED if ALL_PAIRS_KEPT else MEASURED_HERE,
     message:
         "Table all_pairs"
     shell:
@@ -79,9 +79,9 @@ rule all_pairs_table:
 
 rule all_pairs_figure:
     input:
-        all_pairs_files(".parquet"),
-        json=all_pairs_files(".json"),
-        coordinates=[file for dataset in ALL_PAIRS if (file := coordinates_file(dataset))],
+        [all_pairs_file(dataset, ".parquet") for dataset in MAPS],
+        json=ALL_PAIRS_RECORDS,
+        coordinates=[coordinates_file(dataset) for dataset in MAPS],
     output:
         in_report(figure_files("all_pairs"), "extensions", "All pairs, drawn", "all_pairs_figure", ".svg"),
     log:
@@ -90,10 +90,8 @@ rule all_pairs_figure:
     conda:
         "../../environment.yml"
     params:
-        coordinates=json.dumps(
-            {name: {**COORDINATES[name], "file": coordinates_file(name)} for name in ALL_PAIRS if name in COORDINATES}
-        ),
-        source=MEASURED_HERE,
+        coordinates=json.dumps({name: {**entry, "file": coordinates_file(name)} for name, entry in MAPS.items()}),
+        source=ARCHIVED if ALL_PAIRS_KEPT else MEASURED_HERE,
     message:
         "Figure all_pairs"
     shell:
@@ -103,6 +101,6 @@ rule all_pairs_figure:
 
 rule all_pairs:
     input:
-        all_pairs_files(".parquet"),
+        needs_all_pairs,
         rules.all_pairs_table.output,
         rules.all_pairs_figure.output,

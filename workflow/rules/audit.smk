@@ -62,7 +62,8 @@ rule summary:
 # What was measured here beside the archive; it measures nothing.
 rule compare:
     input:
-        [str(path.resolve()) for path in plan.measured_files()],
+        measurements=[str(path.resolve()) for path in plan.measured_files()],
+        many=[str(path.resolve()) for path in [Path("results/many_sources.csv")] if path.exists()],
     output:
         in_report(page_files("compare"), "claims", "Beside the archive", "compare"),
     log:
@@ -76,5 +77,5 @@ rule compare:
     message:
         "Compare with the archive"
     shell:
-        "python -m workflow.scripts.compare --measurements {input:q} --archive {params.archive:q} "
-        "--tolerance {params.tolerance:q} --out-dir results --log {log:q}"
+        "python -m workflow.scripts.compare --measurements {input.measurements:q} --many-sources {input.many:q} "
+        "--archive {params.archive:q} --tolerance {params.tolerance:q} --out-dir results --log {log:q}"

@@ -48,13 +48,14 @@ def kept(csv):
 
 
 MEASURED_HERE = "Measured by this copy of the project."
+ARCHIVED = f"From the archive {config['archive']}, not measured here."
 
 
 def source(measured=None):
     """A sentence on where what is drawn was measured: here, if this file, or cells or batches, are in results/ or going to be."""
     if not SIMULATING or (Path("results", measured).exists() if measured else plan.measured_here()):
         return MEASURED_HERE
-    return f"From the archive {config['archive']}, not measured here."
+    return ARCHIVED
 
 
 # The parts of the report, which sorts them by the alphabet.

@@ -1,5 +1,6 @@
 # What the rules take as input, and the refusal of what cannot be made here.
 from workflow.lib import records
+from workflow.lib.all_pairs import kept as kept_all_pairs
 from workflow.scripts.download import local, raw_name
 
 SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bellman_ford", "stride")}
@@ -190,6 +191,31 @@ def needs_gpu(target):
 ALL_PAIRS = config["all_pairs"]["datasets"]
 
 
+def searched_before(dataset):
+    """Whether there is no GPU, and all pairs of a dataset that is not simulated were searched here when there was."""
+    simulated = config["datasets"][dataset].get("simulate")
+    return SIMULATING and not simulated and Path(f"results/all_pairs/{dataset}.json").exists()
+
+
+# Those whose all pairs can be shown here. Where there is no GPU and there are none, the archive's records are shown.
+ALL_PAIRS_HERE = [
+    name for name in ALL_PAIRS if not SIMULATING or config["datasets"][name].get("simulate") or searched_before(name)
+]
+ALL_PAIRS_KEPT = (
+    []
+    if ALL_PAIRS_HERE or not SIMULATING
+    else [str(path) for path in kept_all_pairs(Path(f"results/archive/{config['archive']}"), config["datasets"])]
+)
+# What is drawn on a map, for which a row a vertex must be there.
+MAPS = {
+    name: COORDINATES[name]
+    for name in ALL_PAIRS
+    if name in COORDINATES
+    and not ALL_PAIRS_KEPT
+    and (not searched_before(name) or Path(f"results/all_pairs/{name}.parquet").exists())
+}
+
+
 def all_pairs_graph(wildcards):
     if SIMULATING and not config["datasets"][wildcards.dataset].get("simulate"):
         raise WorkflowError(f"all_pairs of {wildcards.dataset} {plan.NEEDS_GPU}: run it on a machine with a GPU")
@@ -201,20 +227,28 @@ def all_pairs_parts(wildcards):
     return [f"results/all_pairs/{wildcards.dataset}/{shards}/{shard}.parquet" for shard in range(1, shards + 1)]
 
 
-def all_pairs_files(end):
-    """A file of each dataset; without a GPU, of one that is not simulated, the file that was made before."""
-    files = [Path(f"results/all_pairs/{dataset}{end}") for dataset in ALL_PAIRS]
-    before = [
-        SIMULATING and not config["datasets"][dataset].get("simulate") and file.exists()
-        for dataset, file in zip(ALL_PAIRS, files)
-    ]
-    # An absolute path is one that no rule makes.
-    return [str(file.resolve() if there else file) for file, there in zip(files, before)]
+def all_pairs_file(dataset, end):
+    """The file, or its absolute path, which no rule makes, where it was made when there was a GPU."""
+    file = Path(f"results/all_pairs/{dataset}{end}")
+    return str(file.resolve() if searched_before(dataset) else file)
+
+
+# The records that the table and the figure show.
+ALL_PAIRS_RECORDS = ALL_PAIRS_KEPT or [all_pairs_file(dataset, ".json") for dataset in ALL_PAIRS]
+
+
+def needs_all_pairs(wildcards):
+    """What the target makes besides table and figure: a row a vertex of each dataset."""
+    if not ALL_PAIRS_RECORDS:
+        raise WorkflowError("all_pairs: config names no dataset under all_pairs.datasets")
+    if not ALL_PAIRS_KEPT and (lacking := [name for name in ALL_PAIRS if name not in ALL_PAIRS_HERE]):
+        raise WorkflowError(f"all_pairs of {', '.join(lacking)} {plan.NEEDS_GPU}: run it on a machine with a GPU")
+    return [all_pairs_file(name, ".parquet") for name in ALL_PAIRS_HERE if not searched_before(name)]
 
 
 def coordinates_file(dataset):
-    """Where the coordinates of a dataset lie, or will; None where it names none."""
-    return raw_path(COORDINATES[dataset]) if dataset in COORDINATES else None
+    """Where the coordinates of a dataset lie, or will."""
+    return raw_path(COORDINATES[dataset])
 
 
 SAID = set()  # the targets of which it was said what they skip

@@ -2,7 +2,8 @@
 
     python -m workflow.scripts.all_pairs_figure --measurements results/all_pairs/nyc.json --source TEXT
 
-A panel a dataset; beside it a map where --coordinates names a file of the dataset's, a DIMACS .co file:
+A panel a dataset, from its record. Beside it, with the rows of the Parquet file beside the record, a map where
+--coordinates names a file of the dataset's, a DIMACS .co file:
 
     v 1 -73530767 41085396      vertex, from 1; longitude and latitude in millionths of a degree
 """
@@ -23,9 +24,10 @@ from workflow.lib import all_pairs, measurements, plots, step
 from workflow.scripts import download
 from workflow.scripts.all_pairs_table import notes
 
-BINS = 100
 PANEL = 2.3  # inches: its height
 MAP_AREA = 4e4  # square points: about that of a map, which its vertices share
+# By dataset: the rows of all its vertices, and the degrees of each.
+Maps = Mapping[str, tuple[pd.DataFrame, np.ndarray]]
 
 
 def read_coordinates(path: Path, vertices: int) -> np.ndarray:
@@ -50,18 +52,11 @@ def read_coordinates(path: Path, vertices: int) -> np.ndarray:
     return degrees
 
 
-def closeness(rows: pd.DataFrame) -> pd.Series:
-    """Of each vertex the mean distance to the others that it reaches; NaN where there is none."""
-    return rows["total"] / (rows["reached"] - 1).replace(0, np.nan)
-
-
-def distributions(axes: Axes, rows: pd.DataFrame) -> None:
-    """Histograms of eccentricities and mean distances over one axis of distances."""
-    found = {"eccentricity": rows["eccentricity"].astype(float), "mean distance": closeness(rows)}
-    edges = np.histogram_bin_edges(pd.concat(list(found.values())).dropna(), BINS)
-    for (name, values), look in zip(found.items(), plots.BARS, strict=False):
-        counts, _ = np.histogram(values.dropna(), edges)
-        axes.stairs(counts, edges, fill=True, alpha=0.5, color=look.color, label=name)
+def distributions(axes: Axes, found: dict[str, list]) -> None:
+    """Histograms of eccentricities and mean distances; found: as all_pairs.distribution gives it."""
+    for name, look in zip(("eccentricity", "mean_distance"), plots.BARS, strict=False):
+        label = name.replace("_", " ")
+        axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=look.color, label=label)
     axes.set(xlabel="distance", ylabel="vertices", ylim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plots.plain))
@@ -75,7 +70,7 @@ def draw_map(axes: Axes, rows: pd.DataFrame, degrees: np.ndarray) -> None:
     longitude, latitude = degrees.T
     size = np.clip(MAP_AREA / len(rows), 0.1, 20)
     points = axes.scatter(
-        *(longitude, latitude, size, closeness(rows)), cmap="viridis_r", linewidths=0, rasterized=True
+        *(longitude, latitude, size, all_pairs.closeness(rows)), cmap="viridis_r", linewidths=0, rasterized=True
     )
     axes.set(xlabel="longitude", ylabel="latitude", aspect=1 / max(0.1, np.cos(np.radians(latitude.mean()))))
     axes.grid(False)
@@ -83,44 +78,37 @@ def draw_map(axes: Axes, rows: pd.DataFrame, degrees: np.ndarray) -> None:
     bar.formatter = FuncFormatter(plots.plain)
 
 
-def picture(wholes: list[dict], tables: list[pd.DataFrame], maps: Mapping[str, np.ndarray], source: str) -> Figure:
-    """The figure, to be called in plots.styled(); tables: the rows of each; maps: degrees by dataset."""
+def picture(wholes: list[dict], maps: Maps, source: str) -> Figure:
+    """The figure, to be called in plots.styled()."""
     figure = Figure(figsize=(plots.WIDTH, PANEL * len(wholes) + 1))
     grid = figure.subplots(len(wholes), 2 if maps else 1, squeeze=False)
     substitutes = measurements.substitutes(pd.DataFrame(wholes))
-    for panels, whole, rows in zip(grid, wholes, tables, strict=True):
+    for panels, whole in zip(grid, wholes, strict=True):
         panels[0].set_title(measurements.marked(whole["dataset"], substitutes))
-        distributions(panels[0], rows)
+        distributions(panels[0], whole["distribution"])
         if whole["dataset"] in maps:
-            draw_map(panels[1], rows, maps[whole["dataset"]])
+            draw_map(panels[1], *maps[whole["dataset"]])
         elif maps:
             panels[1].set_axis_off()
     plots.caption(figure, " ".join(notes(wholes, source)))
     return figure
 
 
-def write(
-    wholes: list[dict],
-    tables: list[pd.DataFrame],
-    maps: Mapping[str, np.ndarray],
-    source: str,
-    folder: Path,
-    formats: Collection[str] = plots.FORMATS,
-) -> None:
-    """Write the figure's files into a folder."""
-    plots.write(folder / "all_pairs", lambda: picture(wholes, tables, maps, source), formats)
+def write(wholes: list[dict], maps: Maps, source: str, folder: Path, formats: Collection[str] = plots.FORMATS) -> None:
+    """Write the figure's files into a folder; wholes: the records that all_pairs_merge writes."""
+    plots.write(folder / "all_pairs", lambda: picture(wholes, maps, source), formats)
 
 
 def main(args: argparse.Namespace) -> None:
     wholes = [all_pairs.read_record(path, "whole") for path in args.measurements]
-    tables = [all_pairs.read_whole(path.with_suffix(".parquet")) for path in args.measurements]
     maps = {}
-    for whole in wholes:
+    for whole, record in zip(wholes, args.measurements, strict=True):
         if entry := args.coordinates.get(whole["dataset"]):
             path = Path(entry["file"])
             download.verify_raw(path, f"{whole['dataset']}.coordinates", entry)
-            maps[whole["dataset"]] = read_coordinates(path, whole["vertices"])
-    write(wholes, tables, maps, args.source, args.out_dir)
+            rows = all_pairs.read_whole(record.with_suffix(".parquet"))
+            maps[whole["dataset"]] = rows, read_coordinates(path, whole["vertices"])
+    write(wholes, maps, args.source, args.out_dir)
 
 
 if __name__ == "__main__":

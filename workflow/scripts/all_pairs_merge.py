@@ -115,6 +115,7 @@ def summary(rows: pd.DataFrame, found: Sequence[dict]) -> dict:
         "radius": int(rows["eccentricity"][centre]),
         "radius_vertex": int(rows["vertex"][centre]),
         "mean_distance": float(rows["total"].to_numpy().sum(dtype=float) / pairs) if pairs else None,
+        "distribution": parts.distribution(rows),
         "connected": bool((rows["reached"] == n).all()),
         "rows_checked": sum(record["rows_checked"] for record in found),
         "customize_s": None if simulated else float(np.median([record["customize_s"] for record in found])),

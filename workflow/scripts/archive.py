@@ -2,7 +2,8 @@
 
 Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
 batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and the files
-of PLAIN.
+of PLAIN. Of all pairs the record of each dataset is kept, all_pairs/<dataset>.json: what the table and the figure show,
+but no row a vertex, so no map.
 
 A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
 were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
@@ -24,9 +25,11 @@ import pandas as pd
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import measurements, records, step
+from workflow.lib import all_pairs, measurements, records, step
 from workflow.lib.sweeps import Sweep
 from workflow.scripts import (
+    all_pairs_figure,
+    all_pairs_table,
     audit,
     claims_figure,
     collect,
@@ -46,8 +49,9 @@ from workflow.scripts import (
 
 KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
 PICTURES = ["png"]
+MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of others stay
 # Kept as they are, for the tables that show them.
-PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load, "many_sources.csv": many_sources_table.load}
+PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load, MANY: many_sources_table.load}
 
 
 def slug(device: str) -> str:
@@ -147,6 +151,9 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
     peak_table.write(peaks, rows, source, folder)
     if len(many):
         many_sources_table.write(many, rows, source, folder)
+    if wholes := [all_pairs.read_record(path, "whole") for path in all_pairs.kept(archive, datasets)]:
+        all_pairs_table.write(wholes, source, folder)
+        all_pairs_figure.write(wholes, {}, source, folder, PICTURES)
     for script in (launch_overhead, layouts):
         script.write(rows, datasets, source, folder)
     growth.write(rows, datasets, source, folder, folder, PICTURES)
@@ -158,22 +165,49 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
 def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
     """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
     rows = draw_sweep.load(sweep, [measured])
-    folder = copy(measured, rows, archive)
+    folder = folder_of(measured, rows, archive)
+    copy(measured, folder / measured.name)
     with kept_part(folder) as drawn:
         draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn, PICTURES)
 
 
-def copy(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
-    """Copy a file, with these rows, into the archive of the card it was measured on; returns that folder.
+def keep_plain(measured: Path, args: argparse.Namespace) -> Path:
+    """Keep a file of PLAIN in the archive of the card it was measured on; returns that folder."""
+    folder = folder_of(measured, PLAIN[measured.name]([measured]), args.archive)
+    target = folder / measured.name
+    if measured.name == MANY and target.exists():
+        schema, order = many_sources_table.SCHEMA, list(args.datasets)
+        rows = schema.text([measured])
+        again = {row["dataset"] for row in rows}
+        rows = [*(row for row in schema.text([target]) if row["dataset"] not in again), *rows]
+        schema.write(sorted(rows, key=lambda row: place(row["dataset"], order)), target)
+    else:
+        copy(measured, target)
+    return folder
 
-    Raises InputError where it has no rows.
-    """
+
+def searched(results: Path) -> dict[Path, str]:
+    """The records of all pairs that were searched on cards of one model, with its name."""
+    found = {}
+    for path in sorted(results.glob("all_pairs/*.json")):
+        whole = all_pairs.read_record(path, "whole")
+        if len(whole["devices"]) > 1:
+            logging.warning("%s: not kept: it is of %s, an archive of one model", path, " and ".join(whole["devices"]))
+        elif whole["search_s"] is not None:  # not simulated
+            (found[path],) = whole["devices"]
+    return found
+
+
+def folder_of(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
+    """The archive of the card that a file's rows were measured on. Raises InputError where there is no row."""
     if rows.empty:
         raise InputError(f"{measured}: no rows: delete it and measure again")
-    folder = archive / slug(rows["device"].iloc[0])
-    with open(measured, "rb") as source, atomic(folder / measured.name) as target:
+    return archive / slug(rows["device"].iloc[0])
+
+
+def copy(measured: Path, to: Path) -> None:
+    with open(measured, "rb") as source, atomic(to) as target:
         shutil.copyfileobj(source, target)
-    return folder
 
 
 def main(args: argparse.Namespace) -> None:
@@ -181,21 +215,24 @@ def main(args: argparse.Namespace) -> None:
     cells = sorted(args.cells.glob("*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
     swept = [name for name in draw_sweep.SWEEPS if (results / f"{name}.csv").exists()]
     plain = [path for name in PLAIN if (path := results / name).exists()]
-    if not cells and not swept and not plain:
+    wholes = searched(results)
+    if not cells and not swept and not plain and not wholes:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
     for name in swept:
         keep_sweep(draw_sweep.SWEEPS[name], results / f"{name}.csv", args.archive)
-    folders = {copy(path, PLAIN[path.name]([path]), args.archive) for path in plain}
+    folders = {keep_plain(path, args) for path in plain}
+    for path, device in wholes.items():
+        folders.add(folder := args.archive / slug(device))
+        copy(path, folder / "all_pairs" / path.name)
     if cells:
-        keep_cells(cells, args)
-    else:
-        for folder in folders:
-            if (folder / "timings.csv").exists():
-                keep([], {}, folder, args)
+        folders -= keep_cells(cells, args)
+    for folder in sorted(folders):
+        if (folder / "timings.csv").exists():
+            keep([], {}, folder, args)
 
 
-def keep_cells(files: list[Path], args: argparse.Namespace) -> None:
-    """Merge jobs and cells into the archives of the cards that they were measured on."""
+def keep_cells(files: list[Path], args: argparse.Namespace) -> set[Path]:
+    """Merge jobs and cells into the archives of the cards that they were measured on; returns these folders."""
     rows, provenance = collect.read(files)
     cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
     for row in rows:
@@ -209,6 +246,7 @@ def keep_cells(files: list[Path], args: argparse.Namespace) -> None:
             folders.setdefault(slug(device) if device else args.default, []).append(row)
     for folder, mine in sorted(folders.items()):
         keep(mine, provenance, args.archive / folder, args)
+    return {args.archive / folder for folder in folders}
 
 
 def on_gpu(row: dict[str, str]) -> bool:

@@ -15,9 +15,9 @@ from kernels.errors import InputError
 from workflow.lib import batches, claims, measurements, pages, step, verdicts
 from workflow.lib.documents import time_text
 from workflow.lib.measurements import marked, substitutes
-from workflow.lib.render import CROSS, digits
+from workflow.lib.render import CROSS, digits, spread
 from workflow.lib.verdicts import Estimate
-from workflow.scripts import audit
+from workflow.scripts import audit, many_sources_table
 
 CONSISTENT, FASTER, SLOWER, DIFFERENT = "consistent", "faster", "slower", "different"
 NO_WORD = "not comparable: {}"
@@ -140,8 +140,39 @@ def _beside(finding: claims.Finding, archived: claims.Finding, by_seconds: bool,
     return DIFFERENT if word in (FASTER, SLOWER) else word
 
 
-def page(facts: pd.DataFrame, claimed: pd.DataFrame, archive: str, tolerance: float) -> pages.Page:
-    """facts: as cells gives them; claimed: as judged."""
+def many_sources(here: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
+    """A row a dataset and kind of search from many sources that was measured here, as text: both times, and the ratio.
+
+    here, archive: as many_sources_table.load gives them.
+    """
+    mine, theirs = many_sources_table.rates(here), many_sources_table.rates(archive)
+    said = ["device", "dataset_sha256"]
+    of_here, of_archive = (rows.groupby("dataset")[said].first() for rows in (here, archive))
+    others, lines = substitutes(here), []
+    for (dataset, kind), cell in mine.iterrows():
+        other, ratio = None, NO_WORD.format("it is not in the archive")
+        if (dataset, kind) in theirs.index:
+            other, at, there = theirs.loc[(dataset, kind)], of_here.loc[dataset], of_archive.loc[dataset]
+            both = (other["median"] / cell["median"], other["min"] / cell["max"], other["max"] / cell["min"])
+            ratio = _ratio(dict(zip(("ratio", "ratio low", "ratio high"), both, strict=True)))
+            if at["dataset_sha256"] != there["dataset_sha256"]:
+                ratio = NO_WORD.format("another graph")
+            elif at["device"] != there["device"]:
+                ratio = NO_WORD.format(f"the archive is of {there['device']}")
+        lines.append(
+            {
+                "Dataset": marked(dataset, others),
+                "Search": kind,
+                "Here (µs a source)": f"{digits(cell['median'])} {spread(cell)}",
+                "Archive (µs a source)": "-" if other is None else f"{digits(other['median'])} {spread(other)}",
+                "Ratio": ratio,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def page(facts: pd.DataFrame, claimed: pd.DataFrame, many: pd.DataFrame, archive: str, tolerance: float) -> pages.Page:
+    """facts: as cells gives them; claimed: as judged; many: as many_sources."""
     words = facts["word"].str.partition(":")[0].value_counts()
     counted = ", ".join(f"{count} {word}" for word, count in words.items())
     blocks = [
@@ -153,6 +184,12 @@ def page(facts: pd.DataFrame, claimed: pd.DataFrame, archive: str, tolerance: fl
         ("h2", "The times"),
         ("table", text(facts)),
     ]
+    if len(many):
+        blocks += [
+            ("h2", "Searches from many sources"),
+            ("p", "One run here and one in the archive, each of n repeats: ratios, and no word."),
+            ("table", many),
+        ]
     return blocks
 
 
@@ -188,26 +225,32 @@ def _ratio(line: dict) -> str:
     return f"{CROSS}{digits(line['ratio'])} [{digits(line['ratio low'])}, {digits(line['ratio high'])}]"
 
 
-def write(here: pd.DataFrame, archive: pd.DataFrame, name: str, tolerance: float, folder: Path) -> None:
-    """Write compare.csv, .md and .html into a folder. here, archive: as measurements.load gives them.
+def write(
+    here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: str, tolerance: float, folder: Path
+) -> None:
+    """Write compare.csv, .md and .html into a folder.
 
+    here, archive: as measurements.load gives them; many: as many_sources does.
     Raises InputError where one has no rows.
     """
     for rows, what in ((here, "here"), (archive, f"in the archive {name}")):
         if rows.empty:
             raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
     facts = cells(here, archive, tolerance)
-    pages.write(folder / "compare", facts, page(facts, judged(here, archive, tolerance), name, tolerance))
+    pages.write(folder / "compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))
 
 
 def main(args: argparse.Namespace) -> None:
     archive = measurements.load([args.archive / "timings.csv"])
-    write(measurements.load(args.measurements), archive, args.archive.name, args.tolerance, args.out_dir)
+    of_many = [path for path in [args.archive / "many_sources.csv"] if path.exists()]
+    many = many_sources(*map(many_sources_table.load, (args.many_sources, of_many)))
+    write(measurements.load(args.measurements), archive, many, args.archive.name, args.tolerance, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.parser(__doc__)
     arguments.add_argument("--measurements", type=Path, nargs="*", default=[], metavar="FILE.csv")
+    arguments.add_argument("--many-sources", type=Path, nargs="*", default=[], help="results/many_sources.csv")
     arguments.add_argument("--archive", type=Path, required=True, metavar="FOLDER")
     arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
     arguments.add_argument("--out-dir", type=Path, default=Path("results"))

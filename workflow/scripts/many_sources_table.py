@@ -112,20 +112,30 @@ def break_even(prepare_s: float, search_s: float, other_s: float) -> float:
     return floor(prepare_s / (other_s - search_s)) + 1 if search_s < other_s else np.inf
 
 
+def rates(many: pd.DataFrame) -> pd.DataFrame:
+    """Microseconds a source, indexed by (dataset, kind): median, min, max; repeats; batches: 0, as it is in none.
+
+    many: as load gives them.
+    """
+    us = many["search_s"] / many["sources"] * 1e6
+    found = us.groupby([many["dataset"], many["kind"]], sort=False).agg(["median", "min", "max", "count"])
+    return found.rename(columns={"count": "repeats"}).assign(batches=0)
+
+
 def facts(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """A row a dataset with FACTS; what was not measured is NaN.
 
     many: as load gives them; rows: as measurements.load does. Raises InputError where a dataset was not one graph.
     """
-    single = one_source(many, rows)
+    single, found = one_source(many, rows), rates(many)
     lines = []
     for dataset, group in many.groupby("dataset", sort=False):
         line = {name: group[name].iloc[0] for name in FACTS if name in COLUMNS}
         line |= {"customize_s": group["customize_s"].median(), "rows_checked": group["rows_checked"].min()}
         for kind, ran in group.groupby("kind"):
-            us = ran["search_s"] / ran["sources"] * 1e6
-            line |= {f"{kind}_sources": ran["sources"].iloc[0], f"{kind}_repeats": len(ran), f"{kind}_us": us.median()}
-            line |= {f"{kind}_us_min": us.min(), f"{kind}_us_max": us.max()}
+            us = found.loc[(dataset, kind)]
+            line |= {f"{kind}_sources": ran["sources"].iloc[0], f"{kind}_repeats": len(ran), f"{kind}_us": us["median"]}
+            line |= {f"{kind}_us_{end}": us[end] for end in ("min", "max")}
         line |= {name: seconds.get(dataset, np.nan) for name, seconds in single.items()}
         line["all_pairs_s"] = line.get("reduced_us", np.nan) * line["vertices"] / 1e6
         once_s = line["order_s"] + line["tree_s"] + line["customize_s"]

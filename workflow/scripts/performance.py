@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import batches, measurements
+from workflow.lib import batches, measurements, render
 from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.long_table import label
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits, estimated
-from workflow.scripts import peak_table
+from workflow.scripts import many_sources_table, peak_table
 
 RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
 CSR, ELL = (next(v.key for v in shown_in("layouts") if v.shown["layouts"] == head) for head in ("CSR", "ELL"))
@@ -39,6 +39,11 @@ PAGES = {
 def load_peaks(path: Path) -> pd.DataFrame:
     """The rows of peak.csv; none where there is no such file."""
     return peak_table.load([path] if path.exists() else [])
+
+
+def load_many(path: Path) -> pd.DataFrame:
+    """The rows of many_sources.csv; none where there is no such file."""
+    return many_sources_table.load([path] if path.exists() else [])
 
 
 def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
@@ -108,6 +113,27 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
     return f"{narrow(pd.DataFrame(lines).fillna('-'))}\n\n{brief(rows, archive)}"
 
 
+def many_sources(many: pd.DataFrame, archive: str) -> str:
+    """Markdown: searches from many sources by dataset; empty where there are none. many: as load_many gives them."""
+    if many.empty:
+        return ""
+    us, others, lines = many_sources_table.rates(many), substitutes(many), []
+    for dataset, group in many.groupby("dataset", sort=False):
+        first, line = group.iloc[0], {"Dataset": marked(dataset, others)}
+        for kind in many_sources_table.KINDS:
+            cell = us.loc[(dataset, kind)] if (dataset, kind) in us.index else None
+            line |= {
+                f"{kind.capitalize()}, µs a source": "-" if cell is None else digits(cell["median"]),
+                f"Range of {kind}": "-" if cell is None else render.spread(cell),
+            }
+        line |= {
+            "Customize": time_text(group["customize_s"].median()),
+            "Prepare": time_text(first["order_s"] + first["tree_s"]),
+        }
+        lines.append(line)
+    return f"Many sources:\n\n{narrow(pd.DataFrame(lines))}\n\n{brief(many, archive)}"
+
+
 def layouts(rows: pd.DataFrame, archive: str) -> str:
     """Markdown: Bellman-Ford's stride variant on CSR arrays and on an ELL layout, by dataset.
 
@@ -135,10 +161,11 @@ def layouts(rows: pd.DataFrame, archive: str) -> str:
     return f"{narrow(pd.DataFrame(lines))}\n\n{brief(rows, archive)}"
 
 
-def documents(rows: pd.DataFrame, peaks: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
+def documents(rows: pd.DataFrame, peaks: pd.DataFrame, many: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
     """The pages of docs/performance/: by page, the content of each marker."""
     found = {}
     for page, (marker, keys) in PAGES.items():
         of_page = rows[rows["dataset"] == LARGE] if page == "larger-than-card" else rows
-        found[f"docs/performance/{page}.md"] = {marker: cells(of_page, keys, peaks, archive)}
+        parts = [cells(of_page, keys, peaks, archive), many_sources(many, archive) if page == "hierarchy" else ""]
+        found[f"docs/performance/{page}.md"] = {marker: "\n\n".join(filter(None, parts))}
     return {**found, "docs/performance/ell.md": {"layouts": layouts(rows, archive)}}

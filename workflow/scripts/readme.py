@@ -40,6 +40,7 @@ RESULTS = {
     "layouts": "Bellman-Ford on CSR arrays and on an ELL layout",
     "peak_table": "Blocked Floyd-Warshall beside the card's peak",
     "many_sources_table": "Searches from many sources in a contraction hierarchy",
+    "all_pairs": "All pairs of road networks",
 }
 # How the notes begin that docs/results.md says once, at its top, of all tables.
 COMMON = re.compile(r"- (From the archive|On |† |Run: |\S+\.txt is generated: )")
@@ -299,6 +300,8 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
         path = archive / f"{name}.md"
         if path.exists():
             parts.append(f"## {head}\n\n{own_part(page_text(path))}\n")
+    if (picture := archive / "all_pairs.png").exists():
+        parts.append(f"![How far vertices of road networks are from all others](../{picture.as_posix()})\n")
     return "\n".join(parts)
 
 
@@ -323,7 +326,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]
-    peaks = performance.load_peaks(archive / "peak.csv")
+    peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
     return {
         README: {
             "findings": findings(rows, mine, peaks),
@@ -335,7 +338,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
             "results": results(archive, rows),
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
-        **performance.documents(rows, peaks, archive.name),
+        **performance.documents(rows, peaks, many, archive.name),
     }
 
 
