@@ -162,7 +162,7 @@ def distances(graph, sources) -> Distances:
 def eccentricities(graph, sources=None) -> Eccentricities:
     """How far the vertices lie from each source, without a matrix as result; the rest is as for distances.
 
-    sources: None for all vertices. By a hierarchy only these numbers leave the card, else rows of distances do.
+    sources: None for all vertices. With a hierarchy only these numbers are copied from the card, otherwise distances.
     """
     graph = as_graph(graph)
     sources = np.arange(graph.vertices) if sources is None else check_sources(graph, sources)
@@ -332,7 +332,7 @@ def _unfit(graph: Graph, sources: int, card: Card) -> str:
 
 
 def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
-    """The largest distance from the vertex with most out-arcs: where all arcs go both ways at least half of any.
+    """The largest distance from the vertex with most out-arcs. Where all arcs go both ways none is over twice that.
 
     unweighted: in arcs.
     """
@@ -400,9 +400,10 @@ def _largest_weight(graph: Graph) -> int:
 
 
 def _refuse_too_long(graph: Graph, distances: np.ndarray, largest: int) -> None:
-    """Raise InputError where a distance is above 2^31 - 2: an arc then leads out of what is reached.
+    """Raise InputError where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that
+    is not.
 
-    largest: the largest weight. Where every distance that was found and that weight fit, none is.
+    largest: the largest weight. No distance is too long where the largest that was found and that weight fit.
     """
     if (graph.vertices - 1) * largest < INF:
         return

@@ -1,4 +1,4 @@
-"""Launches of a run, one after the other or side by side, without waiting for them."""
+"""Kernel launches, one after the other or side by side, which the host does not wait for."""
 
 from cuda.bindings import driver
 
@@ -38,7 +38,7 @@ def enqueued(run: Run, *steps: tuple | list):
 
 
 def allow_shared(ready: Prepared) -> None:
-    """Allow each kernel the largest of its sizes of shared memory: Prepared leaves it the last one."""
+    """Set each kernel's limit of shared memory to the most that it is launched with; Prepared sets it to the last."""
     attributes = driver.CUfunction_attribute
     for i in ready.shared.argsort():
         for attribute, value in (
@@ -51,7 +51,7 @@ def allow_shared(ready: Prepared) -> None:
 
 
 class SideBySide:
-    """A CUDA graph of steps, of launches that may run side by side."""
+    """A CUDA graph: steps follow each other, launches of one step may overlap."""
 
     def __init__(self, steps: list[list[tuple]]):
         together = Prepared([launch for step in steps for launch in step])

@@ -84,7 +84,8 @@ def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Pa
         for number, ones in enumerate(zip(*audited.values(), strict=True), start=1)
     ]
     links = ", ".join(f"[{path.name}]({path.as_posix()}/claims.md)" for path in archives)
-    note = f"‡ Open without one of its batches. Ratios, intervals and the rule: [results](docs/results.md), {links}."
+    note = "‡ Undecided where one of its batches is left out. Ratios, intervals and the rule: "
+    note += f"[results](docs/results.md), {links}."
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
         note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
@@ -281,13 +282,14 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict) -> s
     text += (
         " What a verdict compares was measured in one job, on one card, in turn. Of "
         f"{len(found)} verdicts, each one claim on one dataset, "
-        f"{', '.join([f'{len(of_decided)} are decided', *open_ones])}."
+        f"{', '.join([f'{len(of_decided)} are decided' if open_ones else 'all are decided', *open_ones])}."
     )
     if of_decided:
         hosts = frozenset().union(*(finding.hosts for finding in of_decided))
         cards = frozenset().union(*(finding.cards for finding in of_decided))
+        they = "The decided ones" if open_ones else "They"
         text += (
-            f" The decided ones rest on {ends(numbers[0], numbers[-1])} batches each, in all from {len(hosts)} "
+            f" {they} rest on {ends(numbers[0], numbers[-1])} batches each, in all from {len(hosts)} "
             f"{'host' if len(hosts) == 1 else 'hosts'} and {len(cards)} {'card' if len(cards) == 1 else 'cards'}."
         )
     return f"{text} [The method](docs/method.md)."

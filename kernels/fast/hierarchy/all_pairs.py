@@ -105,7 +105,7 @@ class Searches:
     def rows(self, columns: np.ndarray) -> np.ndarray:
         """int32, (k, n): the distances from the sources of k columns of the last search, in the graph's order.
 
-        INF where there is no path. Column i has the i-th source of the piece. searches: that do not reduce.
+        INF where there is no path. Column i has the i-th source of the piece. For searches made with reduces=False.
         """
         n, run = self.on_card.graph.vertices, self.run
         found = np.empty((len(columns), n), np.int32)
@@ -138,7 +138,7 @@ class Searches:
 
 
 def reduced(searches: Searches, sources: np.ndarray) -> Reduced:
-    """What Reduced has of each source, in the order given. searches: that reduce."""
+    """What Reduced has of each source, in the order given. searches: made with reduces=True."""
     on_card, many = searches.on_card, searches.many
     of_row = on_card.hierarchy.vertices[on_card.cells.numbers]  # the vertex of each row
     parts = []
@@ -165,7 +165,7 @@ def matrix(searches: Searches, sources: np.ndarray) -> Iterator[tuple[np.ndarray
     """Pieces of the sources, and their distances on the card: int32, (k * n,), a row for each source, flat.
 
     INF where there is no path. The vertices of a row have the graph's order, the sources preorder; the next piece
-    overwrites the rows. searches: that do not reduce; half its bytes are for the rows.
+    overwrites the rows. searches: made with reduces=False; rows take half of its bytes.
     """
     n, most = searches.on_card.graph.vertices, max(1, searches.most // 2)
     (out,) = searches.run.allocate((min(most, len(sources)) * n, np.int32))
@@ -186,7 +186,7 @@ def add_columns(count, pitch, matrix, totals):
 
 
 def sums_over_sources(searches: Searches, sources: np.ndarray) -> np.ndarray:
-    """int64, (n,): for each vertex the sum of its distances from all the sources. searches: that do not reduce.
+    """int64, (n,): for each vertex the sum of its distances from all the sources. searches: made with reduces=False.
 
     Where arcs go both ways, with one weight, and all vertices are reached, that is what Reduced.total says of each.
     """

@@ -1,8 +1,8 @@
 """Cells: the elimination tree cut into pieces that a thread's shared memory can hold, as the kernels read them.
 
-The tree is cut at sizes: a vertex whose subtree has at most sizes[k - 1] vertices is of level k or a later one. A cell
-is what hangs together of one level, with one vertex on top; all of level 0 are one cell. The arcs from a cell lead to
-vertices of the cell and to its boundary: the ancestors that its top has an arc with, and no others.
+A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A cell is a connected
+piece of one level, with one topmost vertex; level 0 is a single cell, also where it has several roots. The arcs from a
+cell lead to vertices of the cell and to its boundary: the ancestors that its top has an arc with, and no others.
 
     level 0     the top of the tree: few vertices, many arcs each
     level 1     cells that depend on level 0 alone, so all of them can be worked on at once
@@ -12,10 +12,10 @@ vertices of the cell and to its boundary: the ancestors that its top has an arc 
 Rows number the vertices by level, then cell, then preorder: so each level and each cell is a range of rows, and an
 ancestor comes before its descendants.
 
-Who goes through a cell by rows needs the distances of the boundary and of the vertices on the way from the top of the
-cell to the present vertex, no others: a vertex of the cell takes the place of the last one with the same depth. These
-places are slots: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot for each depth. So a
-vertex has its parent in the slot before its own; a root has INF there.
+A search through a cell in the order of rows needs only the distances of the boundary and of the vertices between the
+cell's top and the present one. So a vertex overwrites the last one of the same depth. Where a distance is kept is its
+slot: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot for each depth. So the slot of a
+vertex's parent is the one before its own; before that of a root is INF.
 """
 
 from dataclasses import dataclass
@@ -159,10 +159,11 @@ class Records:
     """The arcs of each row, in the order of rows, as records of four words: slots, and three weights.
 
     Slots have SLOT_BITS each, and the bit above them says that the next record is of the same row. A row's first record
-    has the slot of the row itself in place of that of its parent, whose weight comes first. words: uint32,
-    (4 records + 4,), without weights. arcs: int32, of the same shape: which arc's weight a word is; -1 for none, and
-    the number of arcs where INF fills up a record. start: int64, (n + 1,): the first record of each row. One
-    more ends the arrays.
+    has the slot of the row itself first, and the weight of the arc from its parent, whose slot is one less.
+
+    words: uint32, (4 records + 4,), without weights. arcs: int32, of the same shape: which arc's weight a word is; -1
+    for none, and the number of arcs where INF fills up a record. start: int64, (n + 1,): the first record of each row.
+    One more ends the arrays.
     """
 
     words: np.ndarray
@@ -195,14 +196,14 @@ class Steps:
     """Cells for a search from one source, which takes many vertices of a cell in one step.
 
     All levels but the last are cut into bands, of BAND depths of a cell each. A band has two steps: all arcs that come
-    from above the band, then *closures*: of each row to the ancestors in its band, the distances within the band. In
-    the last level a band is one depth and has one step.
+    from above the band, then *closures*: the distances from a row's ancestors in its band down to it, by vertices of
+    the band. In the last level a band is one depth and has one step.
 
     entries: int32, (e, 4): row, first arc, end of its arcs, and place of the row, for each step in turn. start: int32:
-    where in entries each step starts, and e. cell_steps: int64, (cells + 1,): the first step of each cell. places:
-    int32, (arcs + closures,): of each head, after place 0 the boundary and then the rows of the cell; of closures the
-    cell's level's `rooms` more. rooms, most: of each level, the most places and the most steps of a cell.
-
+    where in entries each step starts, and e. cell_steps: int64, (cells + 1,): the first step of each cell. rooms, most:
+    of each level, the most places and the most steps of a cell. places: int32, (arcs + closures,): where in shared
+    memory the distance of each arc's head lies. Place 0 holds INF, then come the boundary and the rows of the cell. The
+    head of a closure has its level's `rooms` added, since b lies behind d.
 
     closure_start: int64, (n + 1,): the closures of each row, from the ancestor at the top of the band down; none for
     the row itself. inner: int32, (n,): the arcs of each row that stay in its band. order: int32: the rows that have

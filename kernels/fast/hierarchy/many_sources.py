@@ -5,11 +5,10 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
-A thread has one source or several, and a row of distances in shared memory for each slot of the cell that it goes
-through (cells.py): so all reads of distances are from shared memory, no thread waits for another, and what goes to
-memory is the result. Levels follow each other, since the boundary of a cell is read from the rows that earlier levels
-wrote. Where each source is reduced to a few numbers, the rows of all levels but the last are all that is stored. (One
-thread a source and one row an ancestor are PHAST's and the trial's of this project; cells keep the rows few, so that
+A thread has one source or four, and its distances in shared memory, one for each slot of the cell that it goes through
+(cells.py): so no thread waits for another, and what goes to memory is the result. Levels follow each other, since the
+boundary of a cell is read from what earlier levels wrote. Where each source is reduced to a few numbers, only the
+distances of all levels but the last are stored. (PHAST keeps a distance for each ancestor; cells keep fewer, so that
 more threads fit.)
 """
 
@@ -127,7 +126,8 @@ def add_sign(total, value):
 def search_cells(count: int, stores: bool, reduces: bool):
     """The kernel: the distances of all rows of some cells from `count` sources a thread.
 
-    The block takes the cells from job_cells[job] on, for the columns of one group; blocks of a job follow each other.
+    A block takes the cells of one job, job_cells[job] up to the next job's, for `width` columns; blocks of a job have
+    successive numbers.
     stores: the rows go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
     number of vertices reached, added to what other blocks found.
     """
@@ -232,7 +232,7 @@ def search_cells(count: int, stores: bool, reduces: bool):
 
 @cuda.jit
 def by_vertex(column, pitch, owners, row_of, matrix, dist, predecessor, words):
-    """A column of distances as near_far's kernels take them: by their rows, of which the first are the vertices."""
+    """dist: a column of distances in the order of near_far's rows; owners: the vertex of each of them."""
     i = thread_x()
     if i < len(dist):
         dist[i] = i32(matrix[u64(u64(row_of[owners[i]]) * pitch + u64(column))])

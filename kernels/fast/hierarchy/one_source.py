@@ -7,12 +7,12 @@
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
-closure(v, u) is the distance from u to v by vertices of the band, found when weights are customized: so a band takes
-two steps, not one a depth. Cells of the last level are small and many: their bands are one depth, and a warp takes a
-cell.
+closure(v, u) is the distance from the ancestor u down to v by vertices of their band alone, found when weights are
+customized: so a band takes two steps, not one a depth. Cells of the last level are small and many: their bands are one
+depth.
 
-A block takes a cell: distances of its boundary and of its own vertices are in shared memory. `group` threads share the
-arcs of a vertex.
+A block takes a cell; in the last level a block is one warp. Distances of the cell's boundary and of its own vertices
+are in shared memory. `group` threads share the arcs of a vertex.
 """
 
 from functools import cache
@@ -44,7 +44,7 @@ ALL = 0xFFFFFFFF  # the threads of a warp
 def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, start, heads, down):
     """down[arcs + ...]: the closures of all bands, a block a band, one depth after the other.
 
-    Of a row's closures the one at i is to its ancestor i depths below the top of the band.
+    Of a row's closures the one at i is from its ancestor i depths below the top of the band.
     """
     band = cuda.blockIdx.x
     group, lane = u32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
@@ -130,8 +130,8 @@ def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, sta
 def search_cells(group: int, bands: bool):
     """The kernel: a block a cell, from the cell `first` on. bands: each band has two steps, else one.
 
-    number, depth: of the source. room: of the level, as in Steps. The entry after the next, and the first arc of the
-    next one, are loaded while the threads work on the present one.
+    number, depth: of the source. room: of the level, as in Steps. While the threads work on an entry, the first arc of
+    their next one, and the one after that, are loaded.
     """
     load = loader(4)
 
