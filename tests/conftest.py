@@ -15,6 +15,11 @@ import pytest
 from kernels.gpu.card import SIMULATED, gpu_visible
 from tests import warm
 
+if SIMULATED:
+    from tests import simulator
+
+    simulator.hasten()
+
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
 LONGEST = (
     *("test_workflow.py", "test_slurm.py", "test_compile.py", "test_sweeps.py", "test_kernels.py", "test_blocked.py"),
