@@ -4,6 +4,7 @@ As in numba's own each thread of the card is a Python thread that any other may 
 """
 
 import threading
+from typing import ClassVar
 
 import numpy as np
 from numba.cuda.simulator import kernel
@@ -25,7 +26,7 @@ def held():
 class Thread(threading.Thread):
     """One thread of the card after another; numba asks it for threadIdx, blockIdx and the barriers."""
 
-    idle: list["Thread"] = []
+    idle: ClassVar[list["Thread"]] = []
 
     def __init__(self):
         super().__init__(daemon=True)

@@ -39,13 +39,10 @@ def _tree(text: str) -> tuple[bytes, list[str]]:
     """
     tree, imported = ast.parse(text), []
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            del node.body[0]
-        elif isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kernels":
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kernels":
             imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
     return repr(_parts(tree)).encode(), imported
 
 
