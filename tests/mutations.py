@@ -620,7 +620,7 @@ MUTATIONS = [
         "tests/test_tables.py::test_csv_numbers"),
     Mutation("workflow/lib/verdicts.py", "scaled.std(ddof=1), count)", "scaled.std(), count)",
         "tests/test_verdicts.py::test_the_interval_is_that_of_a_t_test_on_logarithms"),
-    Mutation("workflow/lib/verdicts.py", "batches - 1) * deviation", "batches) * deviation",
+    Mutation("workflow/lib/verdicts.py", "stdtrit(batches - 1,", "stdtrit(batches,",
         "tests/test_verdicts.py::test_the_interval_is_that_of_a_t_test_on_logarithms"),
     Mutation("workflow/lib/verdicts.py", "half * np.sqrt(count + 1)", "half * np.sqrt(count)",
         "tests/test_verdicts.py::test_a_further_batch_lies_in_its_interval_as_often_as_it_says"),

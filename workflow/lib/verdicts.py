@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from scipy.special import stdtrit  # scipy.stats.t.ppf, without the import of scipy.stats, which takes a second
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 MIN_BATCHES = 3  # for an interval, and so for a verdict
@@ -68,6 +68,7 @@ def estimate(values: Sequence[float], *, differences: bool = False) -> Estimate:
 
 
 def _half_width(deviation: float, batches: int) -> float:
+    # What scipy.stats.t.ppf calls, whose import takes a second.
     return stdtrit(batches - 1, (1 + CONFIDENCE) / 2) * deviation / np.sqrt(batches)
 
 
