@@ -19,7 +19,7 @@ all: setup
 
 # With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
 test: setup
-	pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	PYTHONDONTWRITEBYTECODE= pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Wrong versions of the code, which the tests must notice. ARGS=near_far tries those with that in them.
 mutate: setup

@@ -444,23 +444,23 @@ def test_squares_of_vertices():
 
 @simulator
 def test_barrier_that_not_all_threads_reach(monkeypatch):
-    from numba.cuda.simulator.kernel import BlockThread
+    from tests.simulator import Thread
 
     def arrivals(act):
         """How often each thread of each block met a barrier."""
         events = []  # appended to at once, whatever other threads do
 
-        def run(thread, runs=BlockThread.run):
+        def run(thread, runs=Thread.be):
             events.append((tuple(thread.blockIdx), tuple(thread.threadIdx), 0))
             runs(thread)
 
-        def meet(thread, meets=BlockThread.syncthreads):
+        def meet(thread, meets=Thread.syncthreads):
             events.append((tuple(thread.blockIdx), tuple(thread.threadIdx), 1))
             meets(thread)
 
         with monkeypatch.context() as patch:
-            patch.setattr(BlockThread, "run", run)
-            patch.setattr(BlockThread, "syncthreads", meet)
+            patch.setattr(Thread, "be", run)
+            patch.setattr(Thread, "syncthreads", meet)
             act()
         met = defaultdict(Counter)
         for block, thread, barrier in events:

@@ -35,7 +35,7 @@ def sbatch_calls(project, folder, *targets):
     environment = {name: value for name, value in ENVIRONMENT.items() if name not in ("GPU_PARTITION", *SITE)}
     path = f"{programs}:{ENVIRONMENT['PATH']}"
     project.snakemake(
-        *("--profile", "slurm", *targets),
+        *("--profile", "slurm", "--slurm-init-seconds-before-status-checks", "1", *targets),
         code=1,
         environment=environment | SITE | {"PATH": path, "CALLS": str(programs / "calls")},
     )

@@ -4,27 +4,19 @@ Where only the order of jobs matters, a stub measures: it writes a cell or a job
 """
 
 import argparse
-import gzip
 import json
 import os
 import re
 import shutil
-import signal
 import string
 import subprocess
 import sys
-import threading
-import time
-from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-import psutil
 import pytest
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
-from test_download import Site, ranged
 
 from tests import warm
 from workflow.lib import configuration, plan
@@ -100,11 +92,7 @@ class Project:
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             (folder / part).parent.mkdir(parents=True, exist_ok=True)
-            copy(
-                ROOT / part,
-                folder / part,
-                **({"ignore": shutil.ignore_patterns("__pycache__")} if copy is shutil.copytree else {}),
-            )
+            copy(ROOT / part, folder / part)
         project = cls(folder)
         project.configure(mode=mode, datasets=None, protocol={"batch": "one"})
         first = {"dataset": next(iter(datasets))}
@@ -236,17 +224,6 @@ def changeable(finished, tmp_path):
     """A copy of the finished project."""
     shutil.copytree(finished.folder, tmp_path / "project")
     return Project(tmp_path / "project")
-
-
-@pytest.fixture
-def site():
-    with Site() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.stopped.set()
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -516,226 +493,6 @@ def test_in_the_simulator_a_measurement_on_a_gpu_ends_before_any_job(fresh, targ
     assert len(re.findall(why, said)) == 1
     assert "Job " not in said
     assert fresh.files() == before and not (fresh.folder / "logs").exists()
-
-
-def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_path):
-    project = Project.make(tmp_path, stub=False, mode="auto", protocol={"repeats": 2})
-    said = project.snakemake("-n", "nyc", "sample1", environment=SIMULATOR)
-    assert set(re.findall(JOB, said, re.MULTILINE)) == data("nyc", "sample1") | measured(TABLE1[0], *OTHERS)
-    (skipped,) = re.findall("^nyc: 2 of 3 cells are skipped: .*$", said, re.MULTILINE)
-    assert all(f"{cell} " in f"{skipped} ".replace(",", " ") for cell in TABLE1[1:3]) and "there is no GPU" in skipped
-    project.snakemake(f"results/cells/{TABLE1[0]}.csv", environment=SIMULATOR)
-    rows = (tmp_path / f"results/cells/{TABLE1[0]}.csv").read_text()
-    assert rows.count(",ok,") == 2 and "simulat" not in rows
-    record = json.loads((tmp_path / f"results/cells/{TABLE1[0]}.json").read_text())
-    assert record["protocol"]["block"] == 1024
-    assert project.plan(f"results/cells/{TABLE1[0]}.csv", "--config", "mode=cuda") == set()  # it is a measurement
-    assert "Audit" in project.plan(environment=SIMULATOR)
-    said = project.snakemake("table1", environment=SIMULATOR)
-    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
-
-
-def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
-    project = Project.make(tmp_path, stub=False, mode="auto")
-    asked = "results/simulated.md"
-    naive = "bellman_ford/naive/sample1"
-    project.configure(datasets={"sample1": {"gpu": ["bellman_ford/stride_flag", "bellman_ford/naive"]}})
-    one, other, cpu = (tmp_path / f"results/simulated/{cell}.csv" for cell in (OTHERS[1], naive, OTHERS[0]))
-    assert project.plan(asked, environment=SIMULATOR) == data("sample1") | {"Check", "List"}
-    assert project.plan(str(one.relative_to(tmp_path)), environment=SIMULATOR) == data("sample1") | measured(OTHERS[1])
-
-    broken = tmp_path / "kernels/paper/serial.py"
-    text = broken.read_text()
-    broken.write_text(
-        text.replace("\ndef bellman_ford(", "\ndef bellman_ford(graph, result, run): 1 / 0\n\n\ndef was(")
-    )
-    said = project.snakemake(asked, code=1, environment=SIMULATOR)
-    assert "1 of 3 cells failed, the others are kept: bellman_ford/cpu/sample1" in said and "ZeroDivisionError" in said
-    assert one.exists() and other.exists() and not cpu.exists() and not (tmp_path / asked).exists()
-
-    broken.write_text(text)
-    made = [path.stat().st_mtime_ns for path in (one, other)]
-    project.snakemake(asked, environment=SIMULATOR)
-    assert [path.stat().st_mtime_ns for path in (one, other)] == made and cpu.exists()
-    assert project.plan(asked, environment=SIMULATOR) == set()
-
-    with open(broken, "a") as file:
-        file.write("CHANGED = 1\n")
-    other.unlink()
-    assert project.plan(asked, environment=SIMULATOR) == {"Check", "List"}
-    made = [path.stat().st_mtime_ns for path in (one, cpu)]
-    project.snakemake(asked, environment=SIMULATOR)
-    assert one.stat().st_mtime_ns == made[0] and cpu.stat().st_mtime_ns > made[1] and other.exists()
-
-
-def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
-    project = Project.make(tmp_path, stub=False, mode="auto")
-    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Audit", "Picture", "Summary"}
-    assert project.plan(environment=SIMULATOR) == data("sample1") | drawn | {"Check", "List", "Appendix"}
-    project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
-    made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}
-    assert made == {
-        "results/simulated.md",
-        "results/simulated.html",
-        *(f"results/table1.{end}" for end in ("md", "tex", "html")),
-    }
-    assert not (tmp_path / "results/cells").exists()
-    text = (tmp_path / "results/simulated.md").read_text()
-    assert re.search(r"bellman_ford/stride_flag +\| simulated, 1 row checked", text)
-    assert re.search(r"bellman_ford/cpu +\| run, 1 row checked", text)
-    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
-    assert "Nothing to be done" in project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
-
-
-def test_a_failing_dataset_does_not_stop_the_others(tmp_path):
-    project = Project.make(tmp_path)
-    project.configure(datasets={"nyc": {"arcs": 33}})
-    said = project.snakemake("naive", code=1)
-    assert "nyc has 32 arcs, config says 33" in said  # the failed log is shown
-    assert {path for path in project.files("results") if path.endswith(".csv")} == {
-        f"results/cells/{cell}.csv" for cell in (TABLE1[3], *TABLE2)
-    }
-    assert {path for path in project.files("resources/graphs") if "nyc" in path} == set()
-    project.configure(datasets={"nyc": {"arcs": 32}})
-    assert project.plan("naive") == data("nyc") | measured(TABLE1[1])
-
-
-def wait_for(what, process):
-    """Wait until what() is true, while the process runs."""
-    deadline = time.monotonic() + 120
-    while not what():
-        assert process.poll() is None and time.monotonic() < deadline, process.stdout.read()
-        time.sleep(0.02)
-
-
-def jobs(process, script):
-    """The processes in which Snakemake runs a step's script."""
-    found = []
-    for child in psutil.Process(process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
-            if f"workflow.scripts.{script}" in child.cmdline():
-                found.append(child)
-    return [child for child in found if child.ppid() not in {other.pid for other in found}]  # one it forks looks alike
-
-
-def kill_job(process, script):
-    """SIGKILL to the job alone; Snakemake then ends by itself and says so."""
-    (job,) = jobs(process, script)
-    job.send_signal(signal.SIGKILL)
-    assert "Error in rule" in process.stdout.read()
-    assert process.wait() == 1
-
-
-def kill_all(process):
-    """SIGKILL to Snakemake and every job."""
-    parent = psutil.Process(process.pid)
-    for one in [parent, *parent.children(recursive=True)]:
-        one.send_signal(signal.SIGKILL)
-    process.stdout.read()
-    assert process.wait() == -signal.SIGKILL
-
-
-def test_a_killed_download_runs_to_its_end_later(site, tmp_path):
-    random = np.random.default_rng(0)
-    arcs = np.column_stack([random.integers(0, 1000, (40_000, 2)), random.integers(1, 2**31 - 1, 40_000)])
-    text = "1000 40000\n" + "".join(f"{u} {v} {w}\n" for u, v, w in arcs.tolist())
-    body = gzip.compress(text.encode(), mtime=0)
-    stalls = ranged(body, sent=200_000, stalls=True)
-    url = site.url("/far.txt.gz", stalls, stalls, ranged(body))
-    far = {"sources": [url], "format": "text", "vertices": 1000, "arcs": 40000, "gpu": ["bellman_ford/naive"]}
-    project = Project.make(tmp_path, datasets={"sample1": DATASETS["sample1"], "far": far}, download={"retries": 0})
-    project.snakemake("sample1")
-    finished = project.files()
-    raw = tmp_path / "resources/raw/far.txt.gz"
-    part = raw.with_name("far.txt.gz.part")
-
-    def half_way():
-        return part.exists() and part.stat().st_size > 100_000
-
-    with project.start("far") as process:
-        wait_for(half_way, process)
-        kill_job(process, "download")
-    assert not raw.exists()
-
-    part.unlink()
-    with project.start("far") as process:
-        wait_for(half_way, process)
-        kill_all(process)
-    assert not raw.exists() and part.exists()
-
-    assert "--unlock" in project.snakemake("far", code=1)
-    project.snakemake("--unlock")
-    project.snakemake("far")
-    assert raw.read_bytes() == body
-    assert site.ranges()[-1].startswith("bytes=")  # only the rest was asked for
-    assert (tmp_path / "results/cells/bellman_ford/naive/far.csv").exists()
-    assert (tmp_path / "resources/graphs/far.txt").read_text() == text
-    assert finished.items() <= project.files().items()
-    assert project.plan("far", "sample1") == set()
-
-
-def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
-    large = {"format": "random", "vertices": 200, "arcs": 39_800, "weights": {"min": 1, "max": 9, "seed": 1}}
-    datasets = {
-        "sample1": DATASETS["sample1"] | {"gpu": []},
-        "large": {**large, "cpu": ["bellman_ford"]},
-    }
-    project = Project.make(tmp_path, datasets=datasets, stub=False, protocol={"repeats": 15})
-    project.snakemake("sample1")
-    finished = project.files()
-    cell, log = (tmp_path / f"{top}/cells/bellman_ford/cpu/large" for top in ("results", "logs"))
-
-    def half_way():
-        return log.with_suffix(".log").exists() and "large: " in log.with_suffix(".log").read_text()
-
-    with project.start("large") as process:
-        wait_for(half_way, process)
-        kill_job(process, "measure")
-    assert not cell.with_suffix(".csv").exists()
-
-    log.with_suffix(".log").unlink(missing_ok=True)
-    with project.start("large") as process:
-        wait_for(half_way, process)
-        kill_all(process)
-    assert not cell.with_suffix(".csv").exists()
-
-    assert "--unlock" in project.snakemake("large", code=1)
-    project.snakemake("--unlock")
-    project.snakemake("large")
-    assert cell.with_suffix(".csv").read_text().count(",ok,") == 15
-    assert json.loads(cell.with_suffix(".json").read_text())["protocol"]["repeats"] == 15
-    assert finished.items() <= project.files().items()
-    assert project.plan("large", "sample1") == set()
-
-
-def test_a_measurement_that_outlives_snakemake_is_not_measured_beside(tmp_path):
-    nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["bellman_ford/cpu"]}
-    project = Project.make(tmp_path, datasets={"nyc": nyc}, stub=False, protocol={"repeats": 10**6})
-    cell = tmp_path / "results/cells/bellman_ford/cpu/nyc.csv"
-    lock = cell.with_name("nyc.csv.lock")
-    with project.start("nyc") as process:
-        wait_for(lambda: lock.exists() and lock.read_text(), process)
-        (job,) = jobs(process, "measure")
-        job.suspend()  # it keeps its lock, and takes no time from the others
-        process.kill()
-    try:
-        project.snakemake("--unlock")
-        said = project.snakemake("nyc", code=1)
-        assert f"nyc.csv: it is being measured by process {job.pid} on " in said
-        assert lock.exists() and not cell.exists()
-    finally:
-        job.kill()
-
-
-def test_a_killed_measurement_leaves_the_one_before(changeable):
-    cell = f"results/cells/{CPU[0]}.csv"
-    path = changeable.folder / cell
-    before = path.read_bytes()
-    (changeable.folder / "workflow/scripts/measure.py").write_text("import time\n\ntime.sleep(60)\n")
-    with changeable.start("-f", cell) as process:
-        wait_for(lambda: jobs(process, "measure"), process)
-        kill_job(process, "measure")
-    assert path.read_bytes() == before
 
 
 def test_every_parameter_of_every_command_is_quoted(fresh, monkeypatch):

@@ -70,7 +70,14 @@ def _folder():
 
 
 def share_with_workers() -> None:
-    """Let the processes that this one starts use the same two that fork, which start now."""
+    """Let the processes that this one starts use the same two that fork, which start now.
+
+    What forks will import is compiled now, since a copy of the project takes that with it.
+    """
+    import compileall
+
+    for package in ("kernels", "workflow"):
+        compileall.compile_dir(os.path.join(os.path.dirname(__file__), os.pardir, package), quiet=2)
     os.environ.update({ADDRESS + value: _started(value) for value in ("0", "1")})
 
 

@@ -24,37 +24,34 @@ def module_code(name: str) -> str:
     found, paths = [], [_source_file(name)]
     for path in paths:  # which grows
         text = (ROOT / path).read_text()
-        found.append(_meaning(text))
-        files = map(_source_file, _imported(text))
+        meaning, imported = _tree(text)
+        found.append(meaning)
+        files = map(_source_file, imported)
         paths += [file for file in files if file not in (*paths, *NO_TIMES) and (ROOT / file).is_file()]
     return digest(*sorted(found))
 
 
 @cache
-def _meaning(text: str) -> bytes:
-    """A module's syntax tree without docstrings, the same in every version of Python."""
-    tree = ast.parse(text)
+def _tree(text: str) -> tuple[bytes, list[str]]:
+    """Of a module with this text: its meaning, and what it may import from kernels, modules and names in them.
+
+    The meaning is its syntax tree without docstrings, the same in every version of Python.
+    """
+    tree, imported = ast.parse(text), []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kernels":
+            imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             del node.body[0]
-    return repr(_parts(tree)).encode()
+    return repr(_parts(tree)).encode(), imported
 
 
 def _parts(value):
     """A node as its type and its fields, without those that are empty, which a version may have and another not."""
-    if isinstance(value, list):
-        return [_parts(item) for item in value]
-    if not isinstance(value, ast.AST):
-        return value
-    return type(value).__name__, [(key, _parts(item)) for key, item in ast.iter_fields(value) if item not in (None, [])]
-
-
-@cache
-def _imported(text: str) -> list[str]:
-    """What a module with this text may import from kernels: modules, and names in them."""
-    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-    ours = [node for node in imports if node.module.split(".")[0] == "kernels"]
-    return [name for node in ours for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))]
+    if isinstance(value, ast.AST):
+        fields = [(key, getattr(value, key, None)) for key in value._fields]
+        return type(value).__name__, [(key, _parts(item)) for key, item in fields if item is not None and item != []]
+    return list(map(_parts, value)) if isinstance(value, list) else value
 
 
 def _source_file(module: str) -> str:

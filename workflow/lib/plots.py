@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogFormatter
@@ -221,12 +222,19 @@ def legend(axes: Axes, handles: list, labels: list[str], handlelength: float | N
     )
 
 
+def lay_out(figure: Figure) -> None:
+    """Give all that is drawn so far its place, once: for all panels' values and all formats."""
+    if figure.get_layout_engine() and not isinstance(figure.get_layout_engine(), PlaceHolderLayoutEngine):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
 def write_values(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequence[str], places: tuple) -> None:
     """Write a text beside each point, at the first of the places that is free of marks, texts and the axes' edges.
 
     To be called when all else is drawn, since it asks where that came to lie. A point without a text is only a mark.
     """
-    axes.figure.draw_without_rendering()
+    lay_out(axes.figure)
     marks = axes.transData.transform([(a, b) for a, b in zip(x, y, strict=True) if not np.isnan(b)])
     taken = [Bbox.from_extents(*(mark - MARK), *(mark + MARK)) for mark in marks] if places is AROUND else []
     for point, text in zip(zip(x, y, strict=True), texts, strict=True):
@@ -265,8 +273,7 @@ def write(stem: Path, draw: Callable[[], Figure], formats: Collection[str] = FOR
     """Draw a figure and write it in each format: stem.svg and so on. look: as styled takes it."""
     with styled(look):
         figure = draw()
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # it is laid out, once for all formats
+        lay_out(figure)
         for form in formats:
             path = stem.with_suffix(f".{form}")
             with atomic(path) as file:

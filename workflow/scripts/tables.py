@@ -51,9 +51,9 @@ FACTS = {
 }
 
 
-def to_csv(table: Table, rows: pd.DataFrame, source: str) -> str:
-    """A row a dataset, a column a fact; times in seconds."""
-    facts, graphs, substitutes = compare(table, rows), counts(table, rows), measurements.substitutes(rows)
+def to_csv(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> str:
+    """A row a dataset, a column a fact; times in seconds. facts: as compare gives them."""
+    graphs, substitutes = counts(table, rows), measurements.substitutes(rows)
     flat = {
         "Dataset": [f"{dataset}.txt" for dataset in table.datasets],
         NODES: graphs["vertices"],
@@ -66,9 +66,9 @@ def to_csv(table: Table, rows: pd.DataFrame, source: str) -> str:
     return csv_text(pd.DataFrame(flat))
 
 
-def to_text(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """The table as text for readers, a column a label, cells as cell_text gives them."""
-    facts, graphs, substitutes = compare(table, rows), counts(table, rows), measurements.substitutes(rows)
+def to_text(table: Table, facts: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The table as text for readers, a column a label, cells as cell_text gives them. facts: as compare gives them."""
+    graphs, substitutes = counts(table, rows), measurements.substitutes(rows)
     shown = facts.assign(text=[cell_text(cell) for _, cell in facts.iterrows()])["text"]
     return pd.DataFrame(
         {
@@ -94,12 +94,11 @@ def cell_text(cell: pd.Series) -> str:
     return "\n".join(lines)
 
 
-def own_notes(table: Table, rows: pd.DataFrame, tolerance: float) -> list[str]:
-    """The sentences under the table that are of this table alone."""
+def own_notes(table: Table, facts: pd.DataFrame, tolerance: float) -> list[str]:
+    """The sentences under the table that are of this table alone; facts: as compare gives them."""
     *others, last = table.baselines
     baseline = f"the fastest of {', '.join(others)} and {last}" if others else last
     group = " and column group" if len(table.groups) > 1 else ""
-    facts = compare(table, rows)
     sentences = [
         *table.notes,
         f"Measured: {medians_of(REGION)} Paper: as printed there.",
@@ -126,10 +125,10 @@ def alone(facts: pd.DataFrame) -> list[str]:
     return [f"Measured alone, so no ratio: {said}."]
 
 
-def notes(table: Table, rows: pd.DataFrame, source: str, tolerance: float) -> list[str]:
-    """All sentences under the table: its own, and where its numbers come from."""
+def notes(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str, tolerance: float) -> list[str]:
+    """All sentences under the table: its own, and where its numbers come from; facts: as compare gives them."""
     labels = {variant: column.label for column in table.columns for variant in column.variants.values()}
-    return [*own_notes(table, rows, tolerance), *measurements.origin(rows, source, labels), *measurements.run(rows)]
+    return [*own_notes(table, facts, tolerance), *measurements.origin(rows, source, labels), *measurements.run(rows)]
 
 
 def verdicts(facts: pd.DataFrame, tolerance: float) -> list[str]:
@@ -183,8 +182,9 @@ def render(table: Table, rows: pd.DataFrame, source: str, tolerance: float) -> d
     rows: as measurements.load gives them. tolerance: what counts as no difference, as verdicts.directions takes it.
     """
     rows = measurements.select(rows, table.variants, table.datasets)
-    text, said = to_text(table, rows), notes(table, rows, source, tolerance)
-    files = {".csv": to_csv(table, rows, source), ".md": to_markdown(heading(table), text, said, (NODES, EDGES))}
+    facts = compare(table, rows)
+    text, said = to_text(table, facts, rows), notes(table, facts, rows, source, tolerance)
+    files = {".csv": to_csv(table, facts, rows, source), ".md": to_markdown(heading(table), text, said, (NODES, EDGES))}
     if not table.extension:
         files[".tex"] = to_latex(table.title, text, said, table)
         files[".html"] = to_html(heading(table), text, said, table)

@@ -1,0 +1,75 @@
+"""Where there is no GPU: what is measured, what is simulated, what is drawn from the archive."""
+
+import json
+import re
+
+from test_workflow import JOB, OTHERS, SIMULATOR, TABLE1, Project, data, measured
+
+
+def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto", protocol={"repeats": 2})
+    said = project.snakemake("-n", "nyc", "sample1", environment=SIMULATOR)
+    assert set(re.findall(JOB, said, re.MULTILINE)) == data("nyc", "sample1") | measured(TABLE1[0], *OTHERS)
+    (skipped,) = re.findall("^nyc: 2 of 3 cells are skipped: .*$", said, re.MULTILINE)
+    assert all(f"{cell} " in f"{skipped} ".replace(",", " ") for cell in TABLE1[1:3]) and "there is no GPU" in skipped
+    project.snakemake(f"results/cells/{TABLE1[0]}.csv", environment=SIMULATOR)
+    rows = (tmp_path / f"results/cells/{TABLE1[0]}.csv").read_text()
+    assert rows.count(",ok,") == 2 and "simulat" not in rows
+    record = json.loads((tmp_path / f"results/cells/{TABLE1[0]}.json").read_text())
+    assert record["protocol"]["block"] == 1024
+    assert project.plan(f"results/cells/{TABLE1[0]}.csv", "--config", "mode=cuda") == set()  # it is a measurement
+    assert "Audit" in project.plan(environment=SIMULATOR)
+    said = project.snakemake("table1", environment=SIMULATOR)
+    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
+
+
+def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto")
+    asked = "results/simulated.md"
+    naive = "bellman_ford/naive/sample1"
+    project.configure(datasets={"sample1": {"gpu": ["bellman_ford/stride_flag", "bellman_ford/naive"]}})
+    one, other, cpu = (tmp_path / f"results/simulated/{cell}.csv" for cell in (OTHERS[1], naive, OTHERS[0]))
+    assert project.plan(asked, environment=SIMULATOR) == data("sample1") | {"Check", "List"}
+    assert project.plan(str(one.relative_to(tmp_path)), environment=SIMULATOR) == data("sample1") | measured(OTHERS[1])
+
+    broken = tmp_path / "kernels/paper/serial.py"
+    text = broken.read_text()
+    broken.write_text(
+        text.replace("\ndef bellman_ford(", "\ndef bellman_ford(graph, result, run): 1 / 0\n\n\ndef was(")
+    )
+    said = project.snakemake(asked, code=1, environment=SIMULATOR)
+    assert "1 of 3 cells failed, the others are kept: bellman_ford/cpu/sample1" in said and "ZeroDivisionError" in said
+    assert one.exists() and other.exists() and not cpu.exists() and not (tmp_path / asked).exists()
+
+    broken.write_text(text)
+    made = [path.stat().st_mtime_ns for path in (one, other)]
+    project.snakemake(asked, environment=SIMULATOR)
+    assert [path.stat().st_mtime_ns for path in (one, other)] == made and cpu.exists()
+    assert project.plan(asked, environment=SIMULATOR) == set()
+
+    with open(broken, "a") as file:
+        file.write("CHANGED = 1\n")
+    other.unlink()
+    assert project.plan(asked, environment=SIMULATOR) == {"Check", "List"}
+    made = [path.stat().st_mtime_ns for path in (one, cpu)]
+    project.snakemake(asked, environment=SIMULATOR)
+    assert one.stat().st_mtime_ns == made[0] and cpu.stat().st_mtime_ns > made[1] and other.exists()
+
+
+def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
+    project = Project.make(tmp_path, stub=False, mode="auto")
+    drawn = {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Audit", "Picture", "Summary"}
+    assert project.plan(environment=SIMULATOR) == data("sample1") | drawn | {"Check", "List", "Appendix"}
+    project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
+    made = {path for path in project.files("results") if not path.endswith((".json", ".csv"))}
+    assert made == {
+        "results/simulated.md",
+        "results/simulated.html",
+        *(f"results/table1.{end}" for end in ("md", "tex", "html")),
+    }
+    assert not (tmp_path / "results/cells").exists()
+    text = (tmp_path / "results/simulated.md").read_text()
+    assert re.search(r"bellman_ford/stride_flag +\| simulated, 1 row checked", text)
+    assert re.search(r"bellman_ford/cpu +\| run, 1 row checked", text)
+    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
+    assert "Nothing to be done" in project.snakemake("results/simulated.md", "table1", environment=SIMULATOR)
