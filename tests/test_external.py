@@ -318,6 +318,7 @@ def written(rows, path):
     return measurements.load([path])
 
 
+@pytest.mark.ci
 def test_an_archive_with_a_program_is_read_and_drawn(tmp_path):
     """Also where the configuration names no program: nothing here reads it."""
     rows = written(with_program(), tmp_path / "timings.csv")

@@ -283,6 +283,7 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
     assert "col.txt" not in text  # its plain variant was not measured
 
 
+@pytest.mark.ci
 def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "rule_graph", lambda: "")
     for other in (archive.figures, archive.figure8, archive.claims_figure):

@@ -73,6 +73,7 @@ def kill_all(process):
     assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.ci
 def test_a_killed_download_runs_to_its_end_later(site, tmp_path):
     random = np.random.default_rng(0)
     arcs = np.column_stack([random.integers(0, 1000, (40_000, 2)), random.integers(1, 2**31 - 1, 40_000)])
@@ -112,6 +113,7 @@ def test_a_killed_download_runs_to_its_end_later(site, tmp_path):
     assert project.plan("far", "sample1") == set()
 
 
+@pytest.mark.ci
 def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     large = {"format": "random", "vertices": 200, "arcs": 39_800, "weights": {"min": 1, "max": 9, "seed": 1}}
     datasets = {
@@ -146,6 +148,7 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     assert project.plan("large", "sample1") == set()
 
 
+@pytest.mark.ci
 def test_a_measurement_that_outlives_snakemake_is_not_measured_beside(tmp_path):
     nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["bellman_ford/cpu"]}
     project = Project.make(tmp_path, datasets={"nyc": nyc}, stub=False, protocol={"repeats": 10**6})

@@ -468,6 +468,7 @@ def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
     assert provenance["bellman_ford/naive/nyc"]["protocol"]["repeats"] == 1
 
 
+@pytest.mark.ci
 def test_an_archive_holds_its_tables_and_figures():
     as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", seconds="5.25")
     run_archive()

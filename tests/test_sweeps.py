@@ -306,6 +306,7 @@ def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
     assert f"there is no dataset 'gnutella99': choose one of {', '.join(DATASETS)}" in said
 
 
+@pytest.mark.ci
 def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
     project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
     (tmp_path / "results/archive/h200/many_sources.csv").unlink(missing_ok=True)  # other tests are of these

@@ -284,6 +284,7 @@ def test_where_all_was_run_nothing_is_left(finished):
     }
 
 
+@pytest.mark.ci
 def test_archive_keeps_what_was_measured(changeable):
     changeable.snakemake("archive")
     kept = changeable.files("results/archive/stub-1")
