@@ -281,9 +281,10 @@ def search_rounds(all_blocks: bool):
                 count_when_empty, other_count = other_count, count_now
                 to = Target(threshold, queue, start, count_when_empty, half)
                 place = relax_near(thread, threads, count, filled, state, to)
-                # The round's one barrier is between writing a near queue and its counter and reading them. The next
-                # round writes the other queue, which was read before this barrier, and adds to the other counter;
-                # no round resets a counter, so one barrier is enough. dist needs none: cuda.atomic.min only lowers it.
+                # The round's one barrier, of all blocks or (below) of this one, is between writing a near queue and its
+                # counter and reading them. The next round writes the other queue, which was read before this barrier,
+                # and adds to the other counter; no round resets a counter, so one barrier is enough. dist needs none:
+                # cuda.atomic.min only lowers it.
                 if all_blocks:
                     if place >= rows:
                         words[u32(FULL + queue)] = 1

@@ -5,8 +5,9 @@
         update: previous = dist
     predecessors: every arc (u, v, w) with dist[u] + w = dist[v] makes u the predecessor of v
 
-relax reads only `previous`, so an iteration never sees its own results. previous[u] + w < dist[v] is written as
-previous[u] < dist[v] - w, which cannot overflow; from an unreached u, where previous[u] is INF, it is never true.
+relax and update are a launch each, and the end of a launch is the only barrier. relax reads only `previous`, so an
+iteration never sees its own results. previous[u] + w < dist[v] is written as previous[u] < dist[v] - w, which cannot
+overflow; from an unreached u, where previous[u] is INF, it is never true.
 
 Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
 """

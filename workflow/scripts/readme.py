@@ -84,7 +84,7 @@ def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Pa
         for number, ones in enumerate(zip(*audited.values(), strict=True), start=1)
     ]
     links = ", ".join(f"[{path.name}]({path.as_posix()}/claims.md)" for path in archives)
-    note = "‡ Undecided where one of its batches is left out. Ratios, intervals and the rule: "
+    note = "‡ Would be undecided without one of its batches. Ratios, intervals and the rule: "
     note += f"[results](docs/results.md), {links}."
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
@@ -256,7 +256,8 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     legend = (
         "Times in findings 2, 4 and 5 are of the search alone, without copies to or from the GPU, medians over batches "
-        "(or of n runs, where a variant was measured alone). Factors over SciPy, verdicts and Tables 1 to 3 are of the "
+        "(each is runs of all variants on one card; or of n runs, where a variant was measured alone). "
+        "Factors over SciPy, verdicts and Tables 1 to 3 are of the "
         "paper's timed region, with copies (but for Bellman-Ford's of the graph)"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
