@@ -232,7 +232,7 @@ class Steps:
 def steps(cells: Cells) -> Steps:
     """The steps of all cells."""
     n, arcs = len(cells.cell), len(cells.heads)
-    banded = n if cells.levels == 1 else cells.level_rows(cells.levels - 1)  # rows that have bands come first
+    banded = cells.level_rows(cells.levels - 1)  # rows that have bands come first
     widths = np.diff(cells.borders)
     depth = cells.depths - cells.depths[cells.cell_rows[cells.cell]]  # in the cell
     band, inset = depth // BAND, depth % BAND
