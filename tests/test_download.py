@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -114,11 +114,9 @@ def ranged(body, etag='"1"', **options):
 BROKEN = {"sent": 400_000}  # the connection ends in the midst of the body
 
 
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A site; the test's own folder is the working directory."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+@contextmanager
+def serving():
+    """A site that answers in a thread of its own."""
     with Site() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -126,6 +124,15 @@ def site(tmp_path, monkeypatch):
         server.stopped.set()
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A site; the test's own folder is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving() as server:
+        yield server
 
 
 def fetch(*sources, archives=None, options=None, **entry):

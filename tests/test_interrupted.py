@@ -3,26 +3,20 @@
 import gzip
 import json
 import signal
-import threading
 import time
 from contextlib import suppress
 
 import numpy as np
 import psutil
 import pytest
-from test_download import Site, ranged
+from test_download import ranged, serving
 from test_workflow import CPU, DATASETS, TABLE1, TABLE2, Project, data, measured
 
 
 @pytest.fixture
 def site():
-    with Site() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving() as server:
         yield server
-        server.stopped.set()
-        server.shutdown()
-        thread.join()
 
 
 def test_a_failing_dataset_does_not_stop_the_others(tmp_path):
