@@ -8,6 +8,7 @@ from kernels.gpu.launching import Prepared, check_arguments
 from kernels.run import Run
 
 STREAMS = 16  # on which launches that do not depend on each other run, at most
+ALLOWED: dict[int, int] = {}  # bytes of shared memory that each kernel may have by now, by its handle
 
 
 def enqueued(run: Run, *steps: tuple | list):
@@ -37,28 +38,31 @@ def enqueued(run: Run, *steps: tuple | list):
     return launch
 
 
-def allow_shared(ready: Prepared) -> None:
-    """Set each kernel's limit of shared memory to the most that it is launched with; Prepared sets it to the last."""
+def allow_shared(*launches: Prepared) -> None:
+    """Set each kernel's limit of shared memory to the most that it was ever launched with; Prepared sets it to the last."""
     attributes = driver.CUfunction_attribute
-    for i in ready.shared.argsort():
+    for ready in launches:
+        for handle, shared in zip(ready.handles.tolist(), ready.shared.tolist(), strict=True):
+            ALLOWED[handle] = max(shared, ALLOWED.get(handle, 0))
+    for handle in {handle for ready in launches for handle in ready.handles.tolist()}:
         for attribute, value in (
-            (attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(ready.shared[i])),
+            (attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, ALLOWED[handle]),
             (attributes.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),  # per cent, for all the same: else a
             # multiprocessor ends one kernel before it starts the next
         ):
-            if ready.shared[i]:
-                checked(driver.cuKernelSetAttribute(attribute, value, int(ready.handles[i]), card.current().id))
+            if ALLOWED[handle]:
+                checked(driver.cuKernelSetAttribute(attribute, value, handle, card.current().id))
 
 
 class SideBySide:
     """A CUDA graph: steps follow each other, launches of one step may overlap."""
 
     def __init__(self, steps: list[list[tuple]]):
-        together = Prepared([launch for step in steps for launch in step])
-        ready = [[Prepared([launch]) for launch in step] for step in steps]
-        allow_shared(together)
-        for handle in together.handles:  # loads the kernel, which must not happen while launches are captured
-            checked(driver.cuKernelGetFunction(int(handle)))
+        self.kept = ready = [[Prepared([launch]) for launch in step] for step in steps]
+        allow_shared(*(launch for step in ready for launch in step))
+        for launch in (launch for step in ready for launch in step):
+            # loads the kernel, which must not happen while launches are captured
+            checked(driver.cuKernelGetFunction(int(launch.handles[0])))
         count = min(STREAMS, max(map(len, steps)))
         main, *others = (
             checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)) for _ in range(count)
@@ -88,7 +92,6 @@ class SideBySide:
                 checked(driver.cuEventDestroy(event))
             for stream in (main, *others):
                 checked(driver.cuStreamDestroy(stream))
-        self.kept = together, ready
 
     def launch(self) -> None:
         checked(driver.cuGraphLaunch(self.executable, 0))

@@ -33,7 +33,8 @@ from kernels.run import Run
 LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # in the last level, and threads of a block there
 CELL_THREADS = 3 if SIMULATED else 256  # of a block, where another level has many cells
 TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_CELLS
-FEW_CELLS = 264
+FEW_CELLS = 528
+PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ancestor of the source
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
@@ -76,48 +77,48 @@ def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, s
 
 
 @cuda.jit(**BOUNDS)
-def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, start, heads, up, path, found):
+def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, start, head_depths, up, path, found):
     """The ancestors of the source, by depth, and the distances to them: path[depth] is the row of each. One block.
 
-    number, depth: of the source. path_cells: those that hold its ancestors. Warps take turns, one an ancestor, and load
-    the arcs of their next one while others work.
+    number, depth: of the source. path_cells: those that hold its ancestors. Groups of threads take turns, one an
+    ancestor, and load the arcs of their next one while others work: so no load may wait for another one there.
     """
-    distances = cuda.shared.array(0, uint32)
+    distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
+    first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
     c = 0
     while c < len(path_cells):
         row = cell_rows[path_cells[c]] + i32(cuda.threadIdx.x)
         while row < cell_rows[path_cells[c] + 1]:
             if numbers[row] <= number and number < ends[row]:
-                path[depths[row]] = row
+                d = u32(depths[row])
+                path[d] = row
+                first[d] = u32(start[row])
+                count[d] = u32(start[row + 1] - start[row])
+                distances[d] = u32(0) if d == depth else NO_PATH
             row += cuda.blockDim.x
         c += 1
-    i = u32(cuda.threadIdx.x)
-    while i <= depth:
-        distances[i] = u32(0) if i == depth else NO_PATH
-        i = u32(i + cuda.blockDim.x)
-    group, lane = i32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
-    groups = i32(cuda.blockDim.x // GROUP)
+    group, lane = i32(cuda.threadIdx.x // PATH_GROUP), u32(cuda.threadIdx.x % PATH_GROUP)
+    groups = i32(cuda.blockDim.x // PATH_GROUP)
     d, mine = i32(depth), i32(depth) - group
     cuda.syncthreads()
-    arc = end = start[0]
+    own = u32(max(mine, i32(0)))
+    arc, arcs, i = first[own], count[own] if mine >= 0 else u32(0), lane
     to, weight = i32(0), NO_PATH
-    if mine >= 0:
-        arc, end = start[path[mine]] + lane, start[path[mine] + 1]
-        if arc < end:
-            to, weight = depths[heads[arc]], up[arc]
+    if i < arcs:
+        to, weight = head_depths[arc + i], up[arc + i]
     while d >= 0:
         if d == mine:
             here = distances[d]
-            while arc < end:
+            while i < arcs:
                 distances[to] = min(distances[to], add(here, weight))
-                arc += GROUP
-                if arc < end:
-                    to, weight = depths[heads[arc]], up[arc]
+                i = u32(i + u32(PATH_GROUP))
+                if i < arcs:
+                    to, weight = head_depths[arc + i], up[arc + i]
             mine -= groups
-            if mine >= 0:
-                arc, end = start[path[mine]] + lane, start[path[mine] + 1]
-                if arc < end:
-                    to, weight = depths[heads[arc]], up[arc]
+            own = u32(max(mine, i32(0)))
+            arc, arcs, i = first[own], count[own] if mine >= 0 else u32(0), lane
+            if i < arcs:
+                to, weight = head_depths[arc + i], up[arc + i]
         cuda.syncthreads()
         d -= 1
     i = u32(cuda.threadIdx.x)
@@ -239,6 +240,7 @@ class OneSource:
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height
         upload = run.upload_untimed
+        (self.head_depths,) = upload(cells.depths[cells.heads])
         (self.entries,) = upload(steps.entries.ravel())
         self.step_start, self.cell_steps, self.places = upload(steps.start, steps.cell_steps, steps.places)
         self.plan = []  # of each level: its first cell and the number of cells, kernel, threads, words of shared memory
@@ -275,9 +277,9 @@ class OneSource:
                 *(ascend_from, 1, TOP_THREADS),
                 (
                     *(depth, number, path_cells, on.cell_rows, on.numbers, on.ends),
-                    *(on.depths, on.start, on.heads, on.up, path, found),
+                    *(on.depths, on.start, self.head_depths, on.up, path, found),
                 ),
-                4 * self.height,
+                12 * self.height,
             )
         ]
         for first, count, kernel, threads, room, words in self.plan:
