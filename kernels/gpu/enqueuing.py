@@ -39,7 +39,7 @@ def enqueued(run: Run, *steps: tuple | list):
 
 
 def allow_shared(*launches: Prepared) -> None:
-    """Set each kernel's limit of shared memory to the most that it was ever launched with; Prepared sets it to the last."""
+    """Set each kernel's limit of shared memory to the most that it ever had here; Prepared sets it to the last."""
     attributes = driver.CUfunction_attribute
     for ready in launches:
         for handle, shared in zip(ready.handles.tolist(), ready.shared.tolist(), strict=True):
