@@ -222,7 +222,9 @@ def test_a_lost_part_is_made_again_and_no_other(project):
 
 def test_of_a_real_dataset_it_says_that_a_gpu_is_needed(project, tmp_path):
     (tmp_path / "nyc.yaml").write_text(yaml.safe_dump({"all_pairs": {"datasets": ["nyc"]}}))
-    said = project.snakemake("all_pairs", "--configfile", tmp_path / "nyc.yaml", code=1, environment=SIMULATOR)
+    said = project.snakemake(
+        *("results/all_pairs/nyc.json", "--configfile", tmp_path / "nyc.yaml"), code=1, environment=SIMULATOR
+    )
     assert re.search("all_pairs of nyc cannot be measured here: there is no GPU.*run it on a machine with a GPU", said)
 
 

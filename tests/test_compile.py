@@ -143,7 +143,7 @@ LEVELS = [(key, 600) for key in GPU_VARIANTS if key.startswith("hierarchy/")]  #
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
 @pytest.mark.parametrize(("key", "vertices"), SIZES + LEVELS)
-def test_whatever_is_launched_while_a_run_is_timed_was_compiled_before(key, vertices, directed, launched, monkeypatch):
+def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, launched, monkeypatch):
     class Timed(Recorder):
         def timed(self):
             launched.clear()
