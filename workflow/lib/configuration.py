@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 from jsonschema import Draft202012Validator, validators
 
+from kernels import families
 from kernels.errors import InputError
 from kernels.variants import ALGORITHMS, VARIANTS
 from workflow.lib import digests, external, plan
@@ -75,6 +76,17 @@ def _check_entry(where: str, entry: dict) -> None:
         raise InputError(
             f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
+    if kind := entry.get("generate", {}).get("kind"):
+        if "skew" in entry["generate"]:
+            raise InputError(f"{where}.generate: kind and skew do not go together: leave one out")
+        if entry.get("directed", True) or entry["arcs"] % 2:
+            raise InputError(
+                f"{where}: family {kind} has each arc both ways: set directed to false, and arcs to an even number"
+            )
+        try:
+            families.check(kind, entry["vertices"], entry["arcs"] // 2)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
     shown = entry.get("tables", {})
     if twice := set(shown.get("sssp", [])) & set(shown.get("apsp", [])):
         raise InputError(f"{where}.tables: {min(twice)} stands under sssp and apsp: a table shows a dataset once")

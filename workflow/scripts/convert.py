@@ -12,7 +12,9 @@ import argparse
 import logging
 from pathlib import Path
 
-from kernels import datasets
+import numpy as np
+
+from kernels import datasets, families
 from kernels.errors import InputError
 from workflow.lib import step
 from workflow.scripts import download
@@ -26,7 +28,12 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
     Raises InputError where its raw file is wrong or its counts are not those in config.
     """
     vertices, expected = entry["vertices"], download.counts(dataset, entry)
-    if "generate" in entry:
+    if kind := entry.get("generate", {}).get("kind"):
+        ends = families.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
+        weights = datasets.draw(len(ends[0]), **drawn(entry))
+        both_ways = np.r_[ends[0], ends[1]], np.r_[ends[1], ends[0]], np.r_[weights, weights]
+        datasets.write_text(out, vertices, *both_ways)
+    elif "generate" in entry:
         arcs = datasets.draw_arcs(vertices, entry["arcs"], **entry["generate"])
         datasets.write_text(out, vertices, *arcs, datasets.draw(entry["arcs"], **drawn(entry)))
     elif entry["format"] == "random":

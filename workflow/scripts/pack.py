@@ -76,7 +76,9 @@ def generated(entry: dict) -> str | None:
         return None
     if "generate" not in entry:
         return "a complete graph"
-    how, skew = entry["generate"], entry["generate"].get("skew")
+    how, skew, kind = entry["generate"], entry["generate"].get("skew"), entry["generate"].get("kind")
+    if kind:
+        return f"family {kind}" + (f", seed {how['seed']}" if kind != "grid" else "") + ", weights the same both ways"
     return f"random arcs, seed {how['seed']}" + (f", out-degrees by a power law of exponent {skew:g}" if skew else "")
 
 
