@@ -42,7 +42,7 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndar
 
 
 def check(kind: str, vertices: int, edges: int) -> None:
-    """Raise InputError where a family has no graph with so many vertices and edges."""
+    """Raise InputError for counts that a family does not allow. Random ones join at most half of all pairs."""
     wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each two arcs"
     if kind not in KINDS:
         raise InputError(f"{wanted}: choose one of {', '.join(KINDS)}")

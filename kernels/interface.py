@@ -46,8 +46,8 @@ PIECE = 2**24  # distances that SciPy or the card gives at once
 MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
 # From how many sources on a contraction hierarchy is faster than as many calls of near_far, not prepared and prepared.
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 22 November 2026. A call of near_far with
-# all copies takes 8 and 62 ms, a source of a search from many 0.8 and 11 us. Preparing takes 2.6 and 21 s, as long as
-# 340 calls, and laying out what was prepared 3 s on e, as long as 50.
+# all copies takes 8 and 62 ms, a source of a search from many 0.7 and 9 us. Preparing takes 1.4 to 2.6 and 21 to 25 s,
+# as long as up to 400 calls, and laying out what was prepared 3 s on e, as long as 50.
 PAYS, PREPARED_PAYS = 500, 50
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)

@@ -12,7 +12,7 @@ ALLOWED: dict[int, int] = {}  # bytes of shared memory that each kernel may have
 
 
 def enqueued(run: Run, *steps: tuple | list):
-    """A function that launches kernels in turn and does not wait for them.
+    """A function that launches the steps in order and does not wait until they have ended.
 
     A step is a launch, as Run.launch takes it, or a list of launches that may run side by side. A kernel may occur with
     several sizes of shared memory.
@@ -39,7 +39,10 @@ def enqueued(run: Run, *steps: tuple | list):
 
 
 def allow_shared(*launches: Prepared) -> None:
-    """Set each kernel's limit of shared memory to the most that it ever had here; Prepared sets it to the last."""
+    """Raise each kernel's limit of shared memory to the most that was asked for in this process, and prefer it to L1.
+
+    Prepared alone leaves it at what its last launch asks for.
+    """
     attributes = driver.CUfunction_attribute
     for ready in launches:
         for handle, shared in zip(ready.handles.tolist(), ready.shared.tolist(), strict=True):

@@ -7,12 +7,14 @@
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
-closure(v, u) is the distance from the ancestor u down to v by vertices of their band alone, found when weights are
-customized: so a band takes two steps, not one a depth. Cells of the last level are small and many: their bands are one
-depth.
+d is the distance from the source; up and down are an arc's weights towards the ancestor and from it. closure(v, u) is
+the distance from the ancestor u down to v by vertices of their band alone, found when weights are customized: so a band
+takes two steps instead of one for each depth. In the last level, whose cells are small and many, a band is one depth
+and takes one step.
 
 A block takes a cell; in the last level a block is one warp. Distances of the cell's boundary and of its own vertices
-are in shared memory. `group` threads share the arcs of a vertex.
+are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in cells.py; an entry
+is what one step does for a row.
 """
 
 from functools import cache
@@ -44,7 +46,7 @@ ALL = 0xFFFFFFFF  # the threads of a warp
 
 @cuda.jit(**BOUNDS)
 def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, start, heads, down):
-    """down[arcs + ...]: the closures of all bands, a block a band, one depth after the other.
+    """Find the closures of all bands and store them in `down`, behind the arcs. A block takes a band, depth by depth.
 
     Of a row's closures the one at i is from its ancestor i depths below the top of the band.
     """
@@ -79,10 +81,11 @@ def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, s
 
 @cuda.jit(**BOUNDS)
 def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, start, head_depths, up, path, found):
-    """The ancestors of the source, by depth, and the distances to them: path[depth] is the row of each. One block.
+    """Distances from the source to its ancestors: by depth, path has an ancestor's row, found its distance. One block.
 
-    number, depth: of the source. path_cells: those that hold its ancestors. Groups of threads take turns, one an
-    ancestor, and load the arcs of their next one while others work: so no load may wait for another one there.
+    number, depth: the source's preorder number and depth. path_cells: the cells that hold its ancestors. Groups of
+    threads take turns, one an ancestor, and load the arcs of their next one while others work: so there no load may
+    depend on another.
     """
     distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
     first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
@@ -130,10 +133,10 @@ def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, sta
 
 @cache
 def search_cells(group: int, bands: bool):
-    """The kernel: a block a cell, from the cell `first` on. bands: each band has two steps, else one.
+    """The kernel: a block takes a cell, from the cell `first` on. bands: whether a band has two steps, or one.
 
-    number, depth: of the source. room: of the level, as in Steps. While the threads work on an entry, the first arc of
-    their next one, and the one after that, are loaded.
+    number, depth: the source's. room: the level's, as Steps.rooms has it. While an entry is worked on, the first arc of
+    the thread's next entry and the entry after that are being loaded.
     """
     load = loader(4)
 
