@@ -92,8 +92,8 @@ def test_what_was_not_measured_is_left_out_or_said():
     rows = measurements.load([])
     audited = judged(rows)
     assert "batches" not in readme.certainty(rows, audited, CONFIG)
-    text = readme.findings(rows, audited, NO_PEAKS)
-    assert text.startswith("\nTimes in findings") and "1." not in text
+    text = readme.findings(rows, audited, NO_PEAKS, NO_MANY)
+    assert text.startswith("\nFactors over SciPy") and "1." not in text
     table = readme.claims_table({"card": audited}, {}, [Path("results/archive/card")])
     assert "| not measured: all 3 | not measured |" in table
     for parts in performance.documents(rows, NO_PEAKS, NO_MANY, "card").values():
@@ -117,8 +117,19 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     rows = in_batches(measured(tmp_path, {cell: (seconds, SUBSTITUTE) for cell, seconds in cells.items()}))
     regions = rows["seconds"].where(~rows["variant"].isin(("multi_source_apsp", "near_far")), 2 * rows["seconds"])
     rows = rows.assign(seconds=regions)  # half of it copies
-    said = readme.findings(rows, judged(rows), NO_PEAKS)
-    first, launches, libraries, one_source, all_pairs, *rest = said.splitlines()
+    every = {"kind": "reduced", "sources": 9, "vertices": 9, "order_s": 1.0, "tree_s": 0.5, "customize_s": 0.002}
+    many = pd.DataFrame(
+        [every | {"dataset": name, "search_s": seconds} for name, seconds in (("e", 20.0), ("nyc", 0.1), ("nyc", 0.2))]
+        + [every | {"dataset": "bay", "search_s": 7.0, "sources": 8}]
+    )
+    said = readme.findings(rows, judged(rows), NO_PEAKS, many)
+    first, launches, libraries, one_source, all_pairs, of_roads, *rest = said.splitlines()
+    assert "takes 150 ms on nyc † (n = 2) and 20.0 s on e † (n = 1) on one card" in of_roads
+    assert (
+        "Preparing the network takes 1.50 s and 1.50 s on one core, customizing it for other weights 2.00 ms"
+        in of_roads
+    )
+    assert rest[1].startswith("Times in findings 2, 4, 5 and 6 are of the search alone")
     assert first == "1. **Of the paper's 12 claims: 2 not as claimed, 10 not measured.**"
     assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (3 batches)" in launches
     assert "On one core it is 100 to 500 times faster" in libraries and "on nyc, bay, col, fla, ne † (3 b" in libraries

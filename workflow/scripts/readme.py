@@ -102,10 +102,11 @@ def each(names: Iterable[str], texts: Sequence[str]) -> str:
 class Cells:
     """Medians of measured cells, of kernels_s + predecessors_s; a KeyError where one was not measured.
 
-    medians, medians_of_regions: by batch, of these and of the paper's timed region. audited: the claims.
+    medians, medians_of_regions: by batch, of these and of the paper's timed region. audited: the claims. many: searches
+    from many sources, as many_sources.csv has them.
     """
 
-    def __init__(self, rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame):
+    def __init__(self, rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame, many: pd.DataFrame):
         ok = measurements.pooled(rows[rows["status"] == "ok"])
         self.found = measurements.summarise(ok.assign(seconds=ok["kernels_s"] + ok["predecessors_s"]))
         self.regions = measurements.summarise(ok)["median"]
@@ -115,6 +116,7 @@ class Cells:
         self.audited = audited
         self.substitutes = substitutes(rows)
         self.rates = performance.rates(rows, peaks)
+        self.many = many
 
     def seconds(self, key: str, dataset: str) -> float:
         return self.found.loc[(key, dataset), "median"]
@@ -237,27 +239,57 @@ def _all_pairs(cells: Cells) -> str:
     )
 
 
-FINDINGS: tuple[Callable[[Cells], str], ...] = (_claims, _launches, _libraries, _one_source, _all_pairs)
+def _all_pairs_of_roads(cells: Cells) -> str:
+    every = cells.many[(cells.many["kind"] == "reduced") & (cells.many["sources"] == cells.many["vertices"])]
+    by_dataset = every.groupby("dataset")
+    found = by_dataset[["search_s", "order_s", "tree_s", "customize_s"]].median()
+    roads = [name for name in ROADS if name in found.index]
+    if not roads:
+        raise KeyError("all pairs of no road network were measured")
+    found, repeats = found.loc[list(dict.fromkeys([roads[0], roads[-1]]))], by_dataset.size()
+    took = [f"{time_text(seconds)} on {name} † (n = {repeats[name]})" for name, seconds in found["search_s"].items()]
+    once = " and ".join(map(time_text, found["order_s"] + found["tree_s"]))
+    weights = " and ".join(map(time_text, found["customize_s"]))
+    return (
+        "**All pairs of a road network take seconds, once the network is prepared.** A search from every vertex takes "
+        f"{' and '.join(took)} on one card: it finds each vertex's eccentricity and sum of distances, and stores no "
+        f"matrix. Preparing the network takes {once} on one core, customizing it for other weights {weights}."
+    )
 
 
-def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame) -> str:
-    """The findings as a numbered list; one whose cells were not measured is left out. peaks: as peak.csv has them."""
-    cells = Cells(rows, audited, peaks)
+FINDINGS: tuple[Callable[[Cells], str], ...] = (
+    *(_claims, _launches, _libraries, _one_source, _all_pairs),
+    _all_pairs_of_roads,
+)
+OF_SEARCHES = _launches, _one_source, _all_pairs, _all_pairs_of_roads  # findings with times of the search alone
+
+
+def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame, many: pd.DataFrame) -> str:
+    """The findings as a numbered list; one whose cells were not measured is left out.
+
+    peaks, many: as peak.csv and many_sources.csv have them.
+    """
+    cells = Cells(rows, audited, peaks, many)
     rows = measurements.pooled(rows)
     on_gpu = rows["driver"] != ""
     gpus = ", ".join(dict.fromkeys(rows["device"][on_gpu]))
     cpus = "; ".join(f"{device} ({', '.join(ran)})" for device, ran in families(rows[~on_gpu]).items())
-    said = []
+    said, of_searches = [], []
     for finding in FINDINGS:
         try:
             said.append(finding(cells))
         except KeyError:
             continue
+        if finding in OF_SEARCHES:
+            of_searches.append(str(len(said)))
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
-    legend = (
-        "Times in findings 2, 4 and 5 are of the search alone, without copies to or from the GPU, medians over batches "
+    numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
+    times = (
+        f"Times in findings {numbers} are of the search alone, without copies to or from the GPU, medians over batches "
         "(each is runs of all variants on one card; or of n runs, where a variant was measured alone). "
-        "Factors over SciPy, verdicts and Tables 1 to 3 are of the "
+    )
+    legend = (
+        f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
         "paper's timed region, with copies (but for Bellman-Ford's of the graph)"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
@@ -332,7 +364,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
     return {
         README: {
-            "findings": findings(rows, mine, peaks),
+            "findings": findings(rows, mine, peaks, many),
             "certainty": certainty(rows, mine, config),
             "claims": claims_table(audited, substitutes(rows), archives),
         },
