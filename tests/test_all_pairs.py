@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import shutil
 from argparse import Namespace
@@ -438,3 +439,17 @@ def test_what_the_configuration_may_not_say(config, change, why):
 def test_limits_of_a_part(config):
     assert resources.all_pairs_min(config, "e", 4) < resources.all_pairs_min(config, "e", 1) < 6 * 60
     assert resources.all_pairs_mb(config, "nyc") < 3000 < 6000 < resources.all_pairs_mb(config, "e") < 8000
+    assert resources.all_pairs_mb(config, "e", 2) == resources.all_pairs_mb(config, "e", 16) > 13_000
+
+
+def test_rows_of_a_large_graph_are_shared_out_to_processes(monkeypatch):
+    (graph, _), sources = town(), np.array([5, 0, 7])
+    expected = all_pairs.oracle_rows(graph, sources)
+    monkeypatch.setattr(all_pairs, "LARGE", 1)
+    all_pairs._processes.cache_clear()
+    shared = all_pairs.oracle_rows(graph, sources, processes=2)
+    pool = all_pairs._processes(graph)
+    assert len(pool._processes) == 2 and os.getpid() not in pool._processes
+    pool.shutdown()
+    all_pairs._processes.cache_clear()
+    np.testing.assert_array_equal(shared, expected)

@@ -147,7 +147,7 @@ def test_rows_of_some_sources_are_the_oracles(town):
 
 def arguments(out, **more):
     given = {"graph": out.with_name("none.npz"), "options": OPTIONS, "block": 4, "cores": 0, "commit": ""}
-    return Namespace(**given | more, out=out)
+    return Namespace(**given | {"processes": 1} | more, out=out)
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, tmp_path):

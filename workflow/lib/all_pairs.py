@@ -5,8 +5,10 @@ sources; K.json, what it was measured on. The whole is DATASET.parquet, a row a 
 """
 
 import io
+import multiprocessing
 from collections.abc import Iterator
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,8 @@ COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
 SUMS = ".sums.npy"
 SEED = 0  # of the sources whose rows are compared with the oracle's
 ORACLE_ROWS, ORACLE_DISTANCES = 32, 1 << 26  # that the oracle is asked for at once, at most: half a gigabyte
+MOST_PROCESSES = 8  # for the oracle's rows
+LARGE = 500_000  # vertices and arcs: with fewer, rows are found before a process has started
 
 
 def part(vertices: np.ndarray, shards: int, shard: int) -> np.ndarray:
@@ -50,11 +54,36 @@ def symmetric(graph: Graph) -> bool:
     return (arcs != arcs.T).nnz == 0
 
 
-def oracle_rows(graph: Graph, sources: np.ndarray) -> np.ndarray:
-    """int32, (k, n): the oracle's distances from the sources, which are few; it does not keep them."""
+def oracle_rows(graph: Graph, sources: np.ndarray, processes: int = 1) -> np.ndarray:
+    """int32, (k, n): the oracle's distances from the sources, which are few; it does not keep them.
+
+    processes: so many, MOST_PROCESSES at most, share the rows of a large graph, since SciPy holds Python's lock.
+    """
+    processes = min(processes, MOST_PROCESSES, len(sources))
+    if processes > 1 and graph.vertices + graph.arcs >= LARGE:
+        parts = np.array_split(sources, processes)
+        return np.concatenate(list(_processes(graph).map(_rows_of_process, parts)))
     rows = oracle(graph, tuple(sources.tolist()))
     oracle.cache_clear()
     return rows
+
+
+@lru_cache(maxsize=1)
+def _processes(graph: Graph) -> ProcessPoolExecutor:
+    """Processes that have the graph. They are not forked, since a process with a CUDA context may not be."""
+    spawned = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(MOST_PROCESSES, spawned, initializer=_take_graph, initargs=(graph,))
+
+
+_graph_of_process: list[Graph] = []
+
+
+def _take_graph(graph: Graph) -> None:
+    _graph_of_process.append(graph)
+
+
+def _rows_of_process(sources: np.ndarray) -> np.ndarray:
+    return oracle_rows(_graph_of_process[0], sources)
 
 
 def in_pieces(values: np.ndarray, vertices: int) -> Iterator[np.ndarray]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernels.variants import find
 from workflow.lib import plan
+from workflow.lib.all_pairs import LARGE, MOST_PROCESSES
 
 # What a cluster's job may take. Limits enough for the paper's card; for a slower one raise them by
 # --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.
@@ -18,6 +19,7 @@ SECONDS = {"sssp": 6e-11, "apsp": 4e-11}
 BYTES = {"sssp": 64, "apsp": 16}
 # Of all pairs as a stream: bytes and seconds of n + m, for the host, for one source and for the oracle's one source.
 ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
+ORACLE_MB, ORACLE_BYTES = 300, 60  # of each of several processes that the oracle's rows are shared out to; of n + m
 # What to do where Slurm ended a job, by the state that it reports.
 ADVICE = {
     "TIMEOUT": "ran into its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
@@ -48,9 +50,14 @@ def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     return BASE_MB + math.ceil(((cell.host_bytes or BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
 
 
-def all_pairs_mb(config: dict, dataset: str) -> int:
-    """Megabytes of the host that a part of all pairs may take: the hierarchy, the oracle's rows, and BASE_MB."""
-    return BASE_MB + math.ceil(ALL_PAIRS_BYTES * sum(_size(config, dataset)) / 1e6)
+def all_pairs_mb(config: dict, dataset: str, threads: int = 1) -> int:
+    """Megabytes of the host that a part of all pairs may take: the hierarchy, the oracle's rows, and BASE_MB.
+
+    threads: of its job; with several the oracle has processes of its own.
+    """
+    items = sum(_size(config, dataset))
+    processes = MOST_PROCESSES if threads > 1 and items >= LARGE else 0
+    return BASE_MB + math.ceil((ALL_PAIRS_BYTES + processes * ORACLE_BYTES) * items / 1e6) + processes * ORACLE_MB
 
 
 def all_pairs_min(config: dict, dataset: str, shards: int) -> int:

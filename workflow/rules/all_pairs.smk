@@ -20,7 +20,7 @@ rule all_pairs_shard:
         gpu=1,
         gpu_model=resources.gpu_model(on_gpu=True),
         slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
+        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
         entry=entry,
@@ -36,6 +36,7 @@ rule all_pairs_shard:
     shell:
         "python -m workflow.scripts.all_pairs_shard --graph {input.graph:q} --shards {wildcards.shards:q} "
         "--shard {wildcards.shard:q} --sample {params.sample:q} --block {params.block:q} --cores {params.cores:q} "
+        "--processes {threads:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.parquet:q} --log {log:q}"
 
 

@@ -125,7 +125,7 @@ rule measure_many_sources:
         gpu=1,
         gpu_model=resources.gpu_model(on_gpu=True),
         slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
+        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
         code=digests.module_code("kernels.fast.hierarchy.all_pairs"),
@@ -139,7 +139,8 @@ rule measure_many_sources:
         "Measure many_sources on {wildcards.dataset}"
     shell:
         "python -m workflow.scripts.many_sources --graph {input.graph:q} --options {params.options:q} "
-        "--block {params.block:q} --cores {params.cores:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
+        "--block {params.block:q} --cores {params.cores:q} --processes {threads:q} --commit={params.commit:q} "
+        "--out {output:q} --log {log:q}"
 
 
 rule many_sources:

@@ -49,7 +49,7 @@ def write(graph: Graph, args: argparse.Namespace) -> None:
     after = card.card_state() if on_card else None
     symmetric = parts.symmetric(graph)
     searches = all_pairs.Searches(graph, reduces=False, run=Run(block=args.block))
-    checked = check(searches, found, parts.sampled(sources, graph.vertices, args.sample))
+    checked = check(searches, found, parts.sampled(sources, graph.vertices, args.sample), args.processes)
     # Without a path between some vertices their sums say nothing.
     added_up = symmetric and bool((found["reached"] == graph.vertices).all())
     sums = all_pairs.sums_over_sources(searches, sources) if added_up else np.empty(0, np.int64)
@@ -112,10 +112,11 @@ def search(graph: Graph, sources: np.ndarray, block: int) -> tuple[pd.DataFrame,
     return rows, searches.customize_s, searches.search_s - loaded
 
 
-def check(searches: all_pairs.Searches, found: pd.DataFrame, sources: np.ndarray) -> int:
+def check(searches: all_pairs.Searches, found: pd.DataFrame, sources: np.ndarray, processes: int) -> int:
     """Compare all distances from the sources with the oracle's, and with these what was found; how many sources.
 
-    searches: that do not reduce. found: with parts.COLUMNS. Raises WrongResult that names the first wrong value.
+    searches: that do not reduce. found: with parts.COLUMNS. processes: share the oracle's work. Raises WrongResult that
+    names the first wrong value.
     """
     graph = searches.on_card.graph
     n, found, checked = graph.vertices, found.set_index("vertex"), 0
@@ -123,7 +124,7 @@ def check(searches: all_pairs.Searches, found: pd.DataFrame, sources: np.ndarray
         for some in parts.in_pieces(np.arange(len(piece)), n):
             distances = np.empty(len(some) * n, np.int32)
             searches.run.download((rows[some[0] * n : (some[-1] + 1) * n], distances))
-            expected = parts.oracle_rows(graph, piece[some])
+            expected = parts.oracle_rows(graph, piece[some], processes)
             for source, there, here in zip(piece[some].tolist(), expected, distances.reshape(-1, n), strict=True):
                 check_source(graph.name, source, there, here, found.loc[source])
                 checked += 1
@@ -153,6 +154,7 @@ if __name__ == "__main__":
     arguments.add_argument("--sample", type=step.count, default=256, help="sources of all parts whose rows are checked")
     arguments.add_argument("--block", type=step.count, default=1024, help="threads a block")
     arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
+    arguments.add_argument("--processes", type=step.count, default=1, help="that share the oracle's work")
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")

@@ -51,17 +51,21 @@ class Truth:
 
 
 class Sample:
-    """Sources that are checked, at most `count`, and the truth of each, which the oracle is asked for once."""
+    """Sources that are checked, at most `count`, and the truth of each, which the oracle is asked for once.
 
-    def __init__(self, graph: Graph, count: int):
-        self.graph, self.count, self.truths = graph, count, {}
+    processes: share the oracle's work.
+    """
+
+    def __init__(self, graph: Graph, count: int, processes: int):
+        self.graph, self.count, self.processes, self.truths = graph, count, processes, {}
 
     def of(self, sources: np.ndarray) -> np.ndarray:
         """Places of those of the sources that are checked; the first call draws them."""
         if not self.truths:
             drawn = np.random.default_rng(SEED).choice(sources, min(self.count, len(sources)), replace=False)
             for some in in_pieces(drawn, self.graph.vertices):
-                self.truths |= zip(some.tolist(), map(truth, oracle_rows(self.graph, some)), strict=True)
+                rows = oracle_rows(self.graph, some, self.processes)
+                self.truths |= zip(some.tolist(), map(truth, rows), strict=True)
         return np.flatnonzero(np.isin(sources, list(self.truths)))
 
     def check_row(self, source: int, row: np.ndarray) -> None:
@@ -89,7 +93,7 @@ def truth(row: np.ndarray) -> Truth:
     return Truth(digest(row), **reduce_row(row))
 
 
-def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[dict]:
+def measured(graph: Graph, options: dict, block: int, commit: str, processes: int = 1) -> Iterator[dict]:
     """A row a repeat, with all columns. options: NEEDED. Raises InputError, NotEnoughMemory and WrongResult."""
     compile_all(block)
     hierarchy = elimination.of(graph)
@@ -125,7 +129,7 @@ def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[d
     customized = [
         all_pairs.Searches(graph, reduces=False, run=Run(block=block)).customize_s for _ in range(options["repeats"])
     ]
-    sample = Sample(graph, options["rows_checked"])
+    sample = Sample(graph, options["rows_checked"], processes)
     for kind in KINDS:
         for row in repeats(kind, graph, sample, options, block):
             yield common | row | {"customize_s": customized[row["repeat"] - 1]}
@@ -197,7 +201,7 @@ def main(args: argparse.Namespace) -> None:
             raise InputError("many_sources needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
         graph = measure.packed(args.graph)
         try:
-            rows = list(measured(graph, args.options, args.block, args.commit))
+            rows = list(measured(graph, args.options, args.block, args.commit, args.processes))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {graph.name}: {error}: take a card with more memory") from None
         except WrongResult as error:
@@ -211,6 +215,7 @@ if __name__ == "__main__":
     arguments.add_argument("--options", type=step.json_object, required=True, metavar="JSON", help=", ".join(NEEDED))
     arguments.add_argument("--block", type=step.count, default=1024, help="threads a block")
     arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
+    arguments.add_argument("--processes", type=step.count, default=1, help="that share the oracle's work")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     step.run(main, arguments)
