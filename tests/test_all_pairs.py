@@ -442,6 +442,7 @@ def test_limits_of_a_part(config):
     assert resources.all_pairs_mb(config, "e", 2) == resources.all_pairs_mb(config, "e", 16) > 13_000
 
 
+@pytest.mark.ci
 def test_rows_of_a_large_graph_are_shared_out_to_processes(monkeypatch):
     (graph, _), sources = town(), np.array([5, 0, 7])
     expected = all_pairs.oracle_rows(graph, sources)
