@@ -112,6 +112,12 @@ def test_a_dataset_of_a_family(kind, vertices, arcs, said, tmp_path):
         assert csgraph.connected_components(matrix)[0] == 1
 
 
+def test_an_odd_number_of_arcs_is_refused_by_hand_too(tmp_path):
+    with pytest.raises(InputError, match="120 arcs, config says 121"):
+        convert.convert("made", entry("rmat", 32, 121, directed=False), None, tmp_path / "made.txt")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [

@@ -29,6 +29,7 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
     """
     vertices, expected = entry["vertices"], download.counts(dataset, entry)
     if kind := entry.get("generate", {}).get("kind"):
+        expected.check(arcs=2 * (entry["arcs"] // 2))  # as many one way as the other
         ends = families.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
         weights = datasets.draw(len(ends[0]), **drawn(entry))
         both_ways = np.r_[ends[0], ends[1]], np.r_[ends[1], ends[0]], np.r_[weights, weights]
