@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
+import test_many_sources
 import yaml
 from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -23,7 +24,7 @@ from kernels.graph import Graph
 from kernels.paper import bellman_ford
 from kernels.run import Result, Run
 from kernels.variants import Variant, shown_in
-from tests.rows import in_batches, rows_of
+from tests.rows import SIZES, in_batches, rows_of
 from workflow.lib import claims, documents, measurements, verdicts
 from workflow.scripts import claims_figure, performance, readme
 
@@ -117,10 +118,12 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     rows = in_batches(measured(tmp_path, {cell: (seconds, SUBSTITUTE) for cell, seconds in cells.items()}))
     regions = rows["seconds"].where(~rows["variant"].isin(("multi_source_apsp", "near_far")), 2 * rows["seconds"])
     rows = rows.assign(seconds=regions)  # half of it copies
-    every = {"kind": "reduced", "sources": 9, "vertices": 9, "order_s": 1.0, "tree_s": 0.5, "customize_s": 0.002}
+    of_many = [("e", 20.0, SIZES.loc["e"].vertices), *(("nyc", s, SIZES.loc["nyc"].vertices) for s in (0.1, 0.2))]
     many = pd.DataFrame(
-        [every | {"dataset": name, "search_s": seconds} for name, seconds in (("e", 20.0), ("nyc", 0.1), ("nyc", 0.2))]
-        + [every | {"dataset": "bay", "search_s": 7.0, "sources": 8}]
+        test_many_sources.row(
+            "reduced", 1, name, search_s=seconds, sources=sources, order_s=1.0, tree_s=0.5, customize_s=0.002
+        )
+        for name, seconds, sources in [*of_many, ("bay", 7.0, 8)]
     )
     said = readme.findings(rows, judged(rows), NO_PEAKS, many)
     first, launches, libraries, one_source, all_pairs, of_roads, *rest = said.splitlines()

@@ -17,7 +17,7 @@ from workflow.lib.documents import time_text
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits, spread
 from workflow.lib.verdicts import Estimate
-from workflow.scripts import audit, many_sources_table
+from workflow.scripts import audit, many_sources_table, performance
 
 CONSISTENT, FASTER, SLOWER, DIFFERENT = "consistent", "faster", "slower", "different"
 NO_WORD = "not comparable: {}"
@@ -242,8 +242,8 @@ def write(
 
 def main(args: argparse.Namespace) -> None:
     archive = measurements.load([args.archive / "timings.csv"])
-    of_many = [path for path in [args.archive / "many_sources.csv"] if path.exists()]
-    many = many_sources(*map(many_sources_table.load, (args.many_sources, of_many)))
+    of_many = performance.load_many(args.archive / "many_sources.csv")
+    many = many_sources(many_sources_table.load(args.many_sources), of_many)
     write(measurements.load(args.measurements), archive, many, args.archive.name, args.tolerance, args.out_dir)
 
 

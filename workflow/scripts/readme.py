@@ -25,7 +25,7 @@ from workflow.lib.documents import facts, families, fill, narrow, page_text, sub
 from workflow.lib.measurements import substitutes
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
-from workflow.scripts import audit, performance, reviewers
+from workflow.scripts import audit, many_sources_table, performance, reviewers
 
 README = "README.md"
 # The tables of docs/results.md with their headings, in their order.
@@ -103,7 +103,7 @@ class Cells:
     """Medians of measured cells, of kernels_s + predecessors_s; a KeyError where one was not measured.
 
     medians, medians_of_regions: by batch, of these and of the paper's timed region. audited: the claims. many: searches
-    from many sources, as many_sources.csv has them.
+    from many sources, a row a dataset, as many_sources_table has them.
     """
 
     def __init__(self, rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame, many: pd.DataFrame):
@@ -116,7 +116,7 @@ class Cells:
         self.audited = audited
         self.substitutes = substitutes(rows)
         self.rates = performance.rates(rows, peaks)
-        self.many = many
+        self.many = many_sources_table.facts(many, rows)
 
     def seconds(self, key: str, dataset: str) -> float:
         return self.found.loc[(key, dataset), "median"]
@@ -240,14 +240,15 @@ def _all_pairs(cells: Cells) -> str:
 
 
 def _all_pairs_of_roads(cells: Cells) -> str:
-    every = cells.many[(cells.many["kind"] == "reduced") & (cells.many["sources"] == cells.many["vertices"])]
-    by_dataset = every.groupby("dataset")
-    found = by_dataset[["search_s", "order_s", "tree_s", "customize_s"]].median()
+    found = cells.many[cells.many["reduced_sources"] == cells.many["vertices"]].set_index("dataset")
     roads = [name for name in ROADS if name in found.index]
     if not roads:
         raise KeyError("all pairs of no road network were measured")
-    found, repeats = found.loc[list(dict.fromkeys([roads[0], roads[-1]]))], by_dataset.size()
-    took = [f"{time_text(seconds)} on {name} † (n = {repeats[name]})" for name, seconds in found["search_s"].items()]
+    found = found.loc[list(dict.fromkeys([roads[0], roads[-1]]))]
+    took = [
+        f"{time_text(seconds)} on {name} † (n = {repeats:.0f})"
+        for name, seconds, repeats in zip(found.index, found["all_pairs_s"], found["reduced_repeats"], strict=True)
+    ]
     once = " and ".join(map(time_text, found["order_s"] + found["tree_s"]))
     weights = " and ".join(map(time_text, found["customize_s"]))
     return (
