@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import reprlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
@@ -119,6 +121,8 @@ def interleave(
                     if variant in refused:
                         raise refused[variant]
                     result = result or Result.poisoned(problem, graph.vertices)
+                    if number == 1:
+                        _forget_layouts(graph)
                     row = _run_checked(variant, graph, result, protocol)
                 except NotEnoughMemory as error:
                     row = _no_memory(variant, protocol, error)
@@ -132,6 +136,19 @@ def interleave(
                 due[variant] = 1
             if number >= due[variant]:
                 del due[variant]
+
+
+def _forget_layouts(graph: Graph) -> None:
+    """Let the next run lay out the graph anew, though another variant of the process has done so.
+
+    What lays out a graph for kernels keeps the last graph's layout (lru_cache), and a graph keeps its matrix.
+    """
+    for name in [name for name, value in vars(Graph).items() if isinstance(value, cached_property)]:
+        vars(graph).pop(name, None)
+    for name, module in list(sys.modules.items()):
+        for value in vars(module).values() if name.startswith("kernels.fast.") else ():
+            if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"] == 1:
+                value.cache_clear()
 
 
 def finished(rows: list[dict], protocol: Protocol) -> list[dict]:

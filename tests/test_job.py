@@ -4,6 +4,7 @@ import json
 import os
 from argparse import Namespace
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from test_measure import SAMPLE, SHA256
 
 from kernels import datasets, harness
 from kernels.errors import InputError
+from kernels.fast import near_far
 from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
@@ -79,6 +81,26 @@ def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypat
     )
     slow = {VARIANTS[CPU[0]]: Protocol(repeats=5, budget_s=1e-9)}
     assert len(list(harness.interleave(slow, graph))) == 1
+
+
+def test_each_variant_lays_out_the_graph_in_its_first_run(monkeypatch):
+    """Also where another variant of the job has laid it out: else preparing would be in one row of the two."""
+    found = {}
+
+    def function(key):
+        def run(graph, result, run):
+            if graph.vertices > 2:
+                found.setdefault(key, []).append((near_far.layout.cache_info().currsize, "tails" in vars(graph)))
+            near_far.layout(graph)
+            graph.tails.sum()
+            VARIANTS["dijkstra/scipy"].function(graph, result, run)
+
+        return run
+
+    keys = ("dijkstra/scipy", "dijkstra/networkit")
+    protocols = {replace(VARIANTS[key], function=function(key)): Protocol(repeats=2) for key in keys}
+    list(harness.interleave(protocols, Graph.load("nyc.npz")))
+    assert found == {key: [(0, False), (1, True)] for key in keys}
 
 
 def cut_off(monkeypatch, after):

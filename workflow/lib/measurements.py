@@ -367,7 +367,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     batches (0 where the cell was measured alone) and repeats, the number of its runs.
     Of `seconds` (s, NaN unless status is ok) median: over batches of each one's median; min, max: of the batches'
     medians, of one batch's runs where there is one. kernels, predecessors: likewise the median of the phases.
-    prepare: both preparations together, of each batch's first run, since a process lays out a graph once.
+    prepare: as preparation gives it.
     """
     keys = [variants(rows).rename("column"), rows["dataset"]]
     times = pd.DataFrame(
@@ -399,12 +399,13 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def preparation(rows: pd.DataFrame) -> pd.Series:
-    """For each row, what preparing took in the first run of its cell in its batch (s); NaN where not recorded.
+    """For each row, what preparing took (s): the longest of the first runs of its cell; NaN where not recorded.
 
-    A process lays out a graph once: later runs say less.
+    Later runs say less, since a process keeps the graph's layout. So may a first run: until November 2026 a job's
+    variants shared what one of them had laid out.
     """
     both = rows[list(PREPARATION)].sum(axis=1, min_count=1)
-    return both.where(rows["round"] == 1).groupby([rows[key] for key in BATCH]).transform("first")
+    return both.where(rows["round"] == 1).groupby([rows[key] for key in CELL]).transform("max")
 
 
 def items(notes: Iterable[str]) -> Iterator[str]:
