@@ -18,7 +18,8 @@
 #
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
-# stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, layouts, peak, peak_table, all_pairs.
+# stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, layouts, peak, peak_table,
+# all_pairs.
 from snakemake.utils import min_version
 
 min_version("9.27")

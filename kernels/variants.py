@@ -438,6 +438,7 @@ _ENTRIES = (
         problem="sssp",
         function=libraries.networkit_dijkstra,
         **_LIBRARY,
+        host_bytes=112,
         shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
     ),
     Variant(

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kernels import families
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import configuration, digests, plan, resources
+from workflow.lib import configuration, digests, plan, resources, tables
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -325,13 +326,46 @@ def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
 
 def test_targets_are_datasets_algorithms_and_variants(config):
     targets = plan.targets(config)
-    everything = plan.cells(config)
-    assert set(targets) == {name for cell in everything for name in cell}
+    everything = [cell for cell in plan.cells(config) if cell not in plan.family_cells(config)]
+    families = {cell[2] for cell in plan.family_cells(config)}
+    assert set(targets) == {name for cell in everything for name in cell} | families
     assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
     assert targets["dijkstra"] == [cell for cell in everything if cell[0] == "dijkstra"]
     naive = targets["naive"]
     assert {cell[0] for cell in naive} == {"bellman_ford", "dijkstra", "floyd_warshall"}
     assert {cell[1] for cell in naive} == {"naive"}
+
+
+def test_families_are_measured_by_their_names_alone(config):
+    """No table, figure, algorithm or variant makes them, though Table 6 may show some."""
+    found = plan.family_cells(config)
+    names = list(dict.fromkeys(cell[2] for cell in found))
+    assert len(names) == 15 and len(found) == 45
+    others = [*plan.table_cells(config, *plan.TABLES), *plan.compared_cells(config), *plan.claimed_cells(config)]
+    others += [cell for name, wanted in plan.targets(config).items() if name not in names for cell in wanted]
+    assert not set(found) & set(others)
+    for name in names:
+        assert plan.targets(config)[name] == plan.jobs(config)["sssp", name]
+
+
+def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
+    sizes = {}
+    for name, entry in config["datasets"].items():
+        if kind := tables.family_of(entry):
+            assert entry["generate"]["seed"] == entry["weights"]["seed"]
+            assert name in (f"{kind}{entry['vertices'].bit_length() - 1}", f"{kind}{math.isqrt(entry['vertices'])}")
+            sizes.setdefault(kind, []).append(entry["vertices"])
+            if entry["arcs"] < 3e6:
+                ends = families.draw_edges(kind, entry["vertices"], entry["arcs"] // 2, entry["generate"]["seed"])
+                assert any((end == config["protocol"]["source"]).any() for end in ends), name
+    assert list(sizes) == list(families.KINDS)
+    assert all(len(set(found)) == 5 and found == sorted(found) for found in sizes.values())
+
+
+def test_only_table_6_shows_a_family(config):
+    config["datasets"]["grid250"]["tables"] = {"sssp": ["table6", "table1"]}
+    with pytest.raises(InputError, match=r"datasets\.grid250\.tables: table1 shows no family: only table6 does"):
+        configuration.check(config)
 
 
 def test_the_papers_cells(config):

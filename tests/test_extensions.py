@@ -23,13 +23,13 @@ from kernels.errors import InputError
 from kernels.graph import Graph
 from tests.rows import DATASETS, in_batches
 from workflow.lib import measurements, peers, plots
-from workflow.lib.tables import define
+from workflow.lib.tables import define, of_family
 from workflow.scripts import archive, figure8, measure_sweep, peak_table, sources, table6
 
 ROOT = Path(__file__).parents[1]
 NEAR_FAR = "delta_stepping/near_far"
 SUBSTITUTE = {"substitute": "made_by_hand"}
-TABLE = define("table6", DATASETS)
+TABLE = define("table6", of_family("", DATASETS))
 TOLERANCE, CROSS = 0.05, "\N{MULTIPLICATION SIGN}"
 
 
@@ -144,21 +144,56 @@ def test_each_cited_time_is_in_the_file_that_it_names():
             newer = {line["dataset"] for line in found["h200-one-source.csv"]}
             assert row["program"] == "SParry" or row["dataset"] not in newer
         else:
+            dataset = {"uniform20": "urand20"}.get(row["dataset"], row["dataset"])
             seconds = [
                 float(line[new]) / 1000
                 for line in found["h200-one-source.csv"]
-                if (line["dataset"], line["source"]) == (row["dataset"], row["source"])
+                if (line["dataset"], line["source"]) == (dataset, row["source"])
             ]
         assert seconds == [pytest.approx(float(row["seconds"]), rel=1e-12)], row
     known = {(row["program"], row["dataset"], row["source"]) for row in cited}
     every = {
-        (program, line["dataset"], line["source"])
+        (program, line["dataset"].replace("urand", "uniform"), line["source"])
         for line in found["h200-one-source.csv"]
         for program, (_, column) in names.items()
-        if column and line["dataset"] in TABLE.datasets
+        if column and line[column]
     }
     assert every <= known and len(known) == len(cited)
+    assert {program for program, dataset, _ in known if dataset == "rmat20"} == set(names) - {"ADDS", "SParry"}
     assert {row["program"] for row in cited} == set(names) == set(peers.programs())
+
+
+def on_generated(rows, dataset, key=NEAR_FAR):
+    """nyc's rows of a variant, as those of a dataset of a family."""
+    mine = rows[(measurements.variants(rows) == key) & (rows["dataset"] == "nyc")]
+    said = {"vertices": DATASETS[dataset]["vertices"], "arcs": DATASETS[dataset]["arcs"], "substitute": ""}
+    return mine.assign(dataset=dataset, **said, generated="in some way")
+
+
+def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
+    """Cited times stand beside it, those of uniform20 under the name of the file that they come from."""
+    families = {"grid2000", "rmat20", "uniform20"}
+    assert not families & {dataset for dataset, _ in lines_of(made)} and "generator" not in made[".md"]
+    assert {name for name, entry in DATASETS.items() if entry.get("family") and entry["tables"]} == families
+    assert set(peers.GENERATED) == families
+    library = on_generated(rows, "rmat20", "dijkstra/scipy")
+    some = table(pd.concat([rows, library, on_generated(rows, "uniform20")], ignore_index=True), searches)
+    lines = lines_of(some)
+    assert {dataset for dataset, _ in lines} & families == {"uniform20"}
+    assert float(lines["uniform20", "Ours"]["kernels median"]) == pytest.approx(0.003)
+    adds, wasp = lines["uniform20", "ADDS"], lines["uniform20", "Wasp"]
+    assert (float(adds["kernels median"]), adds["kernels any source median"]) == (0.003999, "")
+    assert float(adds["factor"]) == pytest.approx(3.999 / 28.018) and wasp["factor"] == ""
+    assert float(lines["uniform20", "LonestarGPU near-far"]["any source factor"]) == pytest.approx(5.027 / 27.883)
+    assert "- uniform20 from source 0. Cited times there are of other graphs" in some[".md"]
+    grid = lines_of(table(pd.concat([rows, on_generated(rows, "grid2000")], ignore_index=True), searches))
+    assert float(grid["grid2000", "ADDS"]["factor"]) == pytest.approx(27.000 / 34.767)
+
+
+def test_figure_8_leaves_families_out(rows, searches):
+    with plots.styled():
+        figure = figure8.draw(DATASETS, pd.concat([rows, on_generated(rows, "uniform20")]), searches, "From the test.")
+    assert not any("uniform20" in text.get_text() for text in figure.findobj(Text))
 
 
 def test_rates_are_what_their_definition_says(made):

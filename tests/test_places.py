@@ -95,6 +95,19 @@ def test_a_dataset_takes_its_jobs_and_what_is_in_none():
     assert {Path(path).parts[1] for path in powerlaw} == {"cells"}
 
 
+def test_what_is_shown_where_it_is_there_is_not_made():
+    family = plan.family_cells(CONFIG)
+    assert places.measured(JOBS, ["a"], [], family) == []
+    job = made("a", 10, HERE, ("sssp", "rmat20"))
+    alone = Path("results/cells/dijkstra/scipy/grid250.csv")
+    alone.parent.mkdir(parents=True)
+    alone.touch()
+    there = [str(job.resolve()), str(alone.resolve())]
+    assert places.measured(JOBS, ["a"], [], family) == there
+    nyc = places.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc"), family)
+    assert nyc == ["results/batches/a/sssp/nyc/timings.csv", *there]
+
+
 def test_all_batches_that_are_there_are_shown_and_cells_measured_again_too():
     for batch in ("b", "a"):
         made(batch, 10, HERE)

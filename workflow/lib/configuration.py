@@ -88,6 +88,8 @@ def _check_entry(where: str, entry: dict) -> None:
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     shown = entry.get("tables", {})
+    if kind and (others := {name for names in shown.values() for name in names} - {"table6"}):
+        raise InputError(f"{where}.tables: {min(others)} shows no family: only table6 does")
     if twice := set(shown.get("sssp", [])) & set(shown.get("apsp", [])):
         raise InputError(f"{where}.tables: {min(twice)} stands under sssp and apsp: a table shows a dataset once")
     weights = entry.get("weights")

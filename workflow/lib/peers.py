@@ -12,6 +12,8 @@ from workflow.lib.checked_csv import Rule, Schema, above_0, matching, once, one_
 CARD, CPU = "NVIDIA H200", "16 cores of its host"
 ORIGINS = {"h200.csv": None, "h200-one-source.csv": "ours"}  # by file, its column of our kernel's times, if it has one
 MS = 1e-3  # seconds: the unit of that column
+GENERATED = ("grid2000", "rmat20", "uniform20")  # config's datasets that are of the families and sizes of cited graphs
+CALLED = {"urand20": "uniform20"}  # which of them a file calls otherwise
 SOURCES = ("0", "any", "every")
 
 TIMES = Schema(
@@ -19,7 +21,11 @@ TIMES = Schema(
     ("seconds",),
     (
         Rule(("program",), "peers.yaml says nothing of it", lambda rows: rows["program"].isin(list(programs()))),
-        paper.DATASET,
+        Rule(
+            ("dataset",),
+            "neither the paper's nor one of peers.GENERATED",
+            lambda rows: rows["dataset"].isin([*paper.datasets().index, *GENERATED]),
+        ),
         one_of("source", *SOURCES),
         above_0("seconds"),
         *(matching(column) for column in ("version", "contains", "n")),
@@ -59,4 +65,5 @@ def _ours(name: str) -> dict[tuple[str, str], float]:
     if not (column := ORIGINS[name]):
         return {}
     rows = pd.read_csv(paper.FOLDER / name, comment="#", dtype={"source": str})
-    return {(row["dataset"], row["source"]): MS * row[column] for _, row in rows.iterrows()}
+    datasets = rows["dataset"].replace(CALLED)
+    return dict(zip(zip(datasets, rows["source"], strict=True), MS * rows[column], strict=True))

@@ -66,12 +66,13 @@ def to_make(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell]) -> list[st
     return [*(job_file(name, *job) for name in names for job in mine), *(cell_file(*cell) for cell in alone)]
 
 
-def measured(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell]) -> list[str]:
+def measured(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], also: Sequence[Cell] = ()) -> list[str]:
     """The files of to_make, then those that are there: other batches of the same jobs, wanted cells measured alone too.
 
-    The latter have absolute paths: no rule makes them, so that none is due.
+    The latter have absolute paths: no rule makes them, so that none is due. also: cells of which only these are taken.
     """
     made = to_make(jobs, names, wanted)
+    wanted = [*wanted, *also]
     mine, _ = _split(jobs, wanted)
     there = [path for job in mine for path in sorted(BATCHES.glob(job_file("*", *job).removeprefix(f"{BATCHES}/")))]
     there += [path for cell in wanted if (path := Path(cell_file(*cell))).exists()]

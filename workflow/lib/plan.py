@@ -47,9 +47,19 @@ def cells(config: dict, datasets=None) -> list[Cell]:
     return list(dict.fromkeys(found))
 
 
+def family_cells(config: dict) -> list[Cell]:
+    """The cells on datasets of families: no target makes them that does not name them."""
+    return [cell for cell in cells(config) if tables.family_of(config["datasets"][cell[2]])]
+
+
+def _in_tables(config: dict) -> tables.Datasets:
+    """The datasets that are measured for the tables that show them: all but those of families."""
+    return tables.of_family("", tables.of_config(config))
+
+
 def table_cells(config: dict, *names: str) -> list[Cell]:
-    """The cells that config names and any of these tables shows."""
-    shown = {cell for name in names for cell in tables.define(name, tables.of_config(config)).cells}
+    """The cells that config names and any of these tables shows, but for those of families."""
+    shown = {cell for name in names for cell in tables.define(name, _in_tables(config)).cells}
     return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in shown]
 
 
@@ -60,8 +70,8 @@ def figure_cells(config: dict, figure: str, table: str) -> list[Cell]:
 
 
 def compared_cells(config: dict) -> list[Cell]:
-    """The cells that config names on datasets of any table, with the problem that the table shows."""
-    pairs = set(tables.shown_pairs(tables.of_config(config)))
+    """As table_cells, of any table: all cells with the problem that the table shows."""
+    pairs = set(tables.shown_pairs(_in_tables(config)))
     return [cell for cell in cells(config) if (find(*cell[:2]).problem, cell[2]) in pairs]
 
 
@@ -77,12 +87,13 @@ def claimed_cells(config: dict) -> list[Cell]:
 
 
 def jobs(config: dict) -> dict[tuple[str, str], list[Cell]]:
-    """By problem and dataset, the cells that a job measures together: all that tables, figures and claims compare.
+    """By problem and dataset, the cells that a job measures together: all that tables, figures and claims compare, and
+    all of families.
 
     Without the cells of `protocol.once`, and those that only `layouts` compares with another.
     """
     found: dict[tuple[str, str], list[Cell]] = {}
-    for cell in table_cells(config, *TABLES):
+    for cell in [*table_cells(config, *TABLES), *family_cells(config)]:
         variant = find(*cell[:2])
         if not any(fnmatch(variant.key, pattern) for pattern in config["protocol"]["once"]):
             found.setdefault((variant.problem, cell[2]), []).append(cell)
@@ -90,10 +101,11 @@ def jobs(config: dict) -> dict[tuple[str, str], list[Cell]]:
 
 
 def targets(config: dict) -> dict[str, list[Cell]]:
-    """The cells behind each target that is a dataset's, an algorithm's or a variant's name."""
+    """The cells behind each target that is a dataset's, an algorithm's or a variant's name; of families a dataset's."""
     result: dict[str, list[Cell]] = {}
+    named = set(family_cells(config))
     for cell in cells(config):
-        for name in cell:
+        for name in cell[2:] if cell in named else cell:
             result.setdefault(name, []).append(cell)
     return result
 

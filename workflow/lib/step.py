@@ -57,10 +57,10 @@ def json_object(text: str) -> dict:
 
 
 def parse_datasets(text: str) -> dict[str, dict]:
-    """What --datasets holds: a JSON object, by dataset its vertices, arcs and tables."""
+    """What --datasets holds: a JSON object, by dataset its vertices, arcs and tables, and its family if it has one."""
     value = json_object(text)
     for name, entry in value.items():
-        if not isinstance(entry, dict) or entry.keys() != {"vertices", "arcs", "tables"}:
+        if not isinstance(entry, dict) or entry.keys() - {"family"} != {"vertices", "arcs", "tables"}:
             raise argparse.ArgumentTypeError(f"{name}: not an object of vertices, arcs and tables")
     return value
 

@@ -18,7 +18,7 @@ PROBLEMS = ("sssp", "apsp")
 NODES, EDGES = "Number of Nodes", "Number of Edges"
 GRAPH_GROUP = "same kernels, CUDA graph"
 
-# By dataset: vertices, arcs and tables (by problem), as its entry in config.yaml has them.
+# By dataset: vertices, arcs and tables (by problem), as its entry in config.yaml has them; family where it has one.
 Datasets = Mapping[str, Mapping]
 
 
@@ -193,10 +193,22 @@ def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     return measured.reindex(said.index).fillna(said).astype(int)
 
 
+def family_of(entry: Mapping) -> str:
+    """The family (kernels/families.py) of a dataset, by its entry in config.yaml; empty where it is of none."""
+    return entry.get("generate", {}).get("kind", "")
+
+
+def of_family(family: str, datasets: Datasets) -> Datasets:
+    """The datasets of a family; for an empty one those that are of none."""
+    return {name: entry for name, entry in datasets.items() if entry.get("family", "") == family}
+
+
 def of_config(config: dict) -> dict[str, dict]:
-    """What of config.yaml the tables read: the datasets that a table shows."""
-    return {
-        name: {key: entry[key] for key in ("vertices", "arcs", "tables")}
-        for name, entry in config["datasets"].items()
-        if entry.get("tables")
-    }
+    """What of config.yaml the tables read: the datasets that a table shows, and all of families."""
+    found = {}
+    for name, entry in config["datasets"].items():
+        family = family_of(entry)
+        if entry.get("tables") or family:
+            found[name] = {"vertices": entry["vertices"], "arcs": entry["arcs"], "tables": entry.get("tables", {})}
+            found[name] |= {"family": family} if family else {}
+    return found

@@ -1,13 +1,17 @@
 # What the paper does not have.
 COMPARED = plan.compared_cells(config)
-GENERATED = [dataset for dataset, entry in config["datasets"].items() if "generate" in entry]
+GENERATED = [
+    dataset for dataset, entry in config["datasets"].items() if "generate" in entry and dataset not in FAMILIES
+]
 GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
 WITH_GRAPH = {(find(*cell[:2]).plain, cell[2]) for cell in COMPARED if find(*cell[:2]).cuda_graph}
 LAUNCH_CELLS = [cell for cell in COMPARED if (find(*cell[:2]).plain, cell[2]) in WITH_GRAPH]
 LAYOUT_CELLS = [
     cell
     for cell in plan.cells(config)
-    if "layouts" in find(*cell[:2]).shown and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
+    if "layouts" in find(*cell[:2]).shown
+    and cell not in FAMILY_CELLS
+    and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
 ]
 PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in find(*cell[:2]).shown]
 MANY_CELLS = [
@@ -59,9 +63,15 @@ rule launch_overhead:
         "--out-dir results --log {log:q}"
 
 
+# Graphs of families, five sizes of each: growth and table6 show what was measured of them.
+rule families:
+    input:
+        families_files,
+
+
 rule growth:
     input:
-        measured(COMPARED),
+        measured(COMPARED, also=FAMILY_CELLS),
     output:
         table_output("growth"),
         in_report(figure_files("growth"), "extensions", "Growth, drawn", "growth", ".svg"),

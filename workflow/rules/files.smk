@@ -7,6 +7,8 @@ SHOWN = json.dumps(tables.of_config(config))  # the datasets that tables show
 JOBS = plan.jobs(config)
 BATCHES = places.batches(config)
 NEW_BATCHES = places.batches(config, new=True)
+FAMILY_CELLS = plan.family_cells(config)
+FAMILIES = list(dict.fromkeys(cell[2] for cell in FAMILY_CELLS))  # their datasets
 
 
 def untracked(value):
@@ -22,10 +24,13 @@ def on_gpu(wildcards):
     return plan.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
-def measured(cells):
-    """The files of all batches and cells of these; without a GPU those of whatever was measured before."""
+def measured(cells, also=()):
+    """The files of all batches and cells of these; without a GPU those of whatever was measured before.
+
+    also: cells whose files are taken where they are there, and not made.
+    """
     if not SIMULATING:
-        return places.measured(JOBS, BATCHES, cells)
+        return places.measured(JOBS, BATCHES, cells, also)
     # Absolute, so that they are files that are there and not ones that a rule would have to make.
     if before := plan.measured_here():
         return [str(path.resolve()) for path in before]

@@ -123,7 +123,15 @@ def job_priority(wildcards):
 def batch_files(wildcards):
     """The files of all jobs of a new batch, or of several."""
     needs_gpu("batch")
-    return [places.job_file(name, *job) for name in NEW_BATCHES for job in JOBS]
+    return [places.job_file(name, *job) for name in NEW_BATCHES for job in JOBS if job[1] not in FAMILIES]
+
+
+def families_files(wildcards):
+    """The files of all jobs and cells of families, in the batch or batches of this machine."""
+    needs_gpu("families")
+    if not FAMILIES:
+        raise WorkflowError("families: config names no dataset of a family")
+    return places.to_make(JOBS, BATCHES, FAMILY_CELLS)
 
 
 def sweep_options(wildcards):
@@ -278,5 +286,5 @@ def target_files(target, wanted):
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
-    valid += ["launch_overhead", "growth", "layouts", "peak", *SWEPT, *plan.targets(config)]
+    valid += ["launch_overhead", "growth", "families", "layouts", "peak", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

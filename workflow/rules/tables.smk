@@ -31,7 +31,7 @@ for name in plan.TABLES:
 
 rule table6:
     input:
-        cells=measured(plan.table_cells(config, "table6")),
+        cells=measured(plan.table_cells(config, "table6"), also=FAMILY_CELLS),
         sources=SOURCES,
     output:
         table_output("table6"),

@@ -1,8 +1,9 @@
 """Draw Figure 8: our fastest beside the paper's best, SParry's, CPU libraries and other programs: SVG, PDF, PNG.
 
-It is no figure of the paper. It shows what Table 6 says: times of kernels, with the graph on the device and the result
-left there, and of whole calls with copies, in panels of their own; a CPU's time stands beside whole calls. Of several
-variants under one head the fastest on a dataset is drawn, of cited programs the least time.
+It is no figure of the paper. It shows what Table 6 says, but for datasets of families: times of kernels, with the graph
+on the device and the result left there, and of whole calls with copies, in panels of their own; a CPU's time stands
+beside whole calls. Of several variants under one head the fastest on a dataset is drawn, of cited programs the least
+time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from matplotlib.lines import Line2D
 from workflow.lib import measurements, plots, series, step
 from workflow.lib.plots import Look
 from workflow.lib.render import status_text
-from workflow.lib.tables import Datasets, datasets_of, define
+from workflow.lib.tables import Datasets, datasets_of, define, of_family
 from workflow.scripts import sources, table6
 
 PLACE, TABLE = "figure8", table6.NAME
@@ -70,6 +71,7 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
 
 def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
     """The figure; rows: as measurements.load gives them, searches: as sources.load. To be called in plots.styled()."""
+    datasets = of_family("", datasets)
     by_problem = datasets_of(TABLE, datasets)
     rows = series.select(PLACE, by_problem, rows)
     lines = table6.compare(define(TABLE, datasets), rows, searches, PLACE)

@@ -65,6 +65,13 @@ def problems(table: Table) -> dict[str, str]:
     return {dataset: problem for problem, names in table.rows.items() for dataset in names}
 
 
+def shown(datasets: Datasets, rows: pd.DataFrame) -> Datasets:
+    """The datasets that the table may show: of families those that a variant of ours was measured on."""
+    ours = [key for key, who in heads().items() if who == OURS]
+    measured = set(rows["dataset"][measurements.variants(rows).isin(ours)])
+    return {name: entry for name, entry in datasets.items() if not entry.get("family") or name in measured}
+
+
 def select(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of Table 6's cells, of all rows measured."""
     problem = problems(table)
@@ -314,6 +321,12 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
     """The sentences under the table that are of this table alone; lines, tolerance: as losses takes them."""
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     alone = ["All cells were measured alone, so there is no ratio of ours."]
+    drawn = [name for name in peers.GENERATED if name in set(lines["dataset"])]
+    others = [
+        f"{', '.join(drawn)} from source 0. Cited times there are of other graphs of the same families and sizes, with "
+        "weights from the same range; those of rmat20 and uniform20 were made by GAP's generator. ADDS did not end on "
+        "rmat20."
+    ]
     return [
         "Road networks from source 0 and from any source; Gnutella graphs from every source.",
         "Kernels: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and "
@@ -332,6 +345,7 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
         f"{CROSS} of a cited GPU program is over our kernels that ran beside it on one host (near_far at commit "
         "faa6cfe); where none did, and for a CPU program, there is none, and a sentence below has the times of two "
         "hosts, ours first.",
+        *(others if drawn else []),
         *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
     ]
@@ -349,7 +363,7 @@ def files(
 
     rows: as measurements.load gives them; searches: as sources.load does; tolerance: as losses takes it.
     """
-    table = tables.define(NAME, datasets)
+    table = tables.define(NAME, shown(datasets, rows))
     rows = select(table, rows)
     measurements.require_one_graph(pd.concat([rows, searches]))
     lines, substitutes = compare(table, rows, searches), measurements.substitutes(rows)
