@@ -19,7 +19,7 @@ from matplotlib.transforms import Bbox
 
 from kernels.variants import VARIANTS
 from tests.rows import DATASETS, frame, in_batches, measurement
-from workflow.lib import long_table, measurements, plots, series
+from workflow.lib import measurements, plots, series
 from workflow.scripts import draw_sweep, figure8, figures, growth, sources
 
 ROOT = Path(__file__).parents[1]
@@ -243,7 +243,7 @@ def archived():
 
 
 def of_growth(rows, source):
-    cells = long_table.cells(rows, DATASETS)
+    cells = growth.measured(rows, DATASETS)
     return growth.draw(
         growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, source, what="median")
     )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from test_figures import legible, words
 from test_tables import cells, read_csv
-from test_workflow import SIMULATOR, Project, in_batch, measured
+from test_workflow import SIMULATOR, Project, data, in_batch, measured
 
 from kernels.variants import MATRIX, VARIANTS
 from tests.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
@@ -19,6 +19,7 @@ from workflow.scripts import archive, growth, launch_overhead, readme
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
+FAMILIES = ("grid", "rmat", "uniform")
 
 
 def power(key, datasets, factor, v, e=0):
@@ -37,7 +38,7 @@ def everything():
 
 
 def fitted(rows):
-    return growth.fits(long_table.cells(rows, SHOWN)).set_index("column")
+    return growth.fits(growth.measured(rows, SHOWN)).set_index("column")
 
 
 def test_a_known_exponent_is_given_back():
@@ -100,10 +101,70 @@ def test_untimed_rows_and_other_graphs_are_left_out():
     assert (fit.datasets, fit.sizes) == ("nyc bay col fla", 4) and np.isnan(fit.vertices_exponent)
 
 
+def on_families(factors=None):
+    """near_far on all sizes of each family, as V^1.5, V^1 and V^1.2, SciPy's as V^1, and near_far on the roads as V^3.
+
+    factors: by dataset, what near_far's time there is multiplied by.
+    """
+    powers = {"grid": 1.5, "rmat": 1.0, "uniform": 1.2}
+    parts = [rows_of(power("delta_stepping/near_far", ROADS, 1e-18, 3))]
+    for name, entry in SHOWN.items():
+        if family := entry.get("family"):
+            graph = {"vertices": entry["vertices"], "arcs": entry["arcs"], "dataset_sha256": f"{len(parts):064x}"}
+            for key, exponent in (("delta_stepping/near_far", powers[family]), ("dijkstra/scipy", 1.0)):
+                times = 1e-9 * entry["vertices"] ** exponent * (factors or {}).get(name, 1)
+                parts.append(rows_of({(key, "nyc"): times}).assign(dataset=name, **graph))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_each_family_has_a_fit_of_its_own():
+    facts = growth.fits(growth.measured(on_families(), SHOWN))
+    assert list(facts["family"]) == ["", *2 * ["grid"], *2 * ["rmat"], *2 * ["uniform"]]
+    near_far = facts[facts["column"] == "delta_stepping/near_far"]
+    assert list(near_far["vertices_exponent"]) == pytest.approx([3, 1.5, 1, 1.2])
+    assert list(near_far["datasets"]) == [
+        " ".join(ROADS),
+        "grid250 grid500 grid1000 grid2000 grid4000",
+        "rmat14 rmat16 rmat18 rmat20 rmat21",
+        "uniform14 uniform16 uniform18 uniform20 uniform21",
+    ]
+
+
+def test_families_have_rows_and_panels_of_their_own(tmp_path):
+    rows = on_families({"rmat21": 2})
+    growth.write(rows, SHOWN, "From the test.", tmp_path, tmp_path)
+    text = (tmp_path / "growth.md").read_text()
+    _, *body = cells(".md", text)
+    assert [line[1] for line in body[::2]] == ["one source", *(f"one source, {family}" for family in FAMILIES)]
+    assert f"- {growth.OF_FAMILIES}\n" in text and "family" not in (tmp_path / "growth.csv").read_text()
+    figure = drawn(rows)
+    legible(figure)
+    titles = ["one source", *(f"one source, {family}" for family in FAMILIES)]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"Shortest paths, {title}" for title in titles]
+    roads, grid, *_ = figure.axes
+    assert [label.get_text().split("\n")[0] for label in grid.get_xticklabels()][::4] == ["grid250", "grid4000"]
+    assert any("theory" in line.get_label() for line in roads.lines)
+    assert not any("theory" in line.get_label() for line in grid.lines)
+
+
+def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp_path):
+    rows = on_families()
+    rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
+    growth.write(rows, SHOWN, "From the test.", tmp_path, tmp_path)
+    text = (tmp_path / "growth.md").read_text()
+    assert "one source, uniform" not in text and text.count("no fit: fewer than 5 datasets") == 2
+    assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
+        "one source",
+        "one source, grid",
+    ]
+    growth.write(rows[rows["dataset"].isin(ROADS)], SHOWN, "From the test.", tmp_path, tmp_path)
+    assert "grid" not in (tmp_path / "growth.md").read_text()
+
+
 def test_cards_are_not_mixed():
     times = power("edge/sssp", ROADS[:3], 1e-9, 2), power("edge/sssp", ROADS[3:], 1e-9, 2)
     both = pd.concat([rows_of(times[0], "card A"), rows_of(times[1], "card B")])
-    facts = growth.fits(long_table.cells(both, SHOWN))
+    facts = growth.fits(growth.measured(both, SHOWN))
     assert list(facts["sizes"]) == [3, 3] and facts["vertices_exponent"].isna().all()
     assert long_table.names(facts) == ["Edge (sssp) on card A", "Edge (sssp) on card B"]
 
@@ -124,14 +185,14 @@ def test_the_median_of_batches_is_fitted_and_said(tmp_path):
 def test_theory_names_each_plain_variant_once():
     times = power("bellman_ford/naive", ROADS, 1e-9, 2) | power("bellman_ford/naive_graph", ROADS, 1e-9, 2)
     times |= power("bellman_ford/stride_graph", ROADS, 1e-9, 2) | power("dijkstra/scipy", ROADS, 1e-9, 2)
-    (sentence,) = growth.theory(growth.fits(long_table.cells(rows_of(times), SHOWN)))
+    (sentence,) = growth.theory(growth.fits(growth.measured(rows_of(times), SHOWN)))
     assert sentence.startswith("O(V E), V - 1 iterations")
     assert sentence.endswith(": Bellman-Ford Naive, Bellman-Ford Stride.")
 
 
 def drawn(rows):
     """The figure with its layout done."""
-    found = long_table.cells(rows, SHOWN)
+    found = growth.measured(rows, SHOWN)
     with plots.styled():
         figure = growth.draw(
             growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
@@ -302,8 +363,7 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
 
 
 def test_targets_plan_their_cells(tmp_path):
-    both = {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}
-    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": PLANNED["nyc"] | both})
+    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH})
     plan = project.plan("launch_overhead")
     assert {job for job in plan if "Measure" in job} == in_batch("sssp/nyc") and "Table launch_overhead" in plan
     plan = project.plan("growth")
@@ -312,6 +372,25 @@ def test_targets_plan_their_cells(tmp_path):
     )
     assert "Table growth" in plan
     assert {"Table launch_overhead", "Table growth"} <= project.plan("launch_overhead", "growth")
+
+
+def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_path):
+    made = {
+        **{"format": "random", "vertices": 9, "arcs": 24, "directed": False, "generate": {"kind": "grid", "seed": 1}},
+        **{"weights": {"min": 1, "max": 9, "seed": 1}, "gpu": ["bellman_ford/naive"]},
+        "tables": {"sssp": ["table6"]},
+    }
+    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH, "made": made})
+    job = data("made") | in_batch("sssp/made")
+    assert project.plan("families") == project.plan("made") == job
+    others = ["all", "batch", "extensions", "growth", "table6", "figure8", "layouts", "bellman_ford", "naive"]
+    assert "sssp on made" not in project.snakemake("-n", *others)
+    project.snakemake("families")
+    taken = str(tmp_path / "results/batches/one/sssp/made/timings.csv")
+    for target in ("growth", "table6"):
+        assert taken in project.snakemake("-n", "-p", target)
+    assert taken not in project.snakemake("-n", "-p", "launch_overhead", "figure8")
+    assert "families cannot be measured here" in project.snakemake("families", code=1, environment=SIMULATOR)
 
 
 PLANNED = {
@@ -324,6 +403,7 @@ PLANNED = {
         **{"simulate": True, "gpu": ["bellman_ford/naive"]},
     },
 }
+BOTH = PLANNED["nyc"] | {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}
 
 
 def test_in_the_simulator_the_archive_is_drawn(tmp_path):

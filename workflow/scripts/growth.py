@@ -1,7 +1,7 @@
 """Fit how each variant's time grows with the graph: results/growth.csv, .md, figures/growth.*.
 
-By least squares on logarithms, over the tables' datasets: the time against |V|, and against what theory says it is
-proportional to.
+By least squares on logarithms, over the tables' datasets, and over those of each family of generated graphs: the time
+against |V|, and against what theory says it is proportional to.
 """
 
 import argparse
@@ -16,12 +16,15 @@ from matplotlib.ticker import NullLocator
 from matplotlib.transforms import offset_copy
 from scipy.stats import linregress, t
 
+from kernels.families import KINDS
 from kernels.variants import VARIANTS, Bound
 from workflow.lib import long_table, measurements, plots, series, step
-from workflow.lib.tables import Datasets
+from workflow.lib.tables import Datasets, of_family
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
+# (problem, family) of what is fitted together; the family is empty for the tables' datasets.
+GROUPS = [*((problem, "") for problem in PROBLEMS), *(("sssp", family) for family in KINDS)]
 LEAST = 5  # datasets in a fit: with fewer its interval says nothing
 NO_FIT = f"no fit: fewer than {LEAST} datasets"
 CONFIDENCE = 0.95
@@ -31,7 +34,7 @@ FITTED = ("exponent", "stderr", "low", "high", "r2", "intercept")
 NOT_FITTED = dict.fromkeys(FITTED, np.nan)
 
 
-# Slopes of guide lines by problem, where |E| grows as |V|.
+# Slopes of guide lines by problem, where |E| grows as |V|; none for families, on which no variant of the paper runs.
 GUIDES = {"sssp": {2: "O(V E)", 1: "launches"}, "apsp": {3: "O(V³), O(V² E)"}}
 POWERS = {1: "", 2: "²", 3: "³"}
 FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; none: {NO_FIT}"
@@ -46,6 +49,10 @@ NOTES = [
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
     "The figure shows a problem only where one of its variants has a fit.",
 ]
+OF_FAMILIES = (
+    "grid, rmat, uniform: families of generated graphs, each fitted over its datasets alone, and drawn where it has "
+    "a fit."
+)
 
 
 def term(bound: Bound) -> str:
@@ -72,20 +79,32 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
     return dict(zip(FITTED, (line.slope, line.stderr, *ends, line.rvalue**2, line.intercept), strict=True))
 
 
-def fits(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each variant and device; cells: as long_table.cells gives them.
+def measured(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
+    """The cells of the tables' datasets, as long_table.cells gives them, then those of each family from one source.
 
-    column, device, problem, datasets (joined by spaces), sizes (how many of them), term (theory's, empty where the
-    registry has no bound), slope (theory's, NaN likewise); fit() over |V| as vertices_exponent …, over the term as
+    "family": empty for the former.
+    """
+    groups = {"": of_family("", datasets)}
+    groups |= {family: {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)} for family in KINDS}
+    parts = [long_table.cells(rows, group).assign(family=family) for family, group in groups.items()]
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def fits(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row for each family, variant and device; cells: as measured gives them.
+
+    family, column, device, problem, datasets (joined by spaces), sizes (how many of them), term (theory's, empty where
+    the registry has no bound), slope (theory's, NaN likewise); fit() over |V| as vertices_exponent …, over the term as
     term_exponent ….
     """
     rows = []
-    for (key, device), group in cells.groupby(["column", "device"], sort=False):
+    for (family, key, device), group in cells.groupby(["family", "column", "device"], sort=False):
         bound = VARIANTS[key].bound
         over = {"vertices": fit(group["vertices"], group["kernels"])}
         over["term"] = fit(values(bound, group), group["kernels"]) if bound else NOT_FITTED
         rows.append(
             {
+                "family": family,
                 "column": key,
                 "device": device,
                 "problem": VARIANTS[key].problem,
@@ -97,7 +116,13 @@ def fits(cells: pd.DataFrame) -> pd.DataFrame:
             }
         )
     names = [f"{x}_{name}" for x in ("vertices", "term") for name in FITTED]
-    return pd.DataFrame(rows, columns=["column", "device", "problem", "datasets", "sizes", "term", "slope", *names])
+    said = ["family", "column", "device", "problem", "datasets", "sizes", "term", "slope"]
+    return pd.DataFrame(rows, columns=[*said, *names])
+
+
+def title(problem: str, family: str) -> str:
+    """What is fitted together: one source, grid."""
+    return ", ".join(filter(None, (PROBLEMS[problem], family)))
 
 
 def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
@@ -115,7 +140,7 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
     return pd.DataFrame(
         {
             "Variant": long_table.names(facts),
-            "Problem": facts["problem"].map(PROBLEMS),
+            "Problem": [title(*group) for group in zip(facts["problem"], facts["family"], strict=True)],
             "Datasets": [
                 f"{len(found)}{' †' if substitutes.keys() & set(found) else ''}"
                 for found in facts["datasets"].str.split()
@@ -140,27 +165,34 @@ def theory(facts: pd.DataFrame) -> list[str]:
     return [f"O({term(bound)}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
 
 
-def drawn_problems(facts: pd.DataFrame) -> list[str]:
-    """The problems that have a panel: those with a fit; all where none has one."""
-    fitted = set(facts["problem"][facts["vertices_exponent"].notna()])
-    return [problem for problem in PROBLEMS if problem in fitted] or list(PROBLEMS)
+def groups_of(cells: pd.DataFrame) -> pd.MultiIndex:
+    """Which of GROUPS each row belongs to, by its problem or its column's."""
+    problems = cells["column"].map(lambda key: VARIANTS[key].problem)
+    return pd.MultiIndex.from_arrays([problems, cells["family"]])
+
+
+def drawn_groups(facts: pd.DataFrame) -> list[tuple[str, str]]:
+    """The groups that have a panel: those with a fit; where none has one, all of the tables' datasets."""
+    fitted = set(groups_of(facts[facts["vertices_exponent"].notna()]))
+    return [group for group in GROUPS if group in fitted] or [(problem, "") for problem in PROBLEMS]
 
 
 def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
     """The figure, to be called in plots.styled(); facts, cells: as fits takes and gives them."""
-    panels = {problem: facts[facts["problem"] == problem] for problem in drawn_problems(facts)}
-    lines = [-(-(len(panel) + len(GUIDES[problem])) // LEGEND_COLUMNS) for problem, panel in panels.items()]
+    panels = {group: facts[groups_of(facts).isin([group])] for group in drawn_groups(facts)}
+    guides = {group: {} if group[1] else GUIDES[group[0]] for group in panels}
+    lines = [-(-(len(panel) + len(guides[group])) // LEGEND_COLUMNS) for group, panel in panels.items()]
     heights = [PANEL + LEGEND_LINE * (count + 2) for count in lines]
     figure = Figure(figsize=(plots.WIDTH, sum(heights) + 0.6))
     plots.caption(figure, caption)
     every = figure.subplots(len(panels), height_ratios=heights, squeeze=False)
-    for axes, (problem, panel) in zip(every.flat, panels.items(), strict=True):
-        mine = cells[cells["column"].isin(panel["column"])]
+    for axes, (group, panel) in zip(every.flat, panels.items(), strict=True):
+        mine = cells[groups_of(cells).isin([group])]
         unit, factor = plots.unit(mine["kernels"])
-        axes.set(title=f"Shortest paths, {PROBLEMS[problem]}", ylabel=f"Time of the kernels ({unit})")
+        axes.set(title=f"Shortest paths, {title(*group)}", ylabel=f"Time of the kernels ({unit})")
         axes.set_xlabel("number of vertices, |V|")
         if len(panel):
-            _panel(axes, panel, mine, factor, GUIDES[problem], substitutes)
+            _panel(axes, panel, mine, factor, guides[group], substitutes)
         else:
             axes.set_xticks([])
             plots.say_unmeasured(axes)
@@ -247,7 +279,7 @@ def write(
     formats: Collection[str] = plots.FORMATS,
 ) -> None:
     """Write the table's files and the figure's into two folders; rows: as measurements.load gives them."""
-    cells = long_table.cells(rows, datasets)
+    cells = measured(rows, datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)
     text, origin = to_text(facts, substitutes), long_table.origin(rows, cells, source)
     said = [
@@ -258,11 +290,11 @@ def write(
         results / "growth",
         TITLE,
         text,
-        facts.assign(source=source, substitute=said),
-        [*NOTES, *theory(facts), *origin],
+        facts.drop(columns="family").assign(source=source, substitute=said),  # which the datasets tell
+        [*NOTES, *([OF_FAMILIES] if facts["family"].any() else []), *theory(facts), *origin],
         ["Theory's slope", "R²", "R² of that"],
     )
-    shown = cells["column"].map(lambda key: VARIANTS[key].problem).isin(drawn_problems(facts))
+    shown = groups_of(cells).isin(drawn_groups(facts))
     keys = pd.MultiIndex.from_frame(cells.loc[shown, ["column", "dataset"]])
     rows = measurements.pooled(rows)
     drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
