@@ -83,7 +83,7 @@ def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypat
     assert len(list(harness.interleave(slow, graph))) == 1
 
 
-def test_each_variant_lays_out_the_graph_in_its_first_run(monkeypatch):
+def test_each_variant_lays_out_the_graph_in_its_first_run():
     """Also where another variant of the job has laid it out: else preparing would be in one row of the two."""
     found = {}
 

@@ -1,4 +1,5 @@
-# On a cluster too these run where Snakemake runs: its nodes may have no network, and the rest takes a minute at most, but for large families.
+# On a cluster too these run where Snakemake runs: its nodes may have no network, and the rest takes a minute at most,
+# but for large families.
 localrules:
     download,
     convert,
