@@ -3,6 +3,7 @@
 S. Beamer, K. Asanović and D. Patterson, The GAP Benchmark Suite, arXiv:1508.03619, 2015.
 """
 
+from collections.abc import Mapping
 from math import isqrt
 
 import numpy as np
@@ -14,6 +15,11 @@ from kernels.graph import MAX_COUNT
 KINDS = ("grid", "rmat", "uniform")
 RMAT = 0.57, 0.19, 0.19  # shares of a matrix's quarters: upper left, upper right, lower left (Graph500's, and GAP's)
 SPARE = 1.25  # more edges are drawn at once than are missing, since some will be loops or there already
+
+
+def kind_of(entry: Mapping) -> str:
+    """The kind of a dataset's family, by its entry in config.yaml; empty where it is of none."""
+    return entry.get("generate", {}).get("kind", "")
 
 
 def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

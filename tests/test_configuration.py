@@ -13,7 +13,7 @@ import yaml
 from kernels import families
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import configuration, digests, plan, resources, tables
+from workflow.lib import configuration, digests, plan, resources
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -351,7 +351,7 @@ def test_families_are_measured_by_their_names_alone(config):
 def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
     sizes = {}
     for name, entry in config["datasets"].items():
-        if kind := tables.family_of(entry):
+        if kind := families.kind_of(entry):
             assert entry["generate"]["seed"] == entry["weights"]["seed"]
             assert name in (f"{kind}{entry['vertices'].bit_length() - 1}", f"{kind}{math.isqrt(entry['vertices'])}")
             sizes.setdefault(kind, []).append(entry["vertices"])

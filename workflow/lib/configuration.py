@@ -76,7 +76,7 @@ def _check_entry(where: str, entry: dict) -> None:
         raise InputError(
             f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
-    if kind := entry.get("generate", {}).get("kind"):
+    if kind := families.kind_of(entry):
         if "skew" in entry["generate"]:
             raise InputError(f"{where}.generate: kind and skew do not go together: leave one out")
         if entry.get("directed", True) or entry["arcs"] % 2:

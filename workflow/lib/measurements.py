@@ -401,8 +401,8 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 def preparation(rows: pd.DataFrame) -> pd.Series:
     """For each row, what preparing took (s): the longest of the first runs of its cell; NaN where not recorded.
 
-    Later runs say less, since a process keeps the graph's layout. So may a first run: until November 2026 a job's
-    variants shared what one of them had laid out.
+    Later runs say less, since a process keeps the graph's layout. So do some first runs of the archive h200's batches A
+    to L, in which a job's variants shared what one of them had laid out.
     """
     both = rows[list(PREPARATION)].sum(axis=1, min_count=1)
     return both.where(rows["round"] == 1).groupby([rows[key] for key in CELL]).transform("max")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from numba import cuda
 
+from kernels import families
 from kernels.errors import InputError
 from kernels.gpu.card import SIMULATED
 from kernels.variants import VARIANTS, find, select, shown_in
@@ -49,7 +50,7 @@ def cells(config: dict, datasets=None) -> list[Cell]:
 
 def family_cells(config: dict) -> list[Cell]:
     """The cells on datasets of families: no target makes them that does not name them."""
-    return [cell for cell in cells(config) if tables.family_of(config["datasets"][cell[2]])]
+    return [cell for cell in cells(config) if families.kind_of(config["datasets"][cell[2]])]
 
 
 def _in_tables(config: dict) -> tables.Datasets:

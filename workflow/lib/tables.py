@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from kernels import families
 from kernels.variants import VARIANTS, shown_in
 from workflow.lib import batches, measurements
 
@@ -193,11 +194,6 @@ def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     return measured.reindex(said.index).fillna(said).astype(int)
 
 
-def family_of(entry: Mapping) -> str:
-    """The family (kernels/families.py) of a dataset, by its entry in config.yaml; empty where it is of none."""
-    return entry.get("generate", {}).get("kind", "")
-
-
 def of_family(family: str, datasets: Datasets) -> Datasets:
     """The datasets of a family; for an empty one those that are of none."""
     return {name: entry for name, entry in datasets.items() if entry.get("family", "") == family}
@@ -207,7 +203,7 @@ def of_config(config: dict) -> dict[str, dict]:
     """What of config.yaml the tables read: the datasets that a table shows, and all of families."""
     found = {}
     for name, entry in config["datasets"].items():
-        family = family_of(entry)
+        family = families.kind_of(entry)
         if entry.get("tables") or family:
             found[name] = {"vertices": entry["vertices"], "arcs": entry["arcs"], "tables": entry.get("tables", {})}
             found[name] |= {"family": family} if family else {}

@@ -28,7 +28,7 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
     Raises InputError where its raw file is wrong or its counts are not those in config.
     """
     vertices, expected = entry["vertices"], download.counts(dataset, entry)
-    if kind := entry.get("generate", {}).get("kind"):
+    if kind := families.kind_of(entry):
         expected.check(arcs=2 * (entry["arcs"] // 2))  # as many one way as the other
         ends = families.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
         weights = datasets.draw(len(ends[0]), **drawn(entry))

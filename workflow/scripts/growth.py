@@ -166,7 +166,7 @@ def theory(facts: pd.DataFrame) -> list[str]:
 
 
 def groups_of(cells: pd.DataFrame) -> pd.MultiIndex:
-    """Which of GROUPS each row belongs to, by its problem or its column's."""
+    """Which of GROUPS each row belongs to: the problem of its column, and its family."""
     problems = cells["column"].map(lambda key: VARIANTS[key].problem)
     return pd.MultiIndex.from_arrays([problems, cells["family"]])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels import datasets
+from kernels import datasets, families
 from kernels.errors import InputError
 from kernels.graph import Graph
 from workflow.lib import paper, step
@@ -76,8 +76,8 @@ def generated(entry: dict) -> str | None:
         return None
     if "generate" not in entry:
         return "a complete graph"
-    how, skew, kind = entry["generate"], entry["generate"].get("skew"), entry["generate"].get("kind")
-    if kind:
+    how, skew = entry["generate"], entry["generate"].get("skew")
+    if kind := families.kind_of(entry):
         return f"family {kind}" + (f", seed {how['seed']}" if kind != "grid" else "") + ", weights the same both ways"
     return f"random arcs, seed {how['seed']}" + (f", out-degrees by a power law of exponent {skew:g}" if skew else "")
 
