@@ -1,4 +1,6 @@
-"""One source by Near-Far: the layout, full queues, a full far list, weights of 0, hubs, the largest distances."""
+"""One source by Near-Far: the layout, several blocks, full queues, weights of 0, hubs, the largest distances."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from kernels.check import check
 from kernels.fast import near_far
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
+from tests.together import blocks_at_once
 
+POISON = np.uint64(2**64 - 1)
 pytestmark = pytest.mark.simulator
 
 
@@ -50,57 +54,67 @@ def test_any_delta_gives_the_same(delta):
 
 
 @pytest.mark.parametrize("delta", [3, 1000])
-@pytest.mark.parametrize("capacity", [1, 3])
-def test_queues_with_few_places(capacity, delta, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_BLOCK_QUEUE", capacity)
+@pytest.mark.parametrize("places", [1, 4])
+def test_queues_with_few_places(places, delta, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_PLACES", places)
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
-@pytest.mark.parametrize("few", [0, 1, 3])
-@pytest.mark.parametrize("long", [0, 4])
-@pytest.mark.parametrize("capacity, grid_capacity", [(1, 4), (3, 8), (64, 64)])
-def test_all_blocks_and_one_take_turns(capacity, grid_capacity, long, few, monkeypatch):
-    for name, value in {
-        "MIN_BLOCK_QUEUE": capacity,
-        "MAX_GRID_QUEUE": grid_capacity,
-        "LONG_FAR": long,
-        "FEW_NEAR": few,
-    }.items():
-        monkeypatch.setattr(near_far, name, value)
-    solve(graph(range(1, 30)), shared=0, delta=3)
-    solve(graph([0, 1, 2]), shared=0)
+@pytest.mark.parametrize("crowded", [0, 2, 512])
+@pytest.mark.parametrize("blocks, places", [(2, 1), (3, 4), (5, 64)])
+def test_several_blocks(blocks, places, crowded, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_PLACES", places)
+    monkeypatch.setattr(near_far, "CROWDED", crowded)
+    with blocks_at_once():
+        solve(graph(range(1, 30)), shared=0, delta=3, grid=blocks)
+        solve(graph([0, 1, 2]), shared=0, grid=blocks)
 
 
-def test_far_is_split_before_it_overflows(monkeypatch):
-    # Each vertex of a path lowers three far ones: 90 entries while the path is near, and far has 2 (33 + 8) places.
-    for name, value in {"MIN_BLOCK_QUEUE": 1, "MAX_GRID_QUEUE": 1}.items():
-        monkeypatch.setattr(near_far, name, value)
-    arcs = [(u, u + 1, 1) for u in range(29)] + [(u, v, 1000 - 10 * u) for u in range(30) for v in (30, 31, 32)]
-    on = Graph.from_arcs(33, *np.array(arcs).T)
-    assert len(near_far.layout(on).owners) == 33
-    solve(on, delta=100, shared=0)
-
-
-def test_far_is_split_where_one_block_and_all_find_it_full_by_turns(monkeypatch):
-    """A hub is lowered again by every other vertex of a path, and each time lowers 16 far ones."""
-    for name, value in {"MIN_BLOCK_QUEUE": 8, "MAX_GRID_QUEUE": 8, "LONG_FAR": 0, "FEW_NEAR": 8}.items():
-        monkeypatch.setattr(near_far, name, value)
+def funnel() -> Graph:
+    """A hub that every other vertex of a path lowers again, and each time with it 16 far vertices."""
     hub = 40
     arcs = [(t, t + 1, 1) for t in range(hub - 1)] + [(t, hub, 3 * (hub - t)) for t in range(0, hub, 2)]
     arcs += [(hub, hub + 1 + j, 1) for j in range(4)]
     arcs += [(hub + 1 + j, hub + 5 + 4 * j + k, 5000) for j in range(4) for k in range(4)]
-    solve(Graph.from_arcs(hub + 21, *np.array(arcs).T), block=1, shared=0, delta=1000)
+    return Graph.from_arcs(hub + 21, *np.array(arcs).T)
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_part_of_far_never_has_more_than_its_places(blocks, monkeypatch):
+    """Far is an array that notes the last place of each part that was written to."""
+    monkeypatch.setattr(near_far, "MIN_PLACES", 1)
+    on, settings = funnel(), {"block": 4, "shared": 0, "delta": 1000, "grid": blocks}
+    places, limit = near_far.places_of_far(on, near_far.layout(on), blocks, 4, 1)
+    assert limit < 2 * 16 * 20 / blocks, "without a limit it would have as many as are lowered"
+    used = []
+
+    class Noting(Run):
+        def allocate(self, *arrays):
+            found = super().allocate(*arrays)
+            used.append(found[2])
+            found[2][:] = POISON
+            return found
+
+    result = Result.poisoned("sssp", on.vertices)
+    with blocks_at_once():
+        near_far.sssp(on, result, Noting(**settings))
+    assert check(on, "sssp", result, 0, full_check=on.vertices, checked_rows=1) == 1
+    written = (used[0].copy_to_host() != POISON).reshape(2, blocks, places)
+    assert written.any() and not written[..., -1].any()
 
 
 def far_of(on: Graph) -> np.ndarray:
     """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
-    source, poison = np.uint32(0), 2**64 - 1
-    arcs, owners = near_far.layout(on)
-    dist, far = np.full(len(owners), INF, np.int32), np.full(2 * (len(owners) + 8 * 64), poison, np.uint64)
-    dist[source] = 0
-    words, numbers = np.zeros(near_far.ENTRIES + 4 * 64, np.uint32), np.array([0, 5, 64, 64], np.uint32)
-    near_far.search[1, 5, 0, words.nbytes](*numbers, arcs, dist, far, words)
-    return np.ma.masked_equal(far, poison).reshape(2, -1)
+    parts, run = near_far.layout(on), Run(block=5)
+    places, limit = near_far.places_of_far(on, parts, 1, 5, 64)
+    dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
+    far, words = np.full(2 * places, POISON), np.empty(int(near_far.LENGTHS) + 2, np.uint32)
+    source, numbers = np.uint32(0), (np.uint64(places), np.uint32(limit), np.uint32(64))
+    run.launch(
+        (near_far.initialise, 10, 5, (source, parts.arcs, dist, predecessor, words)),
+        (near_far.search, 1, 5, (source, np.uint32(5), *numbers, parts.arcs, parts.owners, dist, far, words), 8 * 64),
+    )
+    return np.ma.masked_equal(far, POISON).reshape(2, -1)
 
 
 def test_only_what_was_lowered_is_added_to_far():
@@ -125,9 +139,13 @@ def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
     assert solve(on).predecessors.tolist() == [-1, 0, 1]
 
 
-def test_a_hub_whose_free_arcs_lie_in_its_tree():
+@pytest.mark.parametrize("direct", [1, 4, 124])
+def test_a_hub_whose_free_arcs_lie_behind_links(direct, monkeypatch):
+    monkeypatch.setattr(near_far, "DIRECT", direct)
+    near_far.layout.cache_clear()
     heads = np.arange(1, 19)
     solve(Graph.from_arcs(19, np.zeros(18, int), heads, heads % 2))
+    near_far.layout.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -141,14 +159,18 @@ def test_a_hub_whose_free_arcs_lie_in_its_tree():
     ids=["path", "star", "circles", "two hubs"],
 )
 @pytest.mark.parametrize("block", [1, 5])
-def test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs(arcs, block, monkeypatch):
-    look, looks = near_far.take_zero_arcs, []
-    monkeypatch.setattr(near_far, "take_zero_arcs", lambda row, *rest: looks.append(int(row)) or look(row, *rest))
+def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, block, monkeypatch):
+    monkeypatch.setattr(near_far, "DIRECT", 4)
+    near_far.layout.cache_clear()
+    look, looks = near_far.take_zero_arc, []
+    monkeypatch.setattr(near_far, "take_zero_arc", lambda arc, *rest: looks.append(int(arc)) or look(arc, *rest))
     on = Graph.from_arcs(23, *np.array([(*arc, 0) for arc in arcs]).T)
     result = solve(on, source=22, block=block)
+    near_far.layout.cache_clear()
     assert (result.predecessors >= 0).sum() == 22
-    rows = len(near_far.layout(on).owners)
-    assert rows - 1 <= len(looks) <= 2 * rows and set(looks) == set(range(rows))
+    looks = Counter(look for look in looks if look < on.vertices)
+    assert looks.keys() <= set(on.indices.tolist()) and looks >= Counter(on.indices.tolist())
+    assert all(looks[v] <= 2 * count for v, count in Counter(on.indices.tolist()).items())
 
 
 @pytest.mark.parametrize("free", [0, 1])
@@ -177,27 +199,42 @@ def test_without_any_arc():
     assert solve(chain([], vertices=3), source=1).distances.tolist() == [INF, 0, INF]
 
 
-def test_delta_is_a_multiple_of_the_mean_weight():
-    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA
+def test_delta_follows_mean_weight_and_degree():
+    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA * 4 // 3
+    assert near_far.default_delta(chain([30] * 3, vertices=3 * near_far.DELTA)) == 30 * near_far.DELTA**2
+    assert near_far.default_delta(Graph.from_arcs(2, [0] * 99, [1] * 99, [1] * 99)) == 1
     assert near_far.default_delta(chain([0, 0])) == 1
     assert near_far.default_delta(chain([], vertices=1)) == 1
 
 
-@pytest.mark.parametrize("degree", [0, 1, 4, 5, 16, 17, 70])
-def test_the_layout_has_every_arc_once_in_its_tails_tree(degree):
+@pytest.mark.parametrize("direct", [1, 4, 124])
+@pytest.mark.parametrize("degree", [0, 1, 3, 4, 5, 7, 8, 16, 17, 70, 127, 128, 300])
+def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
+    monkeypatch.setattr(near_far, "DIRECT", direct)
+    near_far.layout.cache_clear()
     rng = np.random.default_rng(degree)
-    tails = np.r_[np.full(degree, 1), 0, 2]
-    on = Graph.from_arcs(4, tails, rng.integers(0, 4, degree + 2), rng.integers(1, 9, degree + 2))
+    tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 3)]
+    on = Graph.from_arcs(5, tails, rng.integers(0, 4, len(tails)), rng.integers(1, 9, len(tails)))
     parts = near_far.layout(on)
-    rows = len(parts.owners)
-    assert parts.owners[:4].tolist() == [0, 1, 2, 3]
-    heads, weights = parts.arcs & np.uint64(0xFFFFFFFF), parts.arcs >> np.uint64(32)
-    row = np.repeat(np.arange(rows), near_far.DEGREE)
-    real = (heads < 4) & (weights != INF)
-    arcs = zip(parts.owners[row[real]].tolist(), heads[real].tolist(), weights[real].tolist(), strict=True)
-    assert sorted(arcs) == sorted(zip(*(a.tolist() for a in (on.tails, on.indices, on.weights)), strict=True))
-    # The others lead to each further row once, from a row of the same vertex.
-    links = heads >= 4
-    assert sorted(heads[links].tolist()) == list(range(4, rows))
-    assert not weights[links].any()
-    assert parts.owners[row[links]].tolist() == parts.owners[heads[links]].tolist()
+    near_far.layout.cache_clear()
+    arcs, link, no_arc = parts.arcs.tolist(), int(near_far.LINK), int(near_far.NO_ARC)
+    owners, rows = [*range(5), *parts.owners.tolist()], len(parts.arcs) // near_far.DEGREE
+    assert len(owners) == rows and parts.queued <= rows
+    found, followed = [], list(range(5))
+    for row in followed:  # grows meanwhile
+        slots = arcs[4 * row : 4 * row + 4]
+        assert not any(slot & link for slot in slots[:-1])
+        if slots[-1] & link:
+            first, count = slots[-1] & 2**32 - 1, slots[-1] >> 32 & 2**30 - 1
+            assert count and first + (count if slots.pop() & int(near_far.FAN) else -(-count // 4)) <= rows
+            if slots and arcs[4 * row + 3] & int(near_far.FAN):
+                assert first >= 5 and first + count <= parts.queued
+                followed += range(first, first + count)
+            else:
+                assert count <= direct and first >= parts.queued
+                slots += arcs[4 * first : 4 * first + count]
+                assert set(arcs[4 * first + count : 4 * first - count // -4 * 4]) <= {no_arc}
+                assert {owners[r] for r in range(first, first - count // -4)} == {owners[row]}
+        found += [(owners[row], slot & 2**32 - 1, slot >> 32) for slot in slots if slot != no_arc]
+    assert followed == list(range(parts.queued))
+    assert sorted(found) == sorted(zip(*(a.tolist() for a in (on.tails, on.indices, on.weights)), strict=True))

@@ -5,47 +5,38 @@
         while near has entries
             each entry (u, d) of near, each arc (u, v, w):
                 where d + w < dist[v], dist[v] = d + w and (v, d + w) goes to near (below the threshold) or to far
-        raise threshold by delta, or past the least distance in far; what is below it moves from far to near
+        raise the threshold past the least distance in far; what is below it moves from far to near
 
 The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
 Single-Source Shortest Paths, IPDPS 2014).
 
 On a road graph a search takes a thousand rounds and more, each with hundreds of near vertices, so the latency of a
-round decides. A barrier of one block takes far less time than one of the whole card: so one block searches, with the
-near queue in shared memory (`search`). All blocks go on, with a queue in global memory (`search_on`), where the near
-entries do not fit in the block's queue, or where far is long when it has to be split. Where few entries are near
-again, one block goes on and the others wait. The host takes no part in that.
+round decides: a barrier of a block takes far less time than one of the whole card. So each block has a near queue of
+its own, in shared memory, and goes through it round after round without the others. Whoever lowers a distance enqueues
+the vertex in its own block. That the blocks do not wait for each other costs some work twice: a block may go on from a
+distance that another one lowers later.
 
-A vertex has a row of DEGREE arcs, so that its arcs are found without reading where they start. A vertex with more
-arcs has a tree of rows: each further row has a distance of its own, behind an arc of weight 0. Where the graph itself
-has weights of 0, predecessors along such arcs are found last, so that they cannot form a circle.
+All blocks meet at a barrier of the card when their queues are empty. They publish the lengths of their parts of far and
+the least distance in them, which gives all the same new threshold; then each reads an equal share of every part: what
+is below the threshold goes to its own queue, the rest to its own part of the other half of far. A block calls the
+others to meet earlier, and with the same threshold, where its queue is long, so that it is shared out, or where its
+part of far is full. What is left in queues then goes through far.
 
-The state of a search is an array of uint32 words; all blocks have one in global memory, one block has one in shared
-memory. A near queue is double: a round reads one and fills the other. With places for c entries in each of the two:
+A vertex has a row of DEGREE arcs, so that its arcs are found without reading where they start. Where it has more, the
+row has one arc less and a link: to up to DIRECT further arcs, which the threads of a warp relax together, or, of a hub,
+to rows with links of their own. Those are enqueued as vertices are. Where the graph itself has weights of 0,
+predecessors along such arcs are found last, so that they cannot form a circle.
 
-    word              name       meaning
-    0, 1              COUNTERS   entries added to queue 0 (1); no round resets them (only `hand_over` does), so that
-                                 one barrier per round is enough
-    2                 FAR        entries of far
-    3                 LEAST      the least distance found when far was last split
-    4, 5              FULL       1: split far after the round that fills queue 0 (1)
-    6, 7, 8           COUNT, THRESHOLD, HALF    handed over: near entries, threshold, which half of far is in use
-    9 to 9 + 2c - 1   ENTRIES    the rows of queue 0's entries, then of queue 1's
-    then 2c words                their distances, in the same order
-
-Far is an array of uint64, the distance above the row, in two halves. To split far is to read one half: outdated
-entries are dropped, near ones move to the near queue, the others to the other half. Far cannot overflow. Whoever
-lowers a distance enqueues it, so a row has at most one entry with the distance that it has now; dropping the others
-leaves at most as many entries as there are rows. A round adds at most DEGREE for each near entry. So each half has
-places for all rows and for a round of one block and of all blocks, and far is split after any round that leaves more
-than `rows` entries in it. If one block stops with more, all blocks split far after their first round.
+A near queue is a ring. A round takes as many entries from it as the block has rows of threads, and adds to its end.
+The additions of even and of odd rounds have a counter each, so that one barrier per round is enough: when some threads
+already add to one, others may still read the other.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, uint32
+from numba import cuda, uint32, uint64
 
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
@@ -54,438 +45,465 @@ from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
 DEGREE = 4  # arcs of a row
-DELTA = 8  # the default delta, in mean weights
-MAX_BLOCK_QUEUE = 4096  # places of one block's near queue, at most
-MIN_BLOCK_QUEUE = 64  # the same, at least, whatever shared memory there is
-MAX_GRID_QUEUE = 2**20  # places of all blocks' near queue, at most
-LONG_FAR = 2**14  # all blocks split far where it has more entries
-FEW_NEAR = 512  # all blocks stop at so few near entries, or fewer, and one block goes on
-COUNTERS, FAR, LEAST, FULL, COUNT, THRESHOLD, HALF, ENTRIES = (u32(i) for i in (0, 2, 3, 4, 6, 7, 8, 9))
+DIRECT = 124  # arcs behind a link to arcs, at most
+DELTA = 20  # the default delta: this many mean weights, divided by the mean out-degree
+THREADS = 512  # of a block, at most
+MAX_PLACES = 4096  # of a near queue, at most; a power of two
+MIN_PLACES = 64  # the same, at least, whatever shared memory there is
+CROWDED = 512  # a block with more near entries calls the others to meet
 # Blocks of up to 1,024 threads. Without this bound the compiler gives a thread more registers than so many threads
 # can have on cards before 9.0, and the launch fails. The simulator does not take it.
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
+LANES = 1 if SIMULATED else 32  # threads of a warp
+FULL_WARP = 0xFFFFFFFF
 NO_ARC = np.uint64(INF << 32)  # longer than any path
+LINK, FAN = u64(1 << 63), u64(1 << 62)  # bits of a link: it is one; it leads to rows
+COUNT = u32((1 << 30) - 1)  # bits of how many arcs or rows a link leads to
+# Words of a block's counters: entries added in even and in odd rounds, whether to stop after an even and an odd round,
+# the entries and the least distance of its part of far.
+ADDED, STOP, FAR, LEAST = (u32(i) for i in (0, 2, 4, 5))
+COUNTERS = 6
+# Words that all blocks share: the meeting that is called for, the least distance of far by meeting modulo 3, how many
+# entries are queued for their arcs of weight 0, and from LENGTHS on how many each part of far has, of even and of odd
+# meetings.
+CALLED, LEASTS, QUEUED, LENGTHS = (u32(i) for i in (0, 1, 4, 5))
 
 
 class Layout(NamedTuple):
-    """A graph as rows of arcs. Row v < n is the first of vertex v; any other is in the tree of the vertex that owns it.
+    """A graph as rows of arcs. Row v < n is vertex v's; those from n on belong to the vertices in owners.
 
-    arcs: uint64, (DEGREE rows,), the weight above the row it leads to; NO_ARC where there are fewer.
-    owners: uint32, (rows,).
+    arcs: uint64, (DEGREE rows,), the weight above the head; NO_ARC where there are fewer; or LINK, how many above the
+    first row of them: arcs from there on, or with FAN rows.
+    owners: uint32, (rows - n,). queued: the rows that may be enqueued; they come first.
     """
 
     arcs: np.ndarray
     owners: np.ndarray
+    queued: int
 
 
 @lru_cache(maxsize=1)
 def layout(graph: Graph) -> Layout:
     """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
-    rows = graph.vertices
-    places, values, owners = [], [], [np.arange(rows)]
-    lists, lengths = owners[0], np.diff(graph.indptr)
+    n, degrees = graph.vertices, np.diff(graph.indptr)
     words = graph.weights.astype(np.uint64) << np.uint64(32) | graph.indices.astype(np.uint64)
-    # Each turn lays out lists of arcs: a short list in the row of its vertex, a longer one in several new rows. The
-    # arcs of weight 0 that lead to the new rows are the lists of the next turn.
-    while len(lists):
-        which = np.repeat(np.arange(len(lists)), lengths)
-        place = np.arange(len(words)) - (np.cumsum(lengths) - lengths)[which]
-        fits = lengths <= DEGREE
-        cut = np.where(fits, 0, -(-lengths // DEGREE))  # new rows of each list
-        row = np.where(fits, lists, rows + np.cumsum(cut) - cut)[which] + place // DEGREE
-        places.append(DEGREE * row + place % DEGREE)
-        values.append(words)
-        owners.append(np.repeat(lists, cut))
-        words = np.arange(rows, rows + cut.sum(), dtype=np.uint64)  # arcs to them: weight 0 above the row
-        rows += len(words)
-        lists, lengths = lists[~fits], cut[~fits]
-    arcs = np.full(DEGREE * rows, NO_ARC)
-    arcs[np.concatenate(places)] = np.concatenate(values)
-    return Layout(arcs, np.concatenate(owners).astype(np.uint32))
+    first = DEGREE - 1  # arcs beside a link
+    # What a row and its link lead to is a list of arcs. A hub has a row with a fan, and a list for each row of that.
+    hubs = np.flatnonzero(degrees > first + DIRECT)
+    fans = -(-(degrees[hubs] - first) // (first + DIRECT))
+    queued = n + int(fans.sum())
+    starts, lengths = np.empty(queued, np.int64), np.empty(queued, np.int64)
+    starts[:n], lengths[:n] = graph.indptr[:-1], degrees
+    lengths[hubs] = first
+    number = np.arange(queued - n) - np.repeat(np.cumsum(fans) - fans, fans)  # of a list among its hub's
+    starts[n:] = np.repeat(graph.indptr[hubs], fans) + first + number * (first + DIRECT)
+    lengths[n:] = np.minimum(np.repeat(graph.indptr[hubs + 1], fans) - starts[n:], first + DIRECT)
+    long = np.flatnonzero(lengths > DEGREE)
+    more = -(-(lengths[long] - first) // DEGREE)  # rows behind each link to arcs
+    behind = queued + np.cumsum(more) - more
+    arcs = np.full(DEGREE * (queued + int(more.sum())), NO_ARC)
+    for place in range(DEGREE):
+        rows = np.flatnonzero(lengths > place) if place < first else np.flatnonzero(lengths == DEGREE)
+        arcs[DEGREE * rows + place] = words[starts[rows] + place]
+    beyond = lengths[long] - first
+    place = np.arange(beyond.sum()) - np.repeat(np.cumsum(beyond) - beyond, beyond)
+    arcs[np.repeat(DEGREE * behind, beyond) + place] = words[np.repeat(starts[long] + first, beyond) + place]
+    arcs[DEGREE * long + first] = LINK | (beyond.astype(np.uint64) << np.uint64(32)) | behind.astype(np.uint64)
+    to_rows = fans.astype(np.uint64) << np.uint64(32) | (n + np.cumsum(fans) - fans).astype(np.uint64)
+    arcs[DEGREE * hubs + first] = LINK | FAN | to_rows
+    owners = np.r_[np.arange(n), np.repeat(hubs, fans)]
+    return Layout(arcs, np.r_[owners[n:], np.repeat(owners[long], more)].astype(np.uint32), queued)
 
 
 def default_delta(graph: Graph) -> int:
-    """DELTA times the mean weight."""
-    return max(1, int(DELTA * graph.weights.mean())) if graph.arcs else 1
+    """DELTA mean weights, divided by the mean out-degree; at least 1."""
+    return max(1, int(DELTA * graph.weights.mean() * graph.vertices / graph.arcs)) if graph.arcs else 1
 
 
 @cuda.jit
-def initialise(source, arcs, dist, predecessor):
-    row = thread_x()
-    if row < len(dist):
-        # Always 0, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they fit, before
-        # a single multiprocessor has to wait for them; using it keeps the compiler from removing the load.
-        zero = i32(arcs[u64(u64(DEGREE) * u64(row))] >> u64(63))
-        dist[row] = zero if row == source else i32(INF - zero)
-    if row < len(predecessor):
-        predecessor[row] = -1
+def initialise(source, arcs, dist, predecessor, words):
+    v = thread_x()
+    if v < len(dist):
+        # Always 0 of an arc, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
+        # fit, before the search has to wait for them; using it keeps the compiler from removing the load.
+        zero = i32((arcs[u64(u64(DEGREE) * u64(v))] >> u64(63)))
+        dist[v] = zero if v == source else i32(INF - zero)
+        predecessor[v] = -1
+    if v < len(words):
+        words[v] = u32(INF) if LEASTS <= v and v < QUEUED else u32(0)
 
 
-class State(NamedTuple):
-    """What a search works on. words: see the module; capacity: places of each near queue in it."""
+class Block(NamedTuple):
+    """What a block's threads enqueue into.
 
-    words: np.ndarray
-    capacity: int
-    arcs: np.ndarray
-    dist: np.ndarray
+    queue: of the near entries, a ring whose length is a power of two. counters: see the module. far: all parts.
+    part: where the block's part of far starts. threshold: a distance below it is near. counter: the one of this
+    round's additions. seen: what it was before them. head, tail: the first place of the ring that is still to be read,
+    and the first that is added to.
+    """
+
+    queue: np.ndarray
+    counters: np.ndarray
     far: np.ndarray
-
-
-class Target(NamedTuple):
-    """Where `enqueue` adds an entry.
-
-    threshold: a distance below it is near. queue: 0 or 1, the near queue. start: the word where its entries start.
-    count_when_empty: its counter when the queue was empty. half: the entry where the half of far starts.
-    """
-
+    part: int
     threshold: int
-    queue: int
-    start: int
-    count_when_empty: int
-    half: int
+    counter: int
+    seen: int
+    head: int
+    tail: int
 
 
-@cache
-def search_rounds(all_blocks: bool):
-    """Rounds of all blocks until one block should go on, or of one until all should, as a device function."""
+@cuda.jit(device=True)
+def owner_of(row, n, owners):
+    return row if row < n else owners[u32(row - n)]
 
-    @cuda.jit(device=True)
-    def barrier():
-        if all_blocks:
-            cuda.cg.this_grid().sync()
+
+@cuda.jit(device=True)
+def enqueue(v, d, block):
+    """Add (v, d) to the queue where d is near and a place is free, and return INF; else add it to far, and return d."""
+    is_near = d < block.threshold
+    # One addition for either pile, so that a warp that has both does not make them one after the other.
+    place = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
+    entry = u64(u64(d) << u64(32) | u64(v))
+    if is_near:
+        place = u32(block.tail + u32(place - block.seen))
+        if u32(place - block.head) < u32(len(block.queue)):
+            block.queue[place & u32(len(block.queue) - 1)] = entry
+            return u32(INF)
+        place = u32(cuda.atomic.add(block.counters, FAR, u32(1)))
+    block.far[u64(block.part + u64(place))] = entry
+    return d
+
+
+@cuda.jit(device=True)
+def relax(arc, d, dist, block):
+    """Relax an arc of a vertex at distance d; return what enqueue returns."""
+    v, to_v = u32(arc), u32(d + u32(arc >> u64(32)))
+    if to_v < INF and to_v < u32(cuda.atomic.min(dist, v, i32(to_v))):
+        return enqueue(v, to_v, block)
+    return u32(INF)
+
+
+@cuda.jit(device=True)
+def relax_if_less(arc, d, dist, block):
+    """The same where most arcs lower nothing: reads first, which takes less than an atomic minimum."""
+    if u32(d + u32(arc >> u64(32))) < u32(dist[u32(arc)]):
+        return relax(arc, d, dist, block)
+    return u32(INF)
+
+
+@cuda.jit(device=True)
+def follow_link(link, d, arcs, dist, block):
+    """What is behind a link, by the threads of a warp: relax its arcs or enqueue its rows. Return the least in far."""
+    least = u32(INF)
+    first, count = u32(link), u32(link >> u64(32)) & COUNT
+    i = u32(0) if SIMULATED else u32(cuda.laneid)
+    if link & FAN:
+        while i < count:
+            least = min(least, enqueue(u32(first + i), d, block))
+            i = u32(i + u32(LANES))
+    else:
+        start = u64(u64(DEGREE) * u64(first))
+        while i < count:
+            arc, other = arcs[u64(start + u64(i))], NO_ARC
+            if u32(i + u32(LANES)) < count:
+                other = arcs[u64(start + u64(u32(i + u32(LANES))))]
+            least = min(least, relax_if_less(arc, d, dist, block))
+            least = min(least, relax_if_less(other, d, dist, block))
+            i = u32(i + u32(2 * LANES))
+    return least
+
+
+@cuda.jit(device=True)
+def follow_links(link, d, arcs, dist, block):
+    """Each thread's link (0: none), one after the other by the whole warp. Return the least distance put into far."""
+    least = u32(INF)
+    if SIMULATED:
+        if link != u64(0):
+            least = follow_link(link, d, arcs, dist, block)
+    else:
+        todo = u32(cuda.ballot_sync(FULL_WARP, link != u64(0)))
+        while todo != u32(0):
+            lane = i32(cuda.ffs(i32(todo)) - 1)
+            todo = u32(todo & u32(todo - u32(1)))
+            upper = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link >> u64(32))), lane))
+            lower = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link)), lane))
+            to_owner = u32(cuda.shfl_sync(FULL_WARP, i32(d), lane))
+            least = min(least, follow_link(u64(u64(upper) << u64(32) | u64(lower)), to_owner, arcs, dist, block))
+    return least
+
+
+@cuda.jit(device=True)
+def take_row(thread, count, n, arcs, owners, dist, block):
+    """Relax a slot of one of the `count` rows at the head of the queue, and follow links. Return the least in far."""
+    link, d, least = u64(0), u32(0), u32(INF)
+    i = u32(thread // u32(DEGREE))
+    if i < count:
+        entry = block.queue[u32(block.head + i) & u32(len(block.queue) - 1)]
+        row, d = u32(entry), u32(entry >> u64(32))
+        arc = arcs[u64(u64(DEGREE) * u64(row) + u64(thread % u32(DEGREE)))]
+        if arc & LINK:
+            owner = owner_of(row, n, owners)
+            # Skips outdated entries. A fan is followed once for each distance: what the card has now is read.
+            now = cuda.atomic.min(dist, owner, i32(d)) if arc & FAN else dist[owner]
+            if u32(now) >= d:
+                link = arc
         else:
-            cuda.syncthreads()
+            least = relax(arc, d, dist, block)
+    return min(least, follow_links(link, d, arcs, dist, block))
 
-    @cuda.jit(device=True)
-    def next_place(words, counter):
-        """Add 1 to a counter atomically; return what it was."""
-        if all_blocks and not SIMULATED:  # one addition for all threads of a warp that add to the same counter
-            alike = cuda.match_any_sync(cuda.activemask(), counter)
-            leader = i32(cuda.ffs(alike) - 1)
-            before = u32(cuda.popc(u32(alike & cuda.lanemask_lt())))
-            place = i32(0)
-            if before == 0:
-                place = i32(cuda.atomic.add(words, counter, u32(cuda.popc(alike))))
-            return u32(u32(cuda.shfl_sync(alike, place, leader)) + before)
-        return u32(cuda.atomic.add(words, counter, u32(1)))
 
-    @cuda.jit(device=True)
-    def enqueue(v, d, state, target):
-        """Add (v, d) to the near queue where d is below the threshold and a place is free, else to far.
+@cuda.jit(device=True)
+def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):
+    """Rounds until the queue is empty or the blocks should meet.
 
-        Return its place in far, 0 where it is in the near queue.
-        """
-        words, capacity = state.words, state.capacity
-        is_near = d < target.threshold
-        # One addition for either pile, so that a warp that has both does not make them one after the other.
-        place = next_place(words, u32(COUNTERS + target.queue) if is_near else FAR)
-        if is_near and u32(place - target.count_when_empty) < capacity:
-            at = u32(target.start + u32(place - target.count_when_empty))
-            words[at] = v
-            words[u32(at + u32(2) * capacity)] = d
-            return u32(0)
-        if is_near:
-            place = next_place(words, FAR)
-        state.far[u64(target.half + u64(place))] = u64((u64(d) << u64(32)) | u64(v))
-        return place
+    other: what the counter of the other rounds' additions is.
+    Return all of the queue that is left, the counters as they are then, and the least distance put into far.
+    """
+    queue, counters, least = block.queue, block.counters, u32(INF)
+    head, tail, counter, seen = block.head, block.tail, block.counter, block.seen
+    stop = False
+    while tail != head and not stop:
+        waiting = u32(tail - head)
+        count = min(waiting, u32(threads // u32(DEGREE)))
+        now = Block(queue, counters, block.far, block.part, block.threshold, counter, seen, head, tail)
+        asked = u32(0)
+        if thread == u32(threads - u32(1)):  # seldom has a row
+            asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
+        least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
+        if thread == u32(threads - u32(1)):
+            call = waiting > called or counters[FAR] > limit
+            if call and asked <= meeting:
+                cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
+            counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
+        cuda.syncthreads()  # before what was added is read
+        added = counters[counter]
+        stop = counters[u32(STOP + (counter - ADDED))] != u32(0)
+        tail = u32(head + min(u32(waiting + u32(added - seen)), u32(len(queue))))
+        head = u32(head + count)
+        seen, other = other, added
+        counter = u32(ADDED + u32(1) - (counter - ADDED))
+    return head, tail, counter, seen, other, least
 
-    @cuda.jit(device=True)
-    def candidate(i, count, start, state):
-        """The head of the i-th arc of a round, and the length of the path to it; INF where there is no such arc.
 
-        No branches, so that the loads of several are under way at once.
-        """
-        exists = i < u32(u32(DEGREE) * count)
-        at = u32(start + (i // u32(DEGREE) if exists else u32(0)))
-        v, d = state.words[at], state.words[u32(at + u32(2) * state.capacity)]
-        if all_blocks:  # skips outdated entries; for one block the load takes longer than their few arcs do
-            exists = exists and u32(state.dist[v]) >= d
-        arc = state.arcs[u64(u64(DEGREE) * u64(v) + u64(i % u32(DEGREE)))]
-        return u32(arc), u32(d + u32(arc >> u64(32))) if exists else u32(INF)
+@cuda.jit(device=True)
+def split_parts(thread, threads, parts, lengths, places, start, n, owners, words, dist, block):
+    """This block's share of all parts of far: drop outdated entries, enqueue the others. Return the least put into far.
 
-    @cuda.jit(device=True)
-    def relax_near(thread, threads, count, start, state, target):
-        """Relax the arcs of the `count` near entries from word `start` on; return the last place in far that was used.
-
-        A thread takes three arcs at a time: all three atomics are under way before any result is looked at.
-        """
-        dist = state.dist
-        place = u32(0)
-        i = thread
-        while i < u32(u32(DEGREE) * count):
-            u, to_u = candidate(i, count, start, state)
-            v, to_v = candidate(u32(i + threads), count, start, state)
-            x, to_x = candidate(u32(i + u32(2) * threads), count, start, state)
-            old_u = old_v = old_x = i32(0)
-            if to_u < INF:
-                old_u = cuda.atomic.min(dist, u, i32(to_u))
-            if to_v < INF:
-                old_v = cuda.atomic.min(dist, v, i32(to_v))
-            if to_x < INF:
-                old_x = cuda.atomic.min(dist, x, i32(to_x))
-            if to_u < u32(old_u):
-                place = max(place, enqueue(u, to_u, state, target))
-            if to_v < u32(old_v):
-                place = max(place, enqueue(v, to_v, state, target))
-            if to_x < u32(old_x):
-                place = max(place, enqueue(x, to_x, state, target))
-            i = u32(i + u32(3) * threads)
-        return place
-
-    @cuda.jit(device=True)
-    def split_far(thread, threads, state, target):
-        """Split far: drop outdated entries, move the others to the near queue or to far's other half.
-
-        target.half: the half in use; return the other one, which is in use from now on.
-        """
-        words, far = state.words, state.far
-        length = words[FAR]
-        barrier()  # all have read the counters before the first thread resets them
-        if thread == 0:
-            words[FAR] = words[FULL] = words[u32(FULL + u32(1))] = 0
-            words[LEAST] = INF
-        barrier()  # before `enqueue` adds to them
-        half, least = u64(u64(len(far) // 2) - target.half), u32(INF)
-        to = Target(target.threshold, target.queue, target.start, target.count_when_empty, half)
-        i = thread
+    parts: how many; lengths: the word where their lengths start; places: of each; start: where the first one starts.
+    """
+    least = u32(INF)
+    part, lane, lanes = u32(thread % parts), u32(thread // parts), max(u32(1), u32(threads // parts))
+    while part < parts and lane < lanes:
+        length = words[u32(lengths + part)]
+        i = u32((cuda.blockIdx.x + part) % parts + parts * lane)
         while i < length:
-            entry = far[u64(target.half + u64(i))]
-            v, d = u32(entry), u32(entry >> u64(32))
-            if u32(state.dist[v]) == d:
-                enqueue(v, d, state, to)
-                least = min(least, d)
-            i = u32(i + threads)
-        if least != INF:
-            cuda.atomic.min(words, LEAST, least)
-        barrier()  # before entries, counters and the least distance are read
-        return half
-
-    @cuda.jit(device=True)
-    def advance(state, few, delta, threshold, half, count):
-        """Start from `count` entries at ENTRIES; return threshold, half, near entries, and their start.
-
-        few: all blocks stop at `few` near entries or fewer.
-        """
-        words, capacity = state.words, state.capacity
-        thread = thread_x() if all_blocks else u32(cuda.threadIdx.x)
-        threads = u32(cuda.gridsize(1)) if all_blocks else u32(cuda.blockDim.x)
-        rows = u32(len(state.dist))
-        queue, start = u32(0), ENTRIES
-        # Counters: of the queue being filled, when it was empty and now; of the other queue.
-        count_when_empty = count_now = other_count = u32(0)
-        while True:
-            full = False
-            if count != 0:  # a round: read one queue, fill the other
-                filled, start = start, u32(u32(2) * ENTRIES + capacity - start)
-                queue = u32(u32(1) - queue)
-                count_when_empty, other_count = other_count, count_now
-                to = Target(threshold, queue, start, count_when_empty, half)
-                place = relax_near(thread, threads, count, filled, state, to)
-                # The round's one barrier, of all blocks or (below) of this one, is between writing a near queue and its
-                # counter and reading them. The next round writes the other queue, which was read before this barrier,
-                # and adds to the other counter; no round resets a counter, so one barrier is enough. dist needs none:
-                # cuda.atomic.min only lowers it.
-                if all_blocks:
-                    if place >= rows:
-                        words[u32(FULL + queue)] = 1
-                    barrier()
-                    full = words[u32(FULL + queue)] != 0
-                else:
-                    full = cuda.syncthreads_or(i32(place >= rows)) != 0
-                count_now = words[u32(COUNTERS + queue)]
-                count = min(u32(count_now - count_when_empty), capacity)
-            must_split = full or count == 0
-            too_many = u32(count_now - count_when_empty) > capacity
-            if not all_blocks and (too_many or (must_split and words[FAR] > LONG_FAR)):
-                return threshold, half, count, start
-            if count == 0:
-                threshold = min(u32(threshold + delta), u32(INF))
-            while full or (count == 0 and words[FAR] != 0):
-                to = Target(threshold, queue, start, count_when_empty, half)
-                half = split_far(thread, threads, state, to)
-                full = False
-                count_now = words[u32(COUNTERS + queue)]
-                count = min(u32(count_now - count_when_empty), capacity)
-                if count == 0:  # raise the threshold to the end of the least distance's bucket
-                    threshold = min(u32(words[LEAST] // delta * delta + delta), u32(INF))
-            if count == 0 or (all_blocks and count <= few):
-                return threshold, half, count, start
-
-    return advance
-
-
-advance_one_block, advance_all_blocks = search_rounds(all_blocks=False), search_rounds(all_blocks=True)
-
-
-@cuda.jit(device=True)
-def hand_over(words, start, capacity, count, to, to_capacity):
-    """Copy the near entries to queue 0 of other words, by one block."""
-    i = u32(cuda.threadIdx.x)
-    while i < count:
-        to[u32(ENTRIES + i)] = words[u32(start + i)]
-        to[u32(ENTRIES + u32(2) * to_capacity + i)] = words[u32(start + u32(2) * capacity + i)]
-        i = u32(i + cuda.blockDim.x)
-    if cuda.threadIdx.x == 0:
-        to[COUNTERS] = to[u32(COUNTERS + u32(1))] = to[FULL] = to[u32(FULL + u32(1))] = 0
-        to[FAR] = words[FAR]
-    cuda.syncthreads()  # before other threads of the block read what was copied
-
-
-@cuda.jit(device=True)
-def run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far):
-    """Go on with `count` entries at ENTRIES of block_words, and hand over to words what is near then.
-
-    If one block stops with far too long, with more entries than there are rows, FULL makes all blocks split far after
-    their first round, which fills queue 1.
-    """
-    state = State(block_words, block_capacity, arcs, dist, far)
-    threshold, half, count, start = advance_one_block(state, u32(0), delta, threshold, half, count)
-    hand_over(block_words, start, block_capacity, count, words, capacity)
-    if cuda.threadIdx.x == 0:
-        words[THRESHOLD], words[HALF], words[COUNT] = threshold, u32(half != 0), count
-        words[u32(FULL + u32(1))] = u32(words[FAR] > len(dist))
-
-
-@cuda.jit
-def search(source, delta, block_capacity, capacity, arcs, dist, far, words):
-    """Distances, until all blocks should go on: one block, with ENTRIES + 4 block_capacity words of shared memory.
-
-    words: ENTRIES + 4 capacity of them. What lies in words and far before does not matter.
-    """
-    block_words = cuda.shared.array(0, uint32)
-    if cuda.threadIdx.x == 0:
-        block_words[ENTRIES] = source
-        block_words[u32(ENTRIES + u32(2) * block_capacity)] = block_words[FAR] = 0
-        block_words[COUNTERS] = block_words[u32(COUNTERS + u32(1))] = 0
-    cuda.syncthreads()  # before other threads read the source's entry and the counters
-    threshold = min(delta, u32(INF))
-    run_one_block(words, capacity, block_words, block_capacity, delta, threshold, u64(0), u32(1), arcs, dist, far)
+            entry = block.far[u64(start + u64(part) * places + u64(i))]
+            row, d = u32(entry), u32(entry >> u64(32))
+            if u32(dist[owner_of(row, n, owners)]) >= d:
+                least = min(least, enqueue(row, d, block))
+            i = u32(i + parts * lanes)
+        part = u32(part + threads)
+    return least
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
-def search_on(delta, block_capacity, capacity, arcs, dist, far, words):
-    """The remaining distances, after `search`: blocks that are all on the card at once; arguments as there."""
-    block_words = cuda.shared.array(0, uint32)
+def search(source, delta, places, limit, queue_places, arcs, owners, dist, far, words):
+    """All distances: blocks that are all on the card at once, with queue_places 64-bit words of shared memory each.
+
+    places: of each block's part of a half of far. limit: a block with more entries in its part calls the others.
+    words: LENGTHS + 2 per block, as `initialise` leaves them. What lies in far before does not matter.
+    """
+    dynamic = cuda.shared.array(0, uint64)
+    counters = cuda.shared.array(COUNTERS, uint32)
+    queue = dynamic[:queue_places]
     grid = cuda.cg.this_grid()
-    few = min(block_capacity, u32(FEW_NEAR))
+    thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+    number, parts, n = u32(cuda.blockIdx.x), u32(cuda.gridDim.x), u32(len(dist))
+    half = u64(u64(parts) * places)
+    if thread == 0:
+        for i in range(COUNTERS):
+            counters[i] = u32(INF) if i == LEAST else u32(0)
+        queue[0] = u64(source)
+    head, tail = u32(0), u32(1) if number == 0 else u32(0)
+    counter, seen, other = ADDED, u32(0), u32(0)
+    threshold, meeting, called = min(delta, u32(INF)), u32(0), u32(CROWDED)
+    cuda.syncthreads()  # before other threads read the source's entry and the counters
     while True:
-        threshold, half, count = words[THRESHOLD], u64(words[HALF]) * u64(len(far) // 2), words[COUNT]
-        if count == 0 and words[FAR] == 0:
+        part = u64(half * u64(meeting & u32(1)) + u64(number) * places)
+        block = Block(queue, counters, far, part, threshold, counter, seen, head, tail)
+        head, tail, counter, seen, other, least = go_through(
+            thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other
+        )
+        i = u32(head + thread)
+        while u32(i - head) < u32(tail - head):
+            entry = queue[i & u32(len(queue) - 1)]
+            least = min(least, u32(entry >> u64(32)))
+            far[u64(part + u64(cuda.atomic.add(counters, FAR, u32(1))))] = entry
+            i = u32(i + threads)
+        if least != INF:
+            cuda.atomic.min(counters, LEAST, least)
+        cuda.syncthreads()  # before the first thread reads the counters
+        lengths = u32(LENGTHS + parts * (meeting & u32(1)))
+        if thread == 0:
+            words[u32(lengths + number)] = counters[FAR]
+            cuda.atomic.min(words, u32(LEASTS + meeting % u32(3)), counters[LEAST])
+            counters[FAR], counters[LEAST] = u32(0), u32(INF)
+        grid.sync()  # before far, its lengths and the least distance are read
+        least = words[u32(LEASTS + meeting % u32(3))]
+        if least == INF:
             return
-        state = State(words, capacity, arcs, dist, far)
-        threshold, half, count, start = advance_all_blocks(state, few, delta, threshold, half, count)
-        grid.sync()  # before the first block changes words
-        if count == 0:
-            return
-        if cuda.blockIdx.x == 0:
-            hand_over(words, start, capacity, count, block_words, block_capacity)
-            run_one_block(words, capacity, block_words, block_capacity, delta, threshold, half, count, arcs, dist, far)
-        grid.sync()  # before other blocks read what the first one handed over
+        if number == 0 and thread == 0:  # none reads it any more, and none lowers it before the next meeting
+            words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
+        threshold = max(threshold, min(u32(least // delta * delta + delta), u32(INF)))
+        start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
+        part = u64(half * u64(meeting & u32(1)) + u64(number) * places)
+        block = Block(queue, counters, far, part, threshold, counter, seen, u32(0), u32(0))
+        least = split_parts(thread, threads, parts, lengths, places, start, n, owners, words, dist, block)
+        if least != INF:
+            cuda.atomic.min(counters, LEAST, least)
+        cuda.syncthreads()  # before what was added is read
+        added = counters[counter]
+        head, tail = u32(0), min(u32(added - seen), u32(len(queue)))
+        called = max(u32(CROWDED), u32(u32(2) * tail))
+        seen, other = other, added
+        counter = u32(ADDED + u32(1) - (counter - ADDED))
 
 
 @cuda.jit
 def find_predecessors(arcs, owners, dist, predecessor):
-    """Predecessors along arcs of positive weight; of several that are equally good the last to write stays."""
-    row = thread_x()
-    if row < len(dist):
-        d, arc = u32(dist[row]), u64(u64(DEGREE) * u64(row))
-        end = u64(arc + u64(DEGREE))
-        while arc < end:
-            v, w = u32(arcs[arc]), u32(arcs[arc] >> u64(32))
-            to_v = u32(d + w)
-            if w != 0 and to_v < INF and i32(to_v) == dist[v]:
-                predecessor[v] = owners[row]
-            arc = u64(arc + u64(1))
+    """Predecessors along arcs of positive weight, a thread an arc; of equally good ones the last to write stays."""
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    if i < u64(len(arcs)):
+        arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        v, w = u32(arc), u32(arc >> u64(32)) & u32(INF)
+        to_v = u32(u32(dist[u]) + w)
+        if not arc & LINK and w != 0 and to_v < INF and i32(to_v) == dist[v]:
+            predecessor[v] = u
 
 
 @cuda.jit(device=True)
-def take_zero_arcs(row, also_tree_rows, source, arcs, owners, dist, predecessor, far, words):
-    """Make a row's owner the predecessor along the row's arcs of weight 0; queue each vertex that had none until then.
-
-    also_tree_rows: also queue the rows that this one leads to in the tree of its owner.
-    """
-    n, u = u32(len(predecessor)), owners[row]
-    arc = u64(u64(DEGREE) * u64(row))
-    end = u64(arc + u64(DEGREE))
-    while arc < end:
-        v, w = u32(arcs[arc]), u32(arcs[arc] >> u64(32))
-        to_queue = False
-        if w == 0:
-            if v >= n:
-                to_queue = also_tree_rows
-            elif v != source and dist[v] == dist[row] and predecessor[v] < 0:
-                to_queue = cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1
-        if to_queue:
-            far[cuda.atomic.add(words, FAR, u32(1))] = u64(v)
-        arc = u64(arc + u64(1))
+def take_zero_arc(arc, u, source, dist, predecessor, queue, words):
+    """Make u the predecessor along an arc of weight 0, and queue the head, where it had none until then."""
+    v = u32(arc)
+    to_queue = arc >> u64(32) == u64(0) and v != source and dist[v] == dist[u] and predecessor[v] < 0
+    if to_queue and cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:
+        queue[cuda.atomic.add(words, QUEUED, u32(1))] = u64(v)
 
 
 @cuda.jit
-def start_zero_arcs(source, arcs, owners, dist, predecessor, far, words):
-    """Predecessors along arcs of weight 0, from vertices that have one by now, and from the source.
+def start_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
+    """Predecessors along arcs of weight 0, from vertices that have one by now, and from the source; a thread an arc.
 
-    far, which is empty by now (words[FAR] is 0), becomes the queue: each vertex gets a predecessor once, and is queued
-    then, and each row of its tree is queued once behind it. So a place for each row is enough, and the work is linear.
+    queue: uint64, a place for each row that may be enqueued; words[QUEUED] is 0. Each vertex gets a predecessor once,
+    and is queued then, and each row of its fan is queued once behind it. So the places are enough, and the work is
+    linear.
     """
-    row = thread_x()
-    if row < len(dist):
-        u = owners[row]
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    if i < u64(len(arcs)):
+        u = owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
         if u == source or predecessor[u] >= 0:
-            take_zero_arcs(row, False, source, arcs, owners, dist, predecessor, far, words)
+            take_zero_arc(arcs[i], u, source, dist, predecessor, queue, words)
 
 
 @cuda.jit
-def follow_zero_arcs(source, arcs, owners, dist, predecessor, far, words):
-    """The same from the queued rows, level by level until the queue is empty: one block."""
-    start, end = u32(0), words[FAR]
+def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
+    """The same from the queued rows, level by level until the queue is empty: one block, a warp a row."""
+    lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(cuda.blockDim.x // u32(LANES))
+    start, end = u32(0), words[QUEUED]
     while start < end:
         cuda.syncthreads()  # all have read the end before any thread adds to the queue
-        i = u32(start + cuda.threadIdx.x)
+        i = u32(start + u32(cuda.threadIdx.x // u32(LANES)))
         while i < end:
-            take_zero_arcs(u32(far[i]), True, source, arcs, owners, dist, predecessor, far, words)
-            i = u32(i + cuda.blockDim.x)
+            row = u32(queue[i])
+            u, first = owner_of(row, u32(len(dist)), owners), u64(u64(DEGREE) * u64(row))
+            link, k = arcs[u64(first + u64(DEGREE - 1))], lane
+            count = u32(link >> u64(32)) & COUNT if link & LINK else u32(0)
+            while k < u32(count + u32(DEGREE)):
+                if k < u32(DEGREE):
+                    take_zero_arc(arcs[u64(first + u64(k))], u, source, dist, predecessor, queue, words)
+                elif link & FAN:
+                    queue[cuda.atomic.add(words, QUEUED, u32(1))] = u64(u32(u32(link) + k - u32(DEGREE)))
+                else:
+                    at = u64(u64(DEGREE) * u64(u32(link)) + u64(k - u32(DEGREE)))
+                    take_zero_arc(arcs[at], u, source, dist, predecessor, queue, words)
+                k = u32(k + u32(LANES))
+            i = u32(i + warps)
         cuda.syncthreads()  # before any thread reads the queued rows and their number
-        start, end = end, words[FAR]
+        start, end = end, words[QUEUED]
+
+
+def predecessor_launches(
+    graph: Graph, parts: Layout, source: int, block: int, tree: tuple, queue, words
+) -> list[tuple]:
+    """The launches that find predecessors, from a source, by blocks of about `block` threads.
+
+    tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
+    are used only where a weight is 0.
+    """
+    block = max(LANES, block // LANES * LANES)
+    blocks = blocks_for(len(parts.arcs), block)
+    found = [(find_predecessors, blocks, block, tree)]
+    if graph.arcs and graph.weights.min() == 0:
+        queued = np.uint32(source), *tree, queue, words
+        found += [(start_zero_arcs, blocks, block, queued), (follow_zero_arcs, 1, block, queued)]
+    return found
+
+
+def places_of_far(graph: Graph, parts: Layout, blocks: int, threads: int, queue_places: int) -> tuple[int, int]:
+    """Places of each block's part of a half of far, and with how many entries a block calls the others to meet.
+
+    At a meeting all parts together have an entry for each row at most, once outdated ones are dropped. After it a part
+    starts with an equal share of what they had, and G places more, since shares are rounded up. A block calls when its
+    part is full, stops a round later, and adds what is left in its queue. So it ends with what it started with or with
+    the limit, and two rounds and a queue more; the average of all blocks with that and an equal share of the rows.
+    """
+    share, rows = blocks_for(parts.queued, blocks), max(1, threads // DEGREE)
+    widest = int(np.diff(graph.indptr).max(initial=0))
+    fans = min(parts.queued - graph.vertices, rows * blocks_for(widest, DEGREE - 1 + DIRECT))
+    added = 2 * (rows * min(widest, DEGREE - 1 + DIRECT) + fans) + queue_places
+    limit = 2 * share
+    return limit + 2 * added + share + 2 * blocks, limit
 
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
     n, parts = graph.vertices, layout(graph)
-    rows, source = len(parts.owners), np.uint32(run.source)
-    has_zero_weights = bool(graph.arcs and graph.weights.min() == 0)
-    delta = np.uint32(min(run.delta or default_delta(graph), INF))
-    block_capacity = min(MAX_BLOCK_QUEUE, max(MIN_BLOCK_QUEUE, (run.shared_limit // 4 - int(ENTRIES)) // 4))
-    capacity = max(block_capacity, min(MAX_GRID_QUEUE, rows))
-    far_places, words = 2 * (rows + DEGREE * (block_capacity + capacity)), int(ENTRIES) + 4 * capacity
-    run.require(sum(part.nbytes for part in parts) + 4 * rows + 4 * n + 8 * far_places + 4 * words)
-    arcs, owners = run.upload_untimed(*parts)
+    source, delta = np.uint32(run.source), np.uint32(min(run.delta or default_delta(graph), INF))
+    blocks, threads = run.grid or run.multiprocessors, max(DEGREE, min(THREADS, run.block))
+    if not SIMULATED:
+        threads = max(LANES, threads // LANES * LANES)
+    fitting = run.shared_limit // 8
+    queue_places = max(MIN_PLACES, min(MAX_PLACES, 1 << max(0, fitting.bit_length() - 1)))
+    places, limit = places_of_far(graph, parts, blocks, threads, queue_places)
+    words_used = int(LENGTHS) + 2 * blocks
+    run.require(parts.arcs.nbytes + parts.owners.nbytes + 8 * n + 16 * places * blocks + 4 * words_used)
+    arcs, owners = run.upload_untimed(parts.arcs, parts.owners)
     with run.timed():
         with run.phase("copy_in"):
-            dist, predecessor, far, queues = run.allocate(
-                *((rows, np.int32), (n, np.int32), (far_places, np.uint64), (words, np.uint32))
+            dist, predecessor, far, words = run.allocate(
+                *((n, np.int32), (n, np.int32), (2 * places * blocks, np.uint64), (words_used, np.uint32))
             )
-            common_arguments = delta, np.uint32(block_capacity), np.uint32(capacity), arcs, dist, far, queues
-            shared = 4 * (int(ENTRIES) + 4 * block_capacity)
+            sizes = np.uint64(places), np.uint32(limit), np.uint32(queue_places)
             find_distances = run.prepare(
-                (initialise, blocks_for(rows, run.block), run.block, (source, arcs, dist, predecessor)),
-                (search, 1, run.block, (source, *common_arguments), shared),
-                (search_on, run.multiprocessors, run.block, common_arguments, shared),
+                (
+                    initialise,
+                    blocks_for(max(n, words_used), run.block),
+                    run.block,
+                    (source, arcs, dist, predecessor, words),
+                ),
+                (search, blocks, threads, (source, delta, *sizes, arcs, owners, dist, far, words), 8 * queue_places),
             )
             tree = arcs, owners, dist, predecessor
-            kernels = [(find_predecessors, blocks_for(rows, run.block), run.block, tree)]
-            if has_zero_weights:
-                queued = source, *tree, far, queues
-                kernels.append((start_zero_arcs, blocks_for(rows, run.block), run.block, queued))
-                kernels.append((follow_zero_arcs, 1, run.block, queued))
-            find_tree = run.prepare(*kernels)
+            find_tree = run.prepare(*predecessor_launches(graph, parts, run.source, run.block, tree, far, words))
         with run.phase("kernels"):
             find_distances()
         with run.phase("predecessors"):
             find_tree()
         with run.phase("copy_out"):
-            run.download((dist[:n], result.distances), (predecessor, result.predecessors))
+            run.download((dist, result.distances), (predecessor, result.predecessors))
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Four, and two more where a weight is 0."""
+    """Three, and two more where a weight is 0."""
     return None

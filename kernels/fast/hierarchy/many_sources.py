@@ -20,7 +20,7 @@ from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
-from kernels.fast.near_far import FAR
+from kernels.fast.near_far import QUEUED
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
@@ -231,15 +231,14 @@ def search_cells(count: int, stores: bool, reduces: bool):
 
 
 @cuda.jit
-def by_vertex(column, pitch, owners, row_of, matrix, dist, predecessor, words):
-    """dist: a column of distances in the order of near_far's rows; owners: the vertex of each of them."""
-    i = thread_x()
-    if i < len(dist):
-        dist[i] = i32(matrix[u64(u64(row_of[owners[i]]) * pitch + u64(column))])
-    if i < len(predecessor):
-        predecessor[i] = -1
-    if i == 0:
-        words[FAR] = 0  # near_far's queue is empty
+def by_vertex(column, pitch, row_of, matrix, dist, predecessor, words):
+    """dist: a column of distances in the order of the vertices."""
+    v = thread_x()
+    if v < len(dist):
+        dist[v] = i32(matrix[u64(u64(row_of[v]) * pitch + u64(column))])
+        predecessor[v] = -1
+    if v == 0:
+        words[QUEUED] = 0  # near_far's queue is empty
 
 
 @cuda.jit

@@ -18,43 +18,29 @@ MATRIX_BYTES = 60 * 10**9  # of distances on the card, at most
 
 
 class Trees:
-    """Predecessors from distances, by near_far's kernels: also where arcs of weight 0 form circles.
-
-    dist: int32, by the rows of near_far's layout, of which the first n are the vertices.
-    """
+    """Predecessors from distances, by near_far's kernels: also where arcs of weight 0 form circles. dist: int32, (n,)."""
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
         self.parts = near_far.layout(graph)
-        self.arcs, self.owners = run.upload_untimed(*self.parts)
-        self.has_zero_weights = bool(graph.arcs and graph.weights.min() == 0)
+        self.arcs, self.owners = run.upload_untimed(self.parts.arcs, self.parts.owners)
 
     def allocate(self) -> None:
-        rows, zero = len(self.parts.owners), self.has_zero_weights
+        words = int(near_far.QUEUED) + 1
         self.dist, self.queue, self.words = self.run.allocate(
-            (rows, np.int32), (rows if zero else 1, np.uint64), (int(near_far.ENTRIES), np.uint32)
+            (self.graph.vertices, np.int32), (self.parts.queued, np.uint64), (words, np.uint32)
         )
 
     def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor):
         """A function that launches the search for the predecessors of a column of distances, (n,) on the card."""
-        run, rows = self.run, len(self.parts.owners)
-        blocks, tree = blocks_for(rows, run.block), (self.arcs, self.owners, self.dist, predecessor)
-        columns = (
-            np.uint32(column),
-            np.uint64(pitch),
-            self.owners,
-            vertex_rows,
-            matrix,
-            self.dist,
-            predecessor,
-            self.words,
+        run, n = self.run, self.graph.vertices
+        tree = self.arcs, self.owners, self.dist, predecessor
+        columns = np.uint32(column), np.uint64(pitch), vertex_rows, matrix, self.dist, predecessor, self.words
+        return enqueued(
+            run,
+            (by_vertex, blocks_for(n, run.block), run.block, columns),
+            *near_far.predecessor_launches(self.graph, self.parts, source, run.block, tree, self.queue, self.words),
         )
-        launches = [(by_vertex, blocks, run.block, columns), (near_far.find_predecessors, blocks, run.block, tree)]
-        if self.has_zero_weights:
-            queued = np.uint32(source), *tree, self.queue, self.words
-            launches.append((near_far.start_zero_arcs, blocks, run.block, queued))
-            launches.append((near_far.follow_zero_arcs, 1, run.block, queued))
-        return enqueued(run, *launches)
 
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
@@ -72,7 +58,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
         with run.phase("predecessors"):
             find_tree()
         with run.phase("copy_out"):
-            run.download((trees.dist[:n], result.distances), (predecessor, result.predecessors))
+            run.download((trees.dist, result.distances), (predecessor, result.predecessors))
     search.on_card.count_order()
 
 
