@@ -390,10 +390,9 @@ _ENTRIES = (
         zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
         atomics={
-            "search": {"min.s32": 3, "shared.add.u32": 8, "shared.min.u32": 1},
-            "search_on": {
-                **{"min.s32": 6, "shared.add.u32": 8, "shared.min.u32": 1},
-                **{"global.add.u32": 8, "global.min.u32": 1},
+            "search": {
+                **{"min.s32": 4, "shared.add.u32": 8, "shared.min.u32": 2},
+                **{"global.min.u32": 1, "global.max.u32": 2},
             },
         }
         | _ZERO_ARCS,

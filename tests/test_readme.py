@@ -29,7 +29,9 @@ from workflow.lib import claims, documents, measurements, verdicts
 from workflow.scripts import claims_figure, performance, readme
 
 ROOT = Path(__file__).parents[1]
-ARCHIVES = [Path("results/archive/h200")]
+ARCHIVES = sorted(
+    (path.parent for path in Path("results/archive").glob("*/timings.csv")), key=lambda p: p.name != "h200"
+)
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SUBSTITUTE = {"substitute": "made_by_hand"}
@@ -172,6 +174,20 @@ def test_two_cards_stand_side_by_side():
     assert "Of the verdicts that are decided on each of A, B, 0 are the same and 1 differ:" in text
     assert "- claim 5 on nyc: A: less<br>B: more" in text
     assert "hold on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
+    assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
+
+
+def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):
+    for name, device in (("one", "NVIDIA H200"), ("other", "NVIDIA H100 80GB HBM3")):
+        rows = pd.read_csv(ROOT / "results/archive/h200/timings.csv", dtype=str, keep_default_na=False)
+        rows.loc[rows["driver"] != "", "device"] = device
+        if name == "other":
+            rows = rows[rows["batch"].isin(("A", "B")) & (rows["dataset"] == "gnutella04")]
+        (tmp_path / name).mkdir()
+        rows.to_csv(tmp_path / name / "timings.csv", index=False)
+    found = readme.documents([tmp_path / "one", tmp_path / "other"], CONFIG)
+    assert "Ours (H200) |" in found["README.md"]["claims"] and "H100" not in found["README.md"]["claims"]
+    assert "Too few batches for any verdict so far: H100." in found["docs/results.md"]["claims"]
 
 
 def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):

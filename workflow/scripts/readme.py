@@ -355,22 +355,25 @@ def _unaligned(line: str) -> str:
 def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str]]:
     """What is generated from archives: by page, the content of each marker.
 
-    The first is the one that all but the claims are of.
+    The first is the one that all but the claims are of. Verdicts are shown of the others that decide any.
     """
     listed, tolerance = claims.claims(), config["audit"]["tolerance"]
     measured = {path: measurements.load([path / "timings.csv"]) for path in archives}
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]
+    deciding = {name: found for name, found in audited.items() if found is mine or any(map(decides, found))}
+    paths = [path for path, rows in measured.items() if card(rows) in deciding]
+    undecided = [name for name in audited if name not in deciding]
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
     return {
         README: {
             "findings": findings(rows, mine, peaks, many),
             "certainty": certainty(rows, mine, config),
-            "claims": claims_table(audited, substitutes(rows), archives),
+            "claims": claims_table(deciding, substitutes(rows), paths),
         },
         "docs/results.md": {
-            "claims": by_claim(audited, substitutes(rows), tolerance),
+            "claims": by_claim(deciding, substitutes(rows), tolerance, undecided),
             "results": results(archive, rows),
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
@@ -379,13 +382,21 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
 
 
 def card(rows: pd.DataFrame) -> str:
-    """The name of an archive's card, as "H200"; "CPU" where no row is of a card."""
+    """The name of an archive's card, as "H200" or "H100", without its memory; "CPU" where no row is of a card."""
     names = rows["device"][rows["driver"] != ""].unique()
-    return names[0].removeprefix("NVIDIA ") if len(names) else "CPU"
+    return re.sub(r"^NVIDIA | \d+GB.*$", "", names[0]) if len(names) else "CPU"
 
 
-def by_claim(audited: ByCard, others: dict[str, str], tolerance: float) -> str:
-    """Markdown: a table a claim, with a row a dataset; then which verdicts are the same on all cards."""
+def decides(claim: Audited) -> bool:
+    """Whether our batches decide the claim on any dataset."""
+    return any(finding.decided for finding in claim.here.values())
+
+
+def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
+    """Markdown: a table a claim, with a row a dataset; then which verdicts are the same on all cards.
+
+    undecided: cards with an archive of too few batches for any verdict.
+    """
     parts = []
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         of_card = dict(zip(audited, ones, strict=True))
@@ -405,6 +416,8 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float) -> str:
             narrow(pd.DataFrame(lines)),
             " ".join([f"Verdict: **{verdict}**.", *dict.fromkeys(said)]),
         ]
+    if undecided:
+        parts.append(f"Too few batches for any verdict so far: {', '.join(undecided)}.")
     return "\n\n".join([*parts, *on_all_cards(audited)])
 
 
