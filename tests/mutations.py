@@ -461,64 +461,6 @@ MUTATIONS = [
         "tests/test_multi_source.py::test_sources_whose_distances_pass_16_bits_start_anew"),
     Mutation("kernels/fast/multi_source.py", "arc = u32(arc + u32(SLICE))", "arc = u32(arc + u32(1))",
         "tests/test_multi_source.py::test_right_in_every_width_wherever_the_work_is_kept[16 bits-global]"),
-    Mutation("kernels/fast/near_far.py", "if w != 0 and to_v < INF and", "if w != 0 and",
-        "tests/test_near_far.py::test_what_is_one_too_far_has_no_predecessor"),
-    Mutation("kernels/fast/near_far.py", "if w != 0 and to_v", "if to_v",
-        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs"),
-    Mutation("kernels/fast/near_far.py", "old_u = cuda.atomic.min(dist, u, i32(to_u))",
-        "old_u, dist[u] = dist[u], min(dist[u], i32(to_u))",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
-    Mutation("kernels/fast/near_far.py", "old_v = cuda.atomic.min(dist, v, i32(to_v))",
-        "old_v, dist[v] = dist[v], min(dist[v], i32(to_v))",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
-    Mutation("kernels/fast/near_far.py", "old_x = cuda.atomic.min(dist, x, i32(to_x))",
-        "old_x, dist[x] = dist[x], min(dist[x], i32(to_x))",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
-    Mutation("kernels/fast/near_far.py", "cuda.atomic.min(words, LEAST, least)",
-        "words[LEAST] = min(words[LEAST], least)",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
-    Mutation("kernels/fast/near_far.py", "        return u32(cuda.atomic.add(words, counter, u32(1)))",
-        "        words[counter] += u32(1)\n        return u32(words[counter] - u32(1))",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
-    Mutation("kernels/fast/near_far.py",
-        "                place = i32(cuda.atomic.add(words, counter, u32(cuda.popc(alike))))",
-        "                place = i32(words[counter])\n"
-        "                words[counter] += u32(cuda.popc(alike))",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]"),
-    Mutation("kernels/fast/near_far.py", "is_near = d < target.threshold", "is_near = d <= target.threshold",
-        "tests/test_near_far.py::test_any_delta_gives_the_same",
-        equivalent="what is at the threshold may be near or far: both come to the same distances"),
-    Mutation("kernels/fast/near_far.py", "if is_near and u32(place - target.count_when_empty) < capacity:",
-        "if is_near and u32(place - target.count_when_empty) <= capacity:",
-        "tests/test_near_far.py::test_queues_with_few_places[1-3]"),
-    Mutation("kernels/fast/near_far.py", "if to_u < INF:", "if to_u <= INF:",
-        "tests/test_near_far.py::test_distances_up_to_the_largest", equivalent="INF lowers nothing"),
-    Mutation("kernels/fast/near_far.py", "if to_u < u32(old_u):", "if to_u <= u32(old_u):",
-        "tests/test_near_far.py::test_of_two_equal_ways_one_is_added_to_far"),
-    Mutation("kernels/fast/near_far.py", "i32(place >= rows)) != 0", "i32(place >= rows)) != 0 and False",
-        "tests/test_near_far.py::test_far_is_split_before_it_overflows"),
-    Mutation("kernels/fast/near_far.py", "half, least = u64(u64(len(far) // 2) - target.half), u32(INF)",
-        "half, least = target.half, u32(INF)", "tests/test_near_far.py::test_any_delta_gives_the_same[1]"),
-    Mutation("kernels/fast/near_far.py", "if u32(state.dist[v]) == d:", "if u32(state.dist[v]) <= d:",
-        "tests/test_near_far.py::test_far_is_split_before_it_overflows"),
-    Mutation("kernels/fast/near_far.py", "row == source else", "row == 0 else",
-        "tests/test_near_far.py::test_an_unreached_first_vertex_is_nobodys"),
-    Mutation("kernels/fast/near_far.py", "to[FAR] = words[FAR]", "to[FAR] = 0",
-        "tests/test_near_far.py::test_all_blocks_and_one_take_turns[1-4-0-1]"),
-    Mutation("kernels/fast/near_far.py", "u32(half != 0), count", "u32(0), count",
-        "tests/test_near_far.py::test_all_blocks_and_one_take_turns[1-4-0-1]"),
-    Mutation("kernels/fast/near_far.py", "= u32(words[FAR] > len(dist))", "= u32(0)",
-        "tests/test_near_far.py::test_far_is_split_where_one_block_and_all_find_it_full_by_turns"),
-    Mutation("kernels/fast/near_far.py", "max(1, int(DELTA * graph.weights.mean()))",
-        "int(DELTA * graph.weights.mean())",
-        "tests/test_near_far.py::test_delta_is_a_multiple_of_the_mean_weight"),
-    Mutation("kernels/fast/near_far.py", "-(-lengths // DEGREE)", "lengths // DEGREE",
-        "tests/test_near_far.py::test_the_layout_has_every_arc_once_in_its_tails_tree"),
-    Mutation("kernels/fast/near_far.py", "exists = exists and u32(state.dist[v]) >= d",
-        "exists = exists and u32(state.dist[v]) > d",
-        "tests/test_near_far.py::test_all_blocks_and_one_take_turns[1-4-0-1]"),
-    Mutation("kernels/fast/near_far.py", "predecessor[v] = owners[row]", "predecessor[v] = row",
-        "tests/test_near_far.py::test_right_from_several_sources[positive-True]"),
     Mutation("kernels/paper/serial.py", "for _ in range(graph.vertices - 1):", "for _ in range(graph.vertices - 2):",
         "tests/test_kernels.py::test_a_path_against_the_order_of_the_arcs_takes_every_iteration"),
     Mutation("kernels/paper/serial.py", "heappush(heap, (np.int64(dist[v]), np.int64(v)))", "pass",
@@ -814,49 +756,6 @@ MUTATIONS = [
 # fmt: on
 MUTATIONS += [
     # Arcs of weight 0, what was found by attacks, and what is said of bad input.
-    Mutation(
-        "kernels/fast/near_far.py",
-        "to_queue = cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1",
-        "to_queue = cuda.atomic.cas(predecessor, v, -1, np.int32(u)) == -2",
-        "tests/test_near_far.py::test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs",
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "elif v != source and dist[v] == dist[row] and predecessor[v] < 0:",
-        "elif dist[v] == dist[row] and predecessor[v] < 0:",
-        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs",
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "elif v != source and dist[v] == dist[row] and predecessor[v] < 0:",
-        "elif v != source and predecessor[v] < 0:",
-        "tests/test_near_far.py::test_right_from_several_sources",
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "                to_queue = also_tree_rows\n",
-        "                to_queue = False\n",
-        "tests/test_near_far.py::test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs",
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        ("        if u == source or predecessor[u] >= 0:\n            take_zero_arcs(row, False"),
-        "        if predecessor[u] >= 0:\n            take_zero_arcs(row, False",
-        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs",
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "take_zero_arcs(row, False, source",
-        "take_zero_arcs(row, True, source",
-        "tests/test_near_far.py::test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs",
-        equivalent="rows of a tree are then looked at twice, which costs time only",
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "        start, end = end, words[FAR]",
-        "        start, end = np.uint32(0), np.uint32(0)",
-        "tests/test_near_far.py::test_each_row_is_looked_at_no_more_than_twice_for_its_free_arcs",
-    ),
     Mutation(
         "kernels/check.py",
         "np.int64(dist[u]) + weights[arc] == dist[v]:\n                fits",
@@ -1197,12 +1096,6 @@ MUTATIONS += [
         "tests/test_tables.py::test_columns_rows_and_title",
     ),
     Mutation(
-        "kernels/fast/near_far.py",
-        "to_queue = cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1",
-        "predecessor[v], to_queue = np.int32(u), True",
-        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]",
-    ),
-    Mutation(
         "kernels/libraries.py",
         "predecessor[v] == -1 and dist[v] != INF and",
         "predecessor[v] == -1 and",
@@ -1298,30 +1191,6 @@ MUTATIONS += [
         "        cuda.syncthreads()  # others may still read the previous batch's rows\n",
         "",
         "tests/test_gpu.py::test_distances_of_every_width_wherever_the_work_is_kept[32 bits-shared]",
-        card=True,
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "                old_u = cuda.atomic.min(dist, u, i32(to_u))",
-        ("                old_u = dist[u]\n                dist[u] = i32(to_u)"),
-        "tests/test_gpu.py::test_every_variant_on_every_graph[funnel-delta_stepping/near_far]",
-        card=True,
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "        return u32(cuda.atomic.add(words, counter, u32(1)))",
-        ("        place = words[counter]\n        words[counter] = u32(place + u32(1))\n        return place"),
-        "tests/test_gpu.py::test_every_variant_on_every_graph[sparse-delta_stepping/near_far]",
-        card=True,
-    ),
-    Mutation(
-        "kernels/fast/near_far.py",
-        "                place = i32(cuda.atomic.add(words, counter, u32(cuda.popc(alike))))",
-        (
-            "                place = i32(words[counter])\n"
-            "                words[counter] = u32(place + i32(cuda.popc(alike)))"
-        ),
-        "tests/test_gpu.py::test_one_block_and_all_take_turns[64-1048576-0-0-hubs-20]",
         card=True,
     ),
     Mutation(
@@ -1435,6 +1304,241 @@ MUTATIONS += [
         "wrong = np.flatnonzero(distances != expected)",
         "wrong = np.flatnonzero(distances > expected)",
         "tests/test_all_pairs.py::test_what_is_found_of_a_source_is_compared_with_the_oracle",
+    ),
+]
+MUTATIONS += [
+    # One source: each block's own queue, meetings, the layout.
+    Mutation(
+        "kernels/fast/near_far.py",
+        "w != 0 and to_v < INF and i32(to_v)",
+        "w != 0 and i32(to_v)",
+        "tests/test_near_far.py::test_what_is_one_too_far_has_no_predecessor",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "if not arc & LINK and w != 0 and to_v",
+        "if not arc & LINK and to_v",
+        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "        predecessor[v] = u\n",
+        "        predecessor[v] = u32(i // u64(DEGREE))\n",
+        "tests/test_near_far.py::test_right_from_several_sources[positive-True]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "    if to_v < INF and to_v < u32(cuda.atomic.min(dist, v, i32(to_v))):\n",
+        ("    before = dist[v]\n    dist[v] = min(before, i32(to_v))\n    if to_v < INF and to_v < u32(before):\n"),
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "to_v < u32(cuda.atomic.min(",
+        "to_v <= u32(cuda.atomic.min(",
+        "tests/test_near_far.py::test_of_two_equal_ways_one_is_added_to_far",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "    place = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))\n",
+        (
+            "    which = block.counter if is_near else FAR\n"
+            "    place = block.counters[which]\n"
+            "    block.counters[which] = u32(place + u32(1))\n"
+        ),
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "is_near = d < block.threshold",
+        "is_near = d <= block.threshold",
+        "tests/test_near_far.py::test_any_delta_gives_the_same",
+        equivalent="what is at the threshold may be near or far: both come to the same distances",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "if u32(place - block.head) < u32(len(block.queue)):",
+        "if u32(place - block.head) <= u32(len(block.queue)):",
+        "tests/test_near_far.py::test_queues_with_few_places[1-3]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "call = waiting > called or u32(cuda.atomic.max(counters, FAR, u32(0))) > limit",
+        "call = waiting > called",
+        "tests/test_near_far.py::test_a_part_of_far_never_has_more_than_its_places",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "            if u32(now) >= d:\n",
+        "            if u32(now) > d:\n",
+        "tests/test_near_far.py::test_right_from_several_sources",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "            if u32(dist[owner_of(row, n, owners)]) >= d:",
+        "            if u32(dist[owner_of(row, n, owners)]) > d:",
+        "tests/test_near_far.py::test_right_from_several_sources",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "i = u32((cuda.blockIdx.x + part) % parts + parts * lane)",
+        "i = u32(part % parts + parts * lane)",
+        "tests/test_near_far.py::test_several_blocks",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "lanes = u32(thread % parts), u32(thread // parts), max(u32(1), u32(threads // parts))",
+        "lanes = u32(thread % parts), u32(0), u32(1)",
+        "tests/test_near_far.py::test_several_blocks",
+        equivalent="threads then look at the same entries again, which lowers nothing",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "        tail = u32(head + min(u32(waiting + u32(added - seen)), u32(len(queue))))",
+        "        tail = u32(head + u32(waiting + u32(added - seen)))",
+        "tests/test_near_far.py::test_queues_with_few_places[1-3]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        (
+            "        seen, other = other, added\n"
+            "        counter = u32(ADDED + u32(1) - (counter - ADDED))\n"
+            "    return head"
+        ),
+        (
+            "        seen, other = added, other\n"
+            "        counter = u32(ADDED + u32(1) - (counter - ADDED))\n"
+            "    return head"
+        ),
+        "tests/test_near_far.py::test_right_from_several_sources",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "            cuda.atomic.min(words, u32(LEASTS + meeting % u32(3)), counters[LEAST])\n",
+        ("            at = u32(LEASTS + meeting % u32(3))\n            words[at] = min(words[at], counters[LEAST])\n"),
+        "tests/test_compile.py::test_compiles[delta_stepping/near_far-cc75]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)",
+        "words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(0)",
+        "tests/test_near_far.py::test_several_blocks",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "            least = min(least, u32(entry >> u64(32)))\n",
+        "            least = least\n",
+        "tests/test_near_far.py::test_queues_with_few_places",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "zero if v == source else",
+        "zero if v == 0 else",
+        "tests/test_near_far.py::test_an_unreached_first_vertex_is_nobodys",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "return max(1, int(DELTA * graph.weights.mean()",
+        "return max(0, int(DELTA * graph.weights.mean()",
+        "tests/test_near_far.py::test_delta_follows_mean_weight_and_degree",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "(graph.vertices / graph.arcs) ** 2",
+        "(graph.vertices / graph.arcs)",
+        "tests/test_near_far.py::test_delta_follows_mean_weight_and_degree",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "np.flatnonzero(lengths == DEGREE)",
+        "np.flatnonzero(lengths >= DEGREE)",
+        "tests/test_near_far.py::test_the_layout_has_every_arc_once",
+        equivalent="a link overwrites the arc that does not belong there",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "fans = -(-(degrees[hubs] - first) // (first + DIRECT))",
+        "fans = (degrees[hubs] - first) // (first + DIRECT)",
+        "tests/test_near_far.py::test_the_layout_has_every_arc_once",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "more = -(-(lengths[long] - first) // DEGREE)",
+        "more = (lengths[long] - first) // DEGREE",
+        "tests/test_near_far.py::test_the_layout_has_every_arc_once",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "hubs = np.flatnonzero(degrees > first + DIRECT)",
+        "hubs = np.flatnonzero(degrees > first + DIRECT + 1)",
+        "tests/test_near_far.py::test_the_layout_has_every_arc_once",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:",
+        "cuda.atomic.cas(predecessor, v, -1, i32(u)) == -2:",
+        "tests/test_near_far.py::test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "    if to_queue and cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:\n",
+        ("    if to_queue:\n        predecessor[v] = i32(u)\n"),
+        "tests/test_compile.py::test_compiles[hierarchy/sssp-cc75]",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "u64(0) and v != source and dist",
+        "u64(0) and dist",
+        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "v != source and dist[v] == dist[u] and predecessor",
+        "v != source and predecessor",
+        "tests/test_near_far.py::test_right_from_several_sources",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "                elif link & FAN:\n",
+        "                elif link & FAN and False:\n",
+        "tests/test_near_far.py::test_a_hub_whose_free_arcs_lie_behind_links",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "        if u == source or predecessor[u] >= 0:\n",
+        "        if predecessor[u] >= 0:\n",
+        "tests/test_near_far.py::test_predecessors_do_not_run_in_a_circle_of_free_arcs",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "        start, end = end, words[QUEUED]",
+        "        start, end = u32(0), u32(0)",
+        "tests/test_near_far.py::test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0",
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "    if to_v < INF and to_v < u32(cuda.atomic.min(dist, v, i32(to_v))):\n",
+        ("    before = dist[v]\n    dist[v] = min(before, i32(to_v))\n    if to_v < INF and to_v < u32(before):\n"),
+        "tests/test_gpu.py::test_every_variant_on_every_graph[funnel-delta_stepping/near_far]",
+        card=True,
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "    place = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))\n",
+        (
+            "    which = block.counter if is_near else FAR\n"
+            "    place = block.counters[which]\n"
+            "    block.counters[which] = u32(place + u32(1))\n"
+        ),
+        "tests/test_gpu.py::test_every_variant_on_every_graph[sparse-delta_stepping/near_far]",
+        card=True,
+    ),
+    Mutation(
+        "kernels/fast/near_far.py",
+        "        grid.sync()  # before far,",
+        "        cuda.syncthreads()  # before far,",
+        "tests/test_gpu.py::test_blocks_that_meet_often_and_have_short_queues[0-64-124-hubs-20]",
+        card=True,
     ),
 ]
 

@@ -26,12 +26,7 @@ TOOLS = {"memcheck": ("--leak-check", "no"), "racecheck": ("--racecheck-report",
 BLOCKED = ("floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged")
 MULTI_SOURCE, NEAR_FAR = "bellman_ford/multi_source_apsp", "delta_stepping/near_far"
 BLOCK_PER_SOURCE = ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")
-TURNS = {
-    "MIN_BLOCK_QUEUE": 2,
-    "MAX_GRID_QUEUE": 8,
-    "LONG_FAR": 4,
-    "FEW_NEAR": 1,
-}  # so that one block and all blocks alternate
+OFTEN = {"MIN_PLACES": 4, "CROWDED": 2, "DIRECT": 4}  # short queues, and blocks that meet often
 
 
 def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -62,9 +57,9 @@ def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "16 and 32 bits", on(graphs.narrow_path, 70)
         yield "64 bits in global memory", on(graphs.free_hubs, 148, shared=0)
     if variant.key == NEAR_FAR:
-        by_turns = replace(variant, function=near_far_with(**TURNS).sssp)
+        often = replace(variant, function=near_far_with(**OFTEN).sssp)
         for make in (graphs.sparse, graphs.funnel, free(graphs.hubs), graphs.free_hubs):
-            yield "by turns", on(make, 148, by_turns, shared=0, delta=50)
+            yield "meetings", on(make, 148, often, shared=0, delta=50)
     if variant.key in BLOCKED:
         yield "three tiles and more", on(graphs.sparse, 400)
         yield "seven small tiles", on(graphs.sparse, 26, tile=4)

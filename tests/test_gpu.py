@@ -180,16 +180,16 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
     solve(variant, large(make))
 
 
-# All blocks always; one block and all by turns, with queues that overflow; by turns, with long queues of all blocks.
-TURNS = [
-    {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 2**20, "LONG_FAR": 0, "FEW_NEAR": 0},
-    {"MIN_BLOCK_QUEUE": 3, "MAX_GRID_QUEUE": 8, "LONG_FAR": 4, "FEW_NEAR": 1},
-    {"MIN_BLOCK_QUEUE": 64, "MAX_GRID_QUEUE": 256, "LONG_FAR": 100, "FEW_NEAR": 16},
+# Meetings after each round; queues that overflow, with hubs in a tree of rows; queues that are shared out.
+SETTINGS = [
+    {"CROWDED": 0, "MIN_PLACES": 64, "DIRECT": 124},
+    {"CROWDED": 2, "MIN_PLACES": 4, "DIRECT": 4},
+    {"CROWDED": 16, "MIN_PLACES": 256, "DIRECT": 1},
 ]
 
 
-@pytest.fixture(scope="module", params=TURNS, ids=lambda turns: "-".join(map(str, turns.values())))
-def by_turns(request):
+@pytest.fixture(scope="module", params=SETTINGS, ids=lambda settings: "-".join(map(str, settings.values())))
+def with_settings(request):
     return replace(NEAR_FAR, function=near_far_with(**request.param).sssp)
 
 
@@ -200,8 +200,8 @@ def by_turns(request):
     [graphs.sparse, graphs.hubs, graphs.funnel, graphs.grid, *(make for make, *_ in FREE_ARCS.values())],
     ids=["sparse", "hubs", "funnel", "grid", *(f"free {name}" for name in FREE_ARCS)],
 )
-def test_one_block_and_all_take_turns(by_turns, make, delta):
-    solve(by_turns, make(600), runs=4, shared=0, delta=delta)
+def test_blocks_that_meet_often_and_have_short_queues(with_settings, make, delta):
+    solve(with_settings, make(600), runs=4, shared=0, delta=delta)
 
 
 @pytest.mark.gpu

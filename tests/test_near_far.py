@@ -200,8 +200,8 @@ def test_without_any_arc():
 
 
 def test_delta_follows_mean_weight_and_degree():
-    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA * 4 // 3
-    assert near_far.default_delta(chain([30] * 3, vertices=3 * near_far.DELTA)) == 30 * near_far.DELTA**2
+    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA * 16 // 9
+    assert near_far.default_delta(chain([30] * 3, vertices=300)) == 30 * near_far.DELTA * 100**2
     assert near_far.default_delta(Graph.from_arcs(2, [0] * 99, [1] * 99, [1] * 99)) == 1
     assert near_far.default_delta(chain([0, 0])) == 1
     assert near_far.default_delta(chain([], vertices=1)) == 1

@@ -46,8 +46,9 @@ from kernels.run import Result, Run
 
 DEGREE = 4  # arcs of a row
 DIRECT = 124  # arcs behind a link to arcs, at most
-DELTA = 20  # the default delta: this many mean weights, divided by the mean out-degree
-THREADS = 512  # of a block, at most
+DELTA = 128  # the default delta: this many mean weights, divided by the square of the mean out-degree
+THREADS, WIDE_THREADS = 512, 1024  # of a block, at most; of a wide graph's, whose rounds have more than a block takes
+WIDE = 8  # the mean out-degree from which on a graph is wide
 MAX_PLACES = 4096  # of a near queue, at most; a power of two
 MIN_PLACES = 64  # the same, at least, whatever shared memory there is
 CROWDED = 512  # a block with more near entries calls the others to meet
@@ -116,8 +117,8 @@ def layout(graph: Graph) -> Layout:
 
 
 def default_delta(graph: Graph) -> int:
-    """DELTA mean weights, divided by the mean out-degree; at least 1."""
-    return max(1, int(DELTA * graph.weights.mean() * graph.vertices / graph.arcs)) if graph.arcs else 1
+    """DELTA mean weights, divided by the square of the mean out-degree; at least 1."""
+    return max(1, int(DELTA * graph.weights.mean() * (graph.vertices / graph.arcs) ** 2)) if graph.arcs else 1
 
 
 @cuda.jit
@@ -126,11 +127,11 @@ def initialise(source, arcs, dist, predecessor, words):
     if v < len(dist):
         # Always 0 of an arc, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
         # fit, before the search has to wait for them; using it keeps the compiler from removing the load.
-        zero = i32((arcs[u64(u64(DEGREE) * u64(v))] >> u64(63)))
+        zero = i32(arcs[u64(u64(DEGREE) * u64(v))] >> u64(63))
         dist[v] = zero if v == source else i32(INF - zero)
         predecessor[v] = -1
     if v < len(words):
-        words[v] = u32(INF) if LEASTS <= v and v < QUEUED else u32(0)
+        words[v] = u32(INF) if v >= LEASTS and v < QUEUED else u32(0)
 
 
 class Block(NamedTuple):
@@ -272,7 +273,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
-            call = waiting > called or counters[FAR] > limit
+            call = waiting > called or u32(cuda.atomic.max(counters, FAR, u32(0))) > limit
             if call and asked <= meeting:
                 cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
             counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
@@ -433,9 +434,7 @@ def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
         start, end = end, words[QUEUED]
 
 
-def predecessor_launches(
-    graph: Graph, parts: Layout, source: int, block: int, tree: tuple, queue, words
-) -> list[tuple]:
+def predecessor_launches(graph: Graph, parts: Layout, source: int, block: int, tree: tuple, queue, words) -> list:
     """The launches that find predecessors, from a source, by blocks of about `block` threads.
 
     tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
@@ -470,9 +469,8 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
     n, parts = graph.vertices, layout(graph)
     source, delta = np.uint32(run.source), np.uint32(min(run.delta or default_delta(graph), INF))
-    blocks, threads = run.grid or run.multiprocessors, max(DEGREE, min(THREADS, run.block))
-    if not SIMULATED:
-        threads = max(LANES, threads // LANES * LANES)
+    most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
+    blocks, threads = run.grid or run.multiprocessors, max(DEGREE, LANES, min(most, run.block) // LANES * LANES)
     fitting = run.shared_limit // 8
     queue_places = max(MIN_PLACES, min(MAX_PLACES, 1 << max(0, fitting.bit_length() - 1)))
     places, limit = places_of_far(graph, parts, blocks, threads, queue_places)
@@ -484,15 +482,12 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
             dist, predecessor, far, words = run.allocate(
                 *((n, np.int32), (n, np.int32), (2 * places * blocks, np.uint64), (words_used, np.uint32))
             )
+            start = source, arcs, dist, predecessor, words
             sizes = np.uint64(places), np.uint32(limit), np.uint32(queue_places)
+            arguments = source, delta, *sizes, arcs, owners, dist, far, words
             find_distances = run.prepare(
-                (
-                    initialise,
-                    blocks_for(max(n, words_used), run.block),
-                    run.block,
-                    (source, arcs, dist, predecessor, words),
-                ),
-                (search, blocks, threads, (source, delta, *sizes, arcs, owners, dist, far, words), 8 * queue_places),
+                (initialise, blocks_for(max(n, words_used), run.block), run.block, start),
+                (search, blocks, threads, arguments, 8 * queue_places),
             )
             tree = arcs, owners, dist, predecessor
             find_tree = run.prepare(*predecessor_launches(graph, parts, run.source, run.block, tree, far, words))

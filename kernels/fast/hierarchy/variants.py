@@ -18,7 +18,7 @@ MATRIX_BYTES = 60 * 10**9  # of distances on the card, at most
 
 
 class Trees:
-    """Predecessors from distances, by near_far's kernels: also where arcs of weight 0 form circles. dist: int32, (n,)."""
+    """Predecessors from distances, (n,), by near_far's kernels: also where arcs of weight 0 form circles."""
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
