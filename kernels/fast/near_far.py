@@ -32,6 +32,7 @@ The additions of even and of odd rounds have a counter each, so that one barrier
 already add to one, others may still read the other.
 """
 
+import time
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -70,50 +71,111 @@ COUNTERS = 6
 CALLED, LEASTS, QUEUED, LENGTHS = (u32(i) for i in (0, 1, 4, 5))
 
 
-class Layout(NamedTuple):
-    """A graph as rows of arcs. Row v < n is vertex v's; those from n on belong to the vertices in owners.
+class Rows(NamedTuple):
+    """Which arcs of a graph's CSR arrays its rows have. Row v < n is vertex v's.
 
-    arcs: uint64, (DEGREE rows,), the weight above the head; NO_ARC where there are fewer; or LINK, how many above the
-    first row of them: arcs from there on, or with FAN rows.
-    owners: uint32, (rows - n,). queued: the rows that may be enqueued; they come first.
+    count: of all rows. queued: of those that may be enqueued; they come first, and after n there are those of fans.
+    owners, starts, stops: of each row of a fan, uint32 and int32: the vertex that it belongs to, and its arcs.
+    linked: uint32, the rows whose last word is a link. links: uint64, those words: LINK, how many above the first row
+    of them: arcs from there on, or with FAN rows. behind: int32, the first of the arcs behind each link; 0 of a fan's.
     """
 
-    arcs: np.ndarray
-    owners: np.ndarray
+    count: int
     queued: int
+    owners: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
+    linked: np.ndarray
+    links: np.ndarray
+    behind: np.ndarray
 
 
 @lru_cache(maxsize=1)
-def layout(graph: Graph) -> Layout:
-    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
-    n, degrees = graph.vertices, np.diff(graph.indptr)
-    words = graph.weights.astype(np.uint64) << np.uint64(32) | graph.indices.astype(np.uint64)
-    first = DEGREE - 1  # arcs beside a link
-    # What a row and its link lead to is a list of arcs. A hub has a row with a fan, and a list for each row of that.
-    hubs = np.flatnonzero(degrees > first + DIRECT)
-    fans = -(-(degrees[hubs] - first) // (first + DIRECT))
-    queued = n + int(fans.sum())
-    starts, lengths = np.empty(queued, np.int64), np.empty(queued, np.int64)
-    starts[:n], lengths[:n] = graph.indptr[:-1], degrees
-    lengths[hubs] = first
-    number = np.arange(queued - n) - np.repeat(np.cumsum(fans) - fans, fans)  # of a list among its hub's
-    starts[n:] = np.repeat(graph.indptr[hubs], fans) + first + number * (first + DIRECT)
-    lengths[n:] = np.minimum(np.repeat(graph.indptr[hubs + 1], fans) - starts[n:], first + DIRECT)
-    long = np.flatnonzero(lengths > DEGREE)
-    more = -(-(lengths[long] - first) // DEGREE)  # rows behind each link to arcs
-    behind = queued + np.cumsum(more) - more
-    arcs = np.full(DEGREE * (queued + int(more.sum())), NO_ARC)
-    for place in range(DEGREE):
-        rows = np.flatnonzero(lengths > place) if place < first else np.flatnonzero(lengths == DEGREE)
-        arcs[DEGREE * rows + place] = words[starts[rows] + place]
-    beyond = lengths[long] - first
-    place = np.arange(beyond.sum()) - np.repeat(np.cumsum(beyond) - beyond, beyond)
-    arcs[np.repeat(DEGREE * behind, beyond) + place] = words[np.repeat(starts[long] + first, beyond) + place]
-    arcs[DEGREE * long + first] = LINK | (beyond.astype(np.uint64) << np.uint64(32)) | behind.astype(np.uint64)
-    to_rows = fans.astype(np.uint64) << np.uint64(32) | (n + np.cumsum(fans) - fans).astype(np.uint64)
-    arcs[DEGREE * hubs + first] = LINK | FAN | to_rows
-    owners = np.r_[np.arange(n), np.repeat(hubs, fans)]
-    return Layout(arcs, np.r_[owners[n:], np.repeat(owners[long], more)].astype(np.uint32), queued)
+def layout(graph: Graph) -> Rows:
+    """The rows of a graph: found once, before the clock starts."""
+    n, indptr, degrees = graph.vertices, graph.indptr, np.diff(graph.indptr)
+    own, most = DEGREE - 1, DEGREE - 1 + DIRECT  # arcs beside a link; and with those behind it
+    long = np.flatnonzero(degrees > DEGREE)
+    hubs, others = long[degrees[long] > most], long[degrees[long] <= most]
+    fans = -(-(degrees[hubs] - own) // most)
+    first = np.cumsum(fans) - fans  # row of each fan, after n
+    owners = np.repeat(hubs, fans)
+    starts = indptr[owners] + own + (np.arange(len(owners)) - np.repeat(first, fans)) * most
+    stops = np.minimum(indptr[owners + 1], starts + most)
+    cut = np.flatnonzero(stops - starts > DEGREE)
+    behind = np.r_[indptr[others], starts[cut]] + own
+    arcs = np.r_[indptr[others + 1], stops[cut]] - behind
+    rows, queued = -(-arcs // DEGREE), n + len(owners)
+    counts, firsts = np.r_[arcs, fans], np.r_[queued + np.cumsum(rows) - rows, n + first]
+    links = LINK | (counts.astype(np.uint64) << u64(32)) | firsts.astype(np.uint64)
+    links[len(arcs) :] |= FAN
+    return Rows(
+        queued + int(rows.sum()),
+        queued,
+        owners.astype(np.uint32),
+        starts.astype(np.int32),
+        stops.astype(np.int32),
+        np.r_[others, n + cut, hubs].astype(np.uint32),
+        links,
+        np.r_[behind, 0 * hubs].astype(np.int32),
+    )
+
+
+@cuda.jit(device=True)
+def owner_of(row, n, owners):
+    return row if row < n else owners[u32(row - n)]
+
+
+@cuda.jit
+def fill_rows(indptr, indices, weights, fan_owners, starts, stops, arcs, owners):
+    """The arcs of the rows that may be enqueued, a thread a word, without links; and the owners of those after n."""
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    row, n = u32(i // u64(DEGREE)), u32(len(indptr) - 1)
+    if i < u64(DEGREE) * u64(n + len(starts)):
+        if row < n:
+            start, stop = u32(indptr[row]), u32(indptr[u32(row + u32(1))])
+        else:
+            start, stop = u32(starts[u32(row - n)]), u32(stops[u32(row - n)])
+            owners[u32(row - n)] = fan_owners[u32(row - n)]
+        arc = u32(start + u32(i % u64(DEGREE)))
+        arcs[i] = u64(u64(weights[arc]) << u64(32) | u64(indices[arc])) if arc < stop else NO_ARC
+
+
+@cuda.jit
+def set_links(linked, links, behind, indices, weights, n, arcs, owners):
+    """The links, a thread each, with the arcs behind them and their owners."""
+    i = thread_x()
+    if i < len(linked):
+        row, link = linked[i], links[i]
+        arcs[u64(u64(DEGREE) * u64(row) + u64(DEGREE - 1))] = link
+        if not link & FAN:
+            first, count, k = u32(link), u32(link >> u64(32)) & COUNT, u32(0)
+            owner = owner_of(row, n, owners)
+            while k % u32(DEGREE) != u32(0) or k < count:
+                word, arc = NO_ARC, u32(u32(behind[i]) + k)
+                if k < count:
+                    word = u64(u64(weights[arc]) << u64(32) | u64(indices[arc]))
+                arcs[u64(u64(DEGREE) * u64(first) + u64(k))] = word
+                owners[u32(first - n + k // u32(DEGREE))] = owner
+                k = u32(k + u32(1))
+
+
+def lay_out(graph: Graph, run: Run) -> tuple:
+    """On the card, before the clock starts: the words of all rows, uint64, (DEGREE rows,), and the owners, uint32, of
+    those from n on.
+    """
+    rows, n, block = layout(graph), graph.vertices, run.block
+    indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
+    fans, links = others[:3], others[3:]
+    started = time.perf_counter()
+    arcs, owners = run.allocate((DEGREE * rows.count, np.uint64), (rows.count - n, np.uint32))
+    words = blocks_for(DEGREE * rows.queued, block)
+    run.launch((fill_rows, words, block, (indptr, indices, weights, *fans, arcs, owners)))
+    if len(rows.linked):
+        arguments = *links, indices, weights, np.uint32(n), arcs, owners
+        run.launch((set_links, blocks_for(len(rows.linked), block), block, arguments))
+    run.prepare_card_s += time.perf_counter() - started
+    return arcs, owners
 
 
 def default_delta(graph: Graph) -> int:
@@ -152,11 +214,6 @@ class Block(NamedTuple):
     seen: int
     head: int
     tail: int
-
-
-@cuda.jit(device=True)
-def owner_of(row, n, owners):
-    return row if row < n else owners[u32(row - n)]
 
 
 @cuda.jit(device=True)
@@ -434,14 +491,14 @@ def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
         start, end = end, words[QUEUED]
 
 
-def predecessor_launches(graph: Graph, parts: Layout, source: int, block: int, tree: tuple, queue, words) -> list:
+def predecessor_launches(graph: Graph, source: int, block: int, tree: tuple, queue, words) -> list:
     """The launches that find predecessors, from a source, by blocks of about `block` threads.
 
     tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
     are used only where a weight is 0.
     """
     block = max(LANES, block // LANES * LANES)
-    blocks = blocks_for(len(parts.arcs), block)
+    blocks = blocks_for(len(tree[0]), block)
     found = [(find_predecessors, blocks, block, tree)]
     if graph.arcs and graph.weights.min() == 0:
         queued = np.uint32(source), *tree, queue, words
@@ -449,7 +506,7 @@ def predecessor_launches(graph: Graph, parts: Layout, source: int, block: int, t
     return found
 
 
-def places_of_far(graph: Graph, parts: Layout, blocks: int, threads: int, queue_places: int) -> tuple[int, int]:
+def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) -> tuple[int, int]:
     """Places of each block's part of a half of far, and with how many entries a block calls the others to meet.
 
     At a meeting all parts together have an entry for each row at most, once outdated ones are dropped. After it a part
@@ -457,9 +514,10 @@ def places_of_far(graph: Graph, parts: Layout, blocks: int, threads: int, queue_
     part is full, stops a round later, and adds what is left in its queue. So it ends with what it started with or with
     the limit, and two rounds and a queue more; the average of all blocks with that and an equal share of the rows.
     """
-    share, rows = blocks_for(parts.queued, blocks), max(1, threads // DEGREE)
+    queued, rows = layout(graph).queued, max(1, threads // DEGREE)
+    share = blocks_for(queued, blocks)
     widest = int(np.diff(graph.indptr).max(initial=0))
-    fans = min(parts.queued - graph.vertices, rows * blocks_for(widest, DEGREE - 1 + DIRECT))
+    fans = min(queued - graph.vertices, rows * blocks_for(widest, DEGREE - 1 + DIRECT))
     added = 2 * (rows * min(widest, DEGREE - 1 + DIRECT) + fans) + queue_places
     limit = 2 * share
     return limit + 2 * added + share + 2 * blocks, limit
@@ -467,16 +525,17 @@ def places_of_far(graph: Graph, parts: Layout, blocks: int, threads: int, queue_
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
-    n, parts = graph.vertices, layout(graph)
+    n, rows = graph.vertices, layout(graph)
     source, delta = np.uint32(run.source), np.uint32(min(run.delta or default_delta(graph), INF))
     most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
     blocks, threads = run.grid or run.multiprocessors, max(DEGREE, LANES, min(most, run.block) // LANES * LANES)
     fitting = run.shared_limit // 8
     queue_places = max(MIN_PLACES, min(MAX_PLACES, 1 << max(0, fitting.bit_length() - 1)))
-    places, limit = places_of_far(graph, parts, blocks, threads, queue_places)
+    places, limit = places_of_far(graph, blocks, threads, queue_places)
     words_used = int(LENGTHS) + 2 * blocks
-    run.require(parts.arcs.nbytes + parts.owners.nbytes + 8 * n + 16 * places * blocks + 4 * words_used)
-    arcs, owners = run.upload_untimed(parts.arcs, parts.owners)
+    of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
+    run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * places * blocks + 4 * words_used)
+    arcs, owners = lay_out(graph, run)
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor, far, words = run.allocate(
@@ -490,7 +549,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
                 (search, blocks, threads, arguments, 8 * queue_places),
             )
             tree = arcs, owners, dist, predecessor
-            find_tree = run.prepare(*predecessor_launches(graph, parts, run.source, run.block, tree, far, words))
+            find_tree = run.prepare(*predecessor_launches(graph, run.source, run.block, tree, far, words))
         with run.phase("kernels"):
             find_distances()
         with run.phase("predecessors"):
@@ -500,5 +559,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Three, and two more where a weight is 0."""
+    """Four or five, and two more where a weight is 0."""
     return None

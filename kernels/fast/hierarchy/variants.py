@@ -22,13 +22,12 @@ class Trees:
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
-        self.parts = near_far.layout(graph)
-        self.arcs, self.owners = run.upload_untimed(self.parts.arcs, self.parts.owners)
+        self.arcs, self.owners = near_far.lay_out(graph, run)
 
     def allocate(self) -> None:
         words = int(near_far.QUEUED) + 1
         self.dist, self.queue, self.words = self.run.allocate(
-            (self.graph.vertices, np.int32), (self.parts.queued, np.uint64), (words, np.uint32)
+            (self.graph.vertices, np.int32), (near_far.layout(self.graph).queued, np.uint64), (words, np.uint32)
         )
 
     def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor):
@@ -39,7 +38,7 @@ class Trees:
         return enqueued(
             run,
             (by_vertex, blocks_for(n, run.block), run.block, columns),
-            *near_far.predecessor_launches(self.graph, self.parts, source, run.block, tree, self.queue, self.words),
+            *near_far.predecessor_launches(self.graph, source, run.block, tree, self.queue, self.words),
         )
 
 
