@@ -330,7 +330,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
-            call = waiting > called or u32(cuda.atomic.max(counters, FAR, u32(0))) > limit
+            call = waiting > called or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
             if call and asked <= meeting:
                 cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
             counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
