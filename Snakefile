@@ -28,6 +28,10 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
+# Where the jobs run with `--sdm apptainer`, and only then; container/apptainer.def makes it.
+container: "container/cuda-shortest-paths.sif"
+
+
 report: "workflow/report/workflow.rst"
 
 
