@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from workflow.scripts import swhid
+from workflow.scripts import ro_crate, swhid
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -24,6 +24,7 @@ ARCHIVES = ("9th DIMACS Implementation Challenge", "SNAP")
 
 def test_the_files_agree():
     assert CITATION["title"] == ZENODO["title"] == CODEMETA["name"]
+    assert CITATION["title"] == ro_crate.TITLE
     assert (ROOT / "README.md").read_text().startswith(f"# {CITATION['title']}\n")
     assert CODEMETA["identifier"] == PROJECT["name"]
     assert {CITATION["version"], ZENODO["version"], CODEMETA["version"]} == {PROJECT["version"]}
