@@ -28,6 +28,10 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
+# Where the jobs run with `--sdm apptainer`, and only then; container/apptainer.def makes it.
+container: "container/cuda-shortest-paths.sif"
+
+
 report: "workflow/report/workflow.rst"
 
 
@@ -43,6 +47,7 @@ include: "workflow/rules/extensions.smk"
 include: "workflow/rules/all_pairs.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/release.smk"
 
 
 rule all:

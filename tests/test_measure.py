@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
 SHA256 = "5" * 64
+FROM = {"entry": {"sources": ["http://a/b"]}, "origin": {"url": "http://a/b", "sha256": "b" * 64}}
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
 COLUMNS = [
     *("algorithm", "variant", "problem", "dataset", "batch", "round", "position", "status", "seconds", "copy_in_s"),
@@ -57,7 +58,7 @@ def folder(tmp_path, monkeypatch):
 
 def pack(dataset, **meta):
     graph = datasets.read_graph(SAMPLE)
-    meta = {"name": dataset, "sha256": SHA256, "origin": {"url": "http://a/b"}, "substitute": None, **meta}
+    meta = {"name": dataset, "sha256": SHA256, **FROM, "substitute": None, **meta}
     dataclasses.replace(graph, meta=meta).save(f"{dataset}.npz")
 
 
@@ -181,7 +182,7 @@ def test_provenance_says_what_it_ran_on(monkeypatch):
     assert record["graph"] == {
         "name": "nyc",
         "sha256": SHA256,
-        "origin": {"url": "http://a/b"},
+        **FROM,
         "substitute": "made up",
     }
     assert {"SLURM_JOB_ID": "42", "SLURMD_NODENAME": "node7"}.items() <= record["slurm"].items()

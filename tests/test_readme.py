@@ -33,7 +33,7 @@ ARCHIVES = sorted(
     (path.parent for path in Path("results/archive").glob("*/timings.csv")), key=lambda p: p.name != "h200"
 )
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "config/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SUBSTITUTE = {"substitute": "made_by_hand"}
 NO_PEAKS, NO_MANY = (load(Path("there/is/none")) for load in (performance.load_peaks, performance.load_many))
 NEAR_FAR, MULTI, BLOCKED = "delta_stepping/near_far", "bellman_ford/multi_source_apsp", "floyd_warshall/blocked"

@@ -156,7 +156,7 @@ class Project:
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for path in made
-            if path.is_file() and "results/archive/h200" not in str(path)
+            if path.is_file() and not re.search("results/archive/(h200|LICENSE)", str(path))
         }
 
 

@@ -1,0 +1,111 @@
+"""The container's files agree with the environment that `make` sets up, and Snakemake runs jobs in it when asked to."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.specifiers import SpecifierSet
+from test_workflow import ENVIRONMENT, Project
+
+ROOT = Path(__file__).parents[1]
+DOCKERFILE, DEFINITION, MAKEFILE = (
+    (ROOT / name).read_text() for name in ("container/Dockerfile", "container/apptainer.def", "Makefile")
+)
+INSTALL = r"python -m pip install (.+)"
+IMAGE = "container/cuda-shortest-paths.sif"
+# What is asked of an environment: all packages fit together, and the project's can be imported.
+CHECK = "python -m pip check && python -c 'import numba.cuda, scipy, networkit, pymetis, snakemake'"
+
+
+def found(pattern, text):
+    """What the pattern's one group is in the one place where it matches."""
+    (one,) = re.findall(pattern, text, re.MULTILINE)
+    return one
+
+
+def test_python_and_the_lock_are_those_of_make():
+    base = found(r"^ARG BASE=(.+)$", DOCKERFILE)
+    assert found(r"^    BASE=(.+)$", DEFINITION) == base
+    assert found(r"^FROM (.+)$", DOCKERFILE) == "${BASE}" and found(r"^From: (.+)$", DEFINITION) == "{{ BASE }}"
+    version = found(r"^python:(3\.\d+)-slim$", base)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert SpecifierSet(project["requires-python"]).contains(version)
+    assert f"python={version}" in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+
+    lock, copy = found(r"^COPY (.+) (.+)$", DOCKERFILE)
+    assert found(r"^%files\n    (.+) (.+)$", DEFINITION) == (lock, copy)
+    assert lock == found(r"^LOCK := (.+)$", MAKEFILE).replace("$(CUDA)", found(r"^CUDA \?= (\d+)$", MAKEFILE))
+    options = found(INSTALL, MAKEFILE).replace("$(LOCK)", copy)
+    assert found(INSTALL, DOCKERFILE) == found(INSTALL, DEFINITION) == options
+
+
+def test_hadolint_finds_nothing():
+    hadolint = Path(sys.executable).with_name("hadolint")
+    ran = subprocess.run([hadolint, "container/Dockerfile"], cwd=ROOT, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+APPTAINER = """#!/bin/sh
+if [ "$1" = --version ]; then echo apptainer version 1.4.0; exit; fi
+echo "$@" >> "$CALLS"
+for last; do :; done
+exec bash -c "$last"
+"""
+
+
+def test_jobs_run_in_the_image_by_the_options_that_the_document_names(tmp_path):
+    """With a program called apptainer that runs on this machine what it is to run in an image.
+
+    Without these options no job looks for apptainer, or the workflow's other tests would fail for want of it.
+    """
+    project = Project.make(tmp_path / "project")
+    apptainer, calls = tmp_path / "bin/apptainer", tmp_path / "calls"
+    apptainer.parent.mkdir()
+    apptainer.write_text(APPTAINER)
+    apptainer.chmod(0o755)
+    path = os.pathsep.join([str(apptainer.parent), ENVIRONMENT["PATH"]])
+    options = shlex.split(found(r"(--sdm apptainer --.+) \\$", (ROOT / "docs/slurm.md").read_text()))
+    graph = "resources/graphs/bay.txt"
+    project.snakemake(graph, *options, environment={**ENVIRONMENT, "PATH": path, "CALLS": str(calls)})
+    assert (project.folder / graph).exists()
+    (call,) = calls.read_text().splitlines()
+    assert call.startswith("exec ") and " --nv --bind /etc/machine-id " in call
+    assert re.search(rf" {IMAGE} bash -c .*python -m workflow\.scripts\.convert ", call)
+    assert found(r"apptainer build (\S+) container/apptainer\.def", DEFINITION) == IMAGE
+
+
+@pytest.mark.ci
+def test_the_line_that_installs_does_so_in_a_fresh_environment():
+    lock, copy = found(r"^COPY (.+) (.+)$", DOCKERFILE)
+    line = found(r"^RUN (.+)$", DOCKERFILE).replace(copy, lock)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        environment = {**os.environ, "PATH": os.pathsep.join([f"{folder}/bin", os.environ["PATH"]])}
+        subprocess.run(["sh", "-ec", f"{line}\n{CHECK}"], cwd=ROOT, env=environment, check=True)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("engine", ["podman", "apptainer"])
+def test_the_image_can_be_built(engine, tmp_path):
+    if not shutil.which(engine):
+        pytest.skip(f"{engine} is not on PATH")
+    image = str(tmp_path / "image.sif") if engine == "apptainer" else "localhost/cuda-shortest-paths:test"
+    words = {
+        "podman": (["build", "-f", "container/Dockerfile", "-t", image, "."], ["run", "--rm", image]),
+        "apptainer": (["build", image, "container/apptainer.def"], ["exec", image]),
+    }
+    build, run = words[engine]
+    subprocess.run([engine, *build], cwd=ROOT, check=True)
+    try:
+        subprocess.run([engine, *run, "sh", "-ec", CHECK], cwd=ROOT, check=True)
+    finally:
+        if engine == "podman":
+            subprocess.run(["podman", "rmi", image], check=True)
