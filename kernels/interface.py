@@ -18,6 +18,7 @@ import os
 import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -107,10 +108,17 @@ class Card:
 
     @classmethod
     def visible(cls) -> Card | None:
-        """The card of this machine; None where there is none, and in numba's simulator."""
+        """The card of this machine; None where there is none, which is said once, and in numba's simulator."""
         if not card.gpu_visible():
+            _say_no_gpu()
             return None
         return cls(Run().shared_limit, card.free_memory())
+
+
+@cache
+def _say_no_gpu() -> None:
+    if not log.isEnabledFor(logging.INFO):  # each choice says it
+        log.warning("no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU")
 
 
 def shortest_paths(graph, source: int) -> Paths:
