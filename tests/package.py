@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+NAME = "cuda_shortest_paths"
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1", "NUMBA_ENABLE_CUDASIM": "0"}
 
 

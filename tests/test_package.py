@@ -121,10 +121,10 @@ import pkgutil, sys
 import cuda_shortest_paths as library
 
 for module in pkgutil.walk_packages(library.__path__, "cuda_shortest_paths."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith(("__main__", "networkx_backend")):  # networkx need not be there
         __import__(module.name)
 graph = library.graph.Graph.from_arcs(3, [0, 1, 0], [1, 2, 2], [4, 1, 7])
-print(library.shortest_paths(graph, 0).distances, library.all_pairs(graph).distances[1])
+print(library.shortest_paths(graph, 0).distances, library.distances(graph, [1]).distances)
 assert not {"kernels", "workflow"} & set(sys.modules)
 """
 WARNING = "no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU\n"
@@ -132,13 +132,7 @@ WARNING = "no GPU is visible: SciPy and NetworKit find the shortest paths, on th
 
 def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gpu(site, tmp_path):
     ran = package.python(site, "-c", SAYS_ONCE, cwd=tmp_path, **package.NO_GPU)
-    assert (ran.stdout, ran.stderr) == ("[0. 4. 5.] [inf  0.  1.]\n", WARNING)
-
-
-def test_a_kernel_of_the_wheel_runs(site, tmp_path):
-    command = [PACKAGE, "bellman_ford", "naive", ROOT / "workflow/samples/sample1.txt", "--validate", "--block", "8"]
-    ran = package.python(site, "-m", *command, cwd=tmp_path, NUMBA_ENABLE_CUDASIM="1")
-    assert ran.stderr == "bellman_ford/naive on sample1: 1 row checked, all right\n"
+    assert (ran.stdout, ran.stderr) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)
 
 
 def test_the_examples_run(site, tmp_path):
@@ -162,13 +156,26 @@ def test_the_wheel_of_the_sdist_runs_in_an_empty_environment(tmp_path):
     venv.create(tmp_path / "empty", with_pip=True)
     python = tmp_path / "empty/bin/python"
 
-    def run(*arguments):
-        environment = {"PATH": "/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "-1"}
-        return subprocess.run([python, "-P", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    def run(*arguments, **more):
+        environment = {"PATH": "/usr/bin:/bin", **package.NO_GPU, **more}
+        ran = subprocess.run([python, "-P", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout, ran.stderr
 
-    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], cwd=tmp_path, check=True)
-    said = run("-c", SAYS_ONCE)
-    assert (said.stdout, said.stderr) == ("[0. 4. 5.] [inf  0.  1.]\n", WARNING)
-    assert run("-m", "pip", "check").returncode == 0
-    names = run("-m", "pip", "list", "--format", "freeze").stdout
+    def install(what):
+        subprocess.run([python, "-m", "pip", "install", "--quiet", what], cwd=tmp_path, check=True)
+
+    install(wheel)
+    run("-m", "pip", "check")
+    names, _ = run("-m", "pip", "list", "--format", "freeze")
     assert f"{PROJECT['name']}==" in names and "snakemake" not in names and "networkx" not in names
+    assert run("-c", SAYS_ONCE) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)
+    sample = ROOT / "workflow/samples/sample1.txt"
+    _, said = run("-m", PACKAGE, "apsp", sample, "--to", "paths.npz")
+    assert said.startswith("dijkstra/networkit_apsp on sample1: no GPU is visible")
+    command = [PACKAGE, "bellman_ford", "naive", sample, "--validate", "--block", "8"]
+    _, said = run("-m", *command, NUMBA_ENABLE_CUDASIM="1")
+    assert said == "bellman_ford/naive on sample1: 1 row checked, all right\n"
+    install(f"{wheel}[networkx]")
+    asked = f"nx.single_source_dijkstra_path_length(nx.path_graph(9), 0, backend={PACKAGE!r})[8]"
+    assert run("-c", f"import networkx as nx; print({asked})")[0] == "8\n"
