@@ -1,6 +1,6 @@
 """Shortest paths with the signatures of scipy.sparse.csgraph: the same arguments, results and errors.
 
-    from kernels import csgraph    # instead of: from scipy.sparse import csgraph
+from kernels import csgraph    # instead of: from scipy.sparse import csgraph
     distances, predecessors = csgraph.dijkstra(array, indices=0, return_predecessors=True)
 """
 
