@@ -89,6 +89,8 @@ class FloatGraph:
     def arcs(self) -> int:
         return len(self.indices)
 
+    check_source = Graph.check_source
+
     @cached_property
     def exponent(self) -> int:
         """The weights are scaled by 2 to this power.
