@@ -233,12 +233,12 @@ def eccentricities(graph, sources=None) -> Eccentricities:
             for _ in _rows(graph, once[found.eccentricity > INF - 1 - _largest_weight(graph)], MANY[0]):
                 pass  # _rows stops at the first that is
         else:
-            columns = _reduced((row, row != INF) for _, row in _rows(graph, once, key))
+            columns = _reduced(once, _rows(graph, once, key), INF)
         return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
 
     def in_float64(graph: FloatGraph) -> Eccentricities:
         search = _FloatSearch(graph, len(once), choose_many)
-        columns = _reduced((row, row < np.inf) for _, row, _ in search.rows(once, tree=False))
+        columns = _reduced(once, (row[:2] for row in search.rows(once, tree=False)), np.inf)
         types = np.float64, np.int32, np.int32, np.float64
         return of_columns(columns, types, search.variant, search.reason)
 
@@ -454,13 +454,14 @@ def _paths_in_float64(graph: FloatGraph, sources: np.ndarray, choose: Callable) 
     return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
 
-def _reduced(rows) -> np.ndarray | tuple:
-    """The columns of Eccentricities, from rows of distances, each with which of its vertices are reached."""
-    found = []
-    for row, reached in rows:
-        farthest = np.where(reached, row, -1).argmax()
-        found.append((row[farthest], farthest, reached.sum(), row.sum(where=reached)))
-    return tuple(zip(*found, strict=True)) or ([],) * 4
+def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
+    """The columns of Eccentricities. rows: each of the sources, which differ, in any order, with its distances."""
+    found = {}
+    for source, row in rows:
+        reached = row != no_path
+        farthest = np.where(reached, row, -np.inf).argmax()
+        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached)
+    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
 def _choose_rows(graph: Graph, sources: int, many: str) -> tuple[str, str]:
