@@ -49,7 +49,7 @@ def random_array():
 def lengths(array, directed):
     """The matrix of the arcs' weights, infinite where there is none."""
     matrix = np.full(array.shape, np.inf)
-    matrix[array.tocoo().coords] = np.nan_to_num(array.tocoo().data, nan=np.inf)
+    np.fmin.at(matrix, array.tocoo().coords, array.tocoo().data)
     return matrix if directed else np.minimum(matrix, matrix.T)
 
 
@@ -118,6 +118,13 @@ def test_up_to_a_limit(limit, directed, not_scipy):
     np.testing.assert_array_equal(found[0], expected, strict=True)
     assert_trees(lengths(array, directed), [0, 3, 9, 3], *found)
     np.testing.assert_array_equal(csgraph.dijkstra(array, directed, [0, 3, 9, 3], limit=limit), expected, strict=True)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("kind", [int, float, np.float32, np.int64])
+def test_a_limit_is_a_float64(kind, not_scipy):
+    array = sparse.csr_array([[0, 3, 0], [0, 0, 1e-9], [0, 0, 0]])
+    assert csgraph.dijkstra(array, indices=0, limit=kind(3)).tolist() == [0, 3, np.inf]
 
 
 @pytest.mark.simulator

@@ -256,7 +256,7 @@ class Searches:
         """
         size = rows * self.graph.vertices
         self.run.require(24 * size)
-        beyond = np.nextafter(limit, np.inf)
+        beyond = np.nextafter(float(limit), np.inf)
         factor = np.ldexp(1 + 2 * self.graph.vertices * np.finfo(np.float64).eps, -self.graph.exponent)
         constants = np.array([factor, beyond])
         state = self._begin(np.asarray(starts), size, constants, whole, size if tree else 1)
