@@ -14,8 +14,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from kernels import interface, networkx_info
 from kernels import networkx_backend as backend
-from kernels import networkx_info
+from kernels.interface import Card
+from kernels.run import Run
 from tests import package
 
 ROOT = Path(__file__).parents[1]
@@ -132,17 +134,15 @@ def assert_alike(name, graph, arguments, ours, theirs):
             assert found[key] == value and type(found[key]) in (str, int, float)
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_results_and_errors_are_networkxs(kind, weights):
+def compare(kind, weights, graphs, arcs):
+    """Compare all functions on random graphs; returns how many answers of each were compared."""
     rng, served = random.Random(f"{kind} {weights}"), Counter()
-    for _ in range(10):
+    for _ in range(graphs):
         graph = kind()
         graph.add_nodes_from(LABELS)
-        for _ in range(rng.randrange(20)):
+        for _ in range(rng.randrange(arcs)):
             graph.add_edge(rng.choice(LABELS), rng.choice(LABELS), weight=WEIGHTS[weights](rng))
         for name, arguments in calls(rng):
-            case = name, arguments, graph.edges(data=True)
             if backend.can_run(name, (graph,), arguments) is not True:
                 continue
             try:
@@ -153,10 +153,52 @@ def test_results_and_errors_are_networkxs(kind, weights):
             try:
                 assert_alike(name, graph, arguments, ours, theirs)
             except Exception as error:
-                error.add_note(f"{case}: {ours}, NetworkX {theirs}")
+                error.add_note(f"{name} {arguments} {graph.edges(data=True)}: {ours}, NetworkX {theirs}")
                 raise
             served[name] += 1
-    assert served.keys() == set(networkx_info.FUNCTIONS)
+    return served
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_and_errors_are_networkxs(kind, weights):
+    assert compare(kind, weights, graphs=10, arcs=20).keys() == set(networkx_info.FUNCTIONS)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("weights", ["whole", "fractions", "negative"])
+def test_kernels_answer_too(monkeypatch, weights):
+    searched = []
+    monkeypatch.setattr(Card, "visible", lambda: Card(shared=232_384, free=140 * 10**9))
+    monkeypatch.setattr(interface, "SMALL", 0)
+
+    def run(**settings):
+        searched.append(settings)
+        return Run(block=8, tile=3, **settings)
+
+    monkeypatch.setattr(interface, "Run", run)
+    served = compare(nx.DiGraph, weights, graphs=1, arcs=20)
+    assert len(searched) >= len(served) >= 20
+
+
+@pytest.mark.gpu
+def test_a_card_answers_to_the_last_bit(monkeypatch):
+    monkeypatch.setattr(interface, "SMALL", 0)
+    rng, city = random.Random(1), nx.grid_2d_graph(40, 40)
+    nx.set_edge_attributes(city, {street: rng.random() for street in city.edges}, "weight")
+    converted, stations = backend.convert_from_nx(city), [(5, 5), (30, 12), (18, 33)]
+    for name, arguments in {
+        "single_source_dijkstra": {"source": (0, 0)},
+        "single_source_dijkstra_path_length": {"source": (0, 0), "cutoff": 5},
+        "multi_source_dijkstra": {"sources": stations},
+        "single_source_bellman_ford": {"source": (0, 0)},
+        "single_source_shortest_path_length": {"source": (0, 0)},
+        "all_pairs_dijkstra_path_length": {"cutoff": 2},
+    }.items():
+        ours, theirs = getattr(backend, name)(converted, **arguments), getattr(nx, name).orig_func(city, **arguments)
+        if name.startswith("all_pairs"):
+            ours, theirs = dict(ours), dict(theirs)
+        assert_alike(name, city, arguments, ours, theirs)
 
 
 @pytest.mark.parametrize(
@@ -198,9 +240,18 @@ def test_a_cutoff_that_is_not_served(cutoff):
         backend.all_pairs_dijkstra(backend.convert_from_nx(nx.path_graph(3)), cutoff)
 
 
+def test_all_predecessors_come_by_distance():
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([("s", "far", 3), ("s", "near", 1), ("far", "t", 1), ("near", "t", 3), ("s", "t", 4)])
+    before, _ = backend.dijkstra_predecessor_and_distance(backend.convert_from_nx(graph), "s")
+    assert before == {"s": [], "near": ["s"], "far": ["s"], "t": ["s", "near", "far"]}
+
+
 def test_the_nearest_come_first_and_all_pairs_come_in_pieces(monkeypatch):
     graph = nx.path_graph(5)
+    graph.edges[0, 1]["weight"] = 0
     converted = backend.convert_from_nx(graph)
+    assert list(backend.single_source_dijkstra_path(converted, 1)) == [1, 0, 2, 3, 4]
     assert list(backend.multi_source_dijkstra_path_length(converted, [4, 1])) == [1, 4, 0, 2, 3]
     searches, search = [], backend.csgraph.dijkstra
     monkeypatch.setattr(backend, "PIECE", 12)
