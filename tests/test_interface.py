@@ -201,6 +201,11 @@ def assert_as_scipy(array):
     np.testing.assert_array_equal(expected[np.arange(3), found.farthest], found.eccentricity)
 
 
+def test_whole_weights_beside_inf_are_whole():
+    array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
+    assert isinstance(interface.as_graph(array), Graph)
+
+
 @pytest.mark.parametrize("name", float_graphs())
 def test_weights_in_float64(name):
     assert_as_scipy(float_graphs()[name])
