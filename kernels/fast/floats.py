@@ -67,7 +67,7 @@ class FloatGraph:
     def from_arcs(cls, vertices: int, tails, heads, weights: np.ndarray) -> FloatGraph:
         """Build from m arcs: tails and heads as for Graph.from_arcs, weights float64, (m,).
 
-        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and where a weight is not finite.
+        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and for a weight of NaN or inf.
         """
         if len(wrong := weights[~np.isfinite(weights)]):
             raise InputError(f"a weight is {wrong[0]}: no path through it has a length")
