@@ -84,7 +84,7 @@ def shortest_path(
             found = ours.rows(return_predecessors)
         except NegativeCycleError:
             if method != "BF" or indices is None:
-                raise  # else SciPy says whether the circle is reached from the indices
+                raise  # else SciPy says whether the cycle is reached from the indices
         else:
             return _overwritten(csgraph, found) if overwrite and method == "FW" else found
     return scipys.shortest_path(csgraph, method, directed, return_predecessors, unweighted, overwrite, indices)

@@ -139,8 +139,8 @@ def shortest_paths(graph, source: int) -> Paths:
     graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format; its entries are arcs, NaN
     and inf are none, True is 1. Entries of one place are parallel arcs in CSR and CSC and added in any other format, as
     csgraph reads them. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none
-    of these or a file cannot be read, scipy.sparse.csgraph.NegativeCycleError where a circle of arcs has a length below
-    0, and NotEnoughMemory where the card lacks memory.
+    of these or a file cannot be read, scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and
+    NotEnoughMemory where the card lacks memory.
     """
     graph = as_graph(graph)
     source = graph.check_source(source)

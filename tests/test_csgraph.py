@@ -2,7 +2,9 @@
 
 import functools
 import inspect
+import re
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +16,7 @@ from kernels import csgraph, interface
 from kernels.interface import Card
 from kernels.run import Run
 
+ROOT = Path(__file__).parents[1]
 CARD = Card(shared=232_384, free=140 * 10**9)
 FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
 
@@ -23,8 +26,8 @@ def on_card(monkeypatch):
     """As if the simulator's card were worth it, with small blocks and memory for a few sources at once."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(interface, "SMALL", 0)
-    monkeypatch.setattr(interface, "SPARSE", 0)
-    monkeypatch.setattr(interface, "PIECE", 40)
+    for name, value in {"SPARSE": 0, "SHARE": 3, "PIECE": 40}.items():
+        monkeypatch.setattr(interface, name, value)
     monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
 
 
@@ -155,7 +158,7 @@ def test_from_the_nearest_of_all(not_scipy):
 
 
 def with_negatives(whole):
-    """An array without a circle below 0; whole: its weights are whole numbers, up to 2^40."""
+    """An array without a negative cycle; whole: its weights are whole numbers, up to 2^40."""
     random, array = np.random.default_rng(2), random_array()
     height, above = random.normal(size=N) * 50, random.random(ARCS)
     if whole:
@@ -178,22 +181,22 @@ def test_weights_below_zero(name, whole, not_scipy):
     assert_trees(lengths(array, True), range(N), distances, predecessors, exact=whole)
 
 
-CIRCLE = sparse.csr_array(([1.0, 1.0, -2.5, 1.0], ([0, 1, 2, 3], [1, 2, 1, 0])), shape=(5, 5))
+CYCLE = sparse.csr_array(([1.0, 1.0, -2.5, 1.0], ([0, 1, 2, 3], [1, 2, 1, 0])), shape=(5, 5))
 
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", ["johnson", "bellman_ford", "floyd_warshall", "shortest_path"])
-def test_a_circle_below_zero(name, not_scipy):
-    for array, directed in ((CIRCLE, True), (sparse.csr_array([[0, -1.0], [0, 0]]), False)):
+def test_a_negative_cycle(name, not_scipy):
+    for array, directed in ((CYCLE, True), (sparse.csr_array([[0, -1.0], [0, 0]]), False)):
         with pytest.raises(csgraph.NegativeCycleError):
             getattr(csgraph, name)(array, directed=directed)
 
 
 @pytest.mark.simulator
-def test_a_circle_below_zero_that_is_not_reached_is_none_to_bellman_ford(on_card):
-    assert csgraph.bellman_ford(CIRCLE, indices=4).tolist() == [np.inf] * 4 + [0]
+def test_a_negative_cycle_that_is_not_reached_is_none_to_bellman_ford(on_card):
+    assert csgraph.bellman_ford(CYCLE, indices=4).tolist() == [np.inf] * 4 + [0]
     with pytest.raises(csgraph.NegativeCycleError):
-        csgraph.bellman_ford(CIRCLE, indices=3)
+        csgraph.bellman_ford(CYCLE, indices=3)
 
 
 @pytest.mark.simulator
@@ -202,12 +205,15 @@ def test_a_circle_below_zero_that_is_not_reached_is_none_to_bellman_ford(on_card
 def test_whole_weights_and_none(name, unweighted, not_scipy):
     array = random_array()
     array.data = np.arange(len(array.data)) % 9
-    expected = getattr(scipys, name)(array, unweighted=unweighted)
-    distances, predecessors = getattr(csgraph, name)(array, unweighted=unweighted, return_predecessors=True)
-    np.testing.assert_array_equal(distances, expected, strict=True)
-    if unweighted:
-        array.data[:] = 1
-    assert_trees(lengths(array, True), range(N), distances, predecessors)
+    arcs = lengths(array, True)
+    for sources in ([3, 5, 3], range(N)):
+        more = {} if len(sources) == N else {"indices": sources}
+        if name == "floyd_warshall" and more:
+            continue
+        expected = getattr(scipys, name)(array, unweighted=unweighted, **more)
+        found = getattr(csgraph, name)(array, unweighted=unweighted, return_predecessors=True, **more)
+        np.testing.assert_array_equal(found[0], expected, strict=True)
+        assert_trees(np.where(arcs < np.inf, 1, np.inf) if unweighted else arcs, sources, *found)
 
 
 @pytest.mark.simulator
@@ -247,6 +253,15 @@ ASKED = {
     "a negative loop": lambda m: m.floyd_warshall(sparse.csr_array([[-1.0, 2.5], [0, 0]])),
     "NaN without weights": lambda m: m.dijkstra(sparse.csr_array([[0, np.nan], [0, 0]]), unweighted=True),
 }
+
+
+def test_the_blocks_of_the_page_for_users_of_scipy_run(capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/scipy.md").read_text(), re.MULTILINE | re.DOTALL)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) == 3 and names["csgraph"] is csgraph
+    assert capsys.readouterr().out.startswith("dijkstra/scipy ")
 
 
 def answer(module, asked):

@@ -16,6 +16,7 @@ import kernels
 from kernels import datasets, interface
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source
+from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, cells, elimination
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.interface import Card, choose_apsp, choose_many, choose_sssp
@@ -201,6 +202,11 @@ def assert_as_scipy(array):
     np.testing.assert_array_equal(expected[np.arange(3), found.farthest], found.eccentricity)
 
 
+def test_whole_weights_beside_inf_are_whole():
+    array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
+    assert isinstance(interface.as_graph(array), Graph)
+
+
 @pytest.mark.parametrize("name", float_graphs())
 def test_weights_in_float64(name):
     assert_as_scipy(float_graphs()[name])
@@ -377,6 +383,10 @@ def test_no_source_and_no_room():
     large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
     with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"):
         kernels.all_pairs(large)
+    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes"):
+        kernels.all_pairs(FloatGraph.of(large))
+    with pytest.raises(InputError, match="paths from 1,000,000 sources take 200,000,000,000,000 bytes"):
+        interface.paths_from(large, np.arange(10**6))
 
 
 def test_a_full_card_is_said(monkeypatch):

@@ -321,8 +321,10 @@ def test_the_page_lists_the_functions():
 
 def test_what_is_not_served_is_left_to_networkx(site, tmp_path):
     script = """
+import sys
 from fractions import Fraction
 import networkx as nx
+assert not {"numba", "scipy"} & set(sys.modules)  # until they are needed
 nx.config.backend_priority = ["cuda_shortest_paths"]
 small, large = nx.path_graph(63), nx.path_graph(64)
 assert nx.single_source_shortest_path_length(small, 0)[62] == 62

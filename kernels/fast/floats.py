@@ -45,8 +45,7 @@ from kernels.graph import INF, Graph
 from kernels.run import Run
 
 LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
-FINEST = 1000  # weights are scaled by at most 2^1000, so that its inverse is no subnormal number
-TINY = np.finfo(np.float64).tiny
+TINY = np.finfo(np.float64).tiny  # above 0, and above what is lost where a bound is a subnormal number
 NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
 EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # of threads in a block; the simulator does not take it
@@ -66,15 +65,14 @@ class FloatGraph:
 
     @classmethod
     def from_arcs(cls, vertices: int, tails, heads, weights: np.ndarray) -> FloatGraph:
-        """Build from m arcs: tails and heads as for Graph.from_arcs, weights float64, (m,). NaN and inf are no arcs.
+        """Build from m arcs: tails and heads as for Graph.from_arcs, weights float64, (m,).
 
-        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and for a weight of -inf.
+        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and for a weight of NaN or inf.
         """
-        if np.isneginf(weights).any():
-            raise InputError("a weight is -inf: no path through it has a length")
-        there = np.isfinite(weights)
-        graph = Graph.from_arcs(vertices, tails[there], heads[there], np.arange(np.count_nonzero(there)))
-        return cls(graph.indptr, graph.indices, weights[there][graph.weights])
+        if len(wrong := weights[~np.isfinite(weights)]):
+            raise InputError(f"a weight is {wrong[0]}: no path through it has a length")
+        graph = Graph.from_arcs(vertices, tails, heads, np.arange(len(weights)))  # which checks, and sorts by tail
+        return cls(graph.indptr, graph.indices, weights[graph.weights])
 
     @classmethod
     def of(cls, graph: Graph) -> FloatGraph:
@@ -105,7 +103,7 @@ class FloatGraph:
         if total == 0:
             return 0
         room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each
-        return min(int(np.floor(np.log2(room / total))) - int(shift), FINEST)
+        return int(np.floor(np.log2(room / total))) - int(shift)
 
     @cached_property
     def scaled(self) -> Graph:
