@@ -48,7 +48,7 @@ lint: setup
 lock:
 	for cuda in 12 13; do \
 		uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \
-			--extra cu$$cuda --extra dev pyproject.toml -o requirements/cu$$cuda.txt; \
+			--extra cu$$cuda --extra networkx --extra workflow --extra dev pyproject.toml -o requirements/cu$$cuda.txt; \
 	done
 
 clean:

@@ -7,17 +7,20 @@
     kernels.eccentricities("nyc.txt").farthest
 
 Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infinite where there is no path; predecessors
-int32, -9999 where there is none.
+int32, -9999 where there is none. Weights that are no whole numbers from 0 to 2^31 - 2, and distances above that, are
+searched in float64 (kernels/fast/floats.py). kernels/csgraph.py has SciPy's own signatures.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import logging
 import os
 import reprlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +28,9 @@ from scipy.sparse import csgraph
 
 from kernels import datasets, libraries, memory
 from kernels.errors import InputError
+from kernels.fast import floats
 from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
+from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs as hierarchy
 from kernels.fast.hierarchy import elimination
 from kernels.fast.hierarchy.many_sources import LANES, SOURCES
@@ -41,6 +46,7 @@ NO_PREDECESSOR = -9999
 SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
 SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
 HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
+FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds, a float64 and an int32 as returned
 ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
 PIECE = 2**24  # distances that SciPy or the card gives at once
 MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
@@ -59,26 +65,28 @@ class Paths:
     """distances: float64, infinite where there is no path. predecessors: int32, -9999 where there is none.
 
     Both (n,) from one source, (n, n) with one row per source for all pairs. variant, reason: which one
-    (algorithm/variant) was chosen, and why.
+    (algorithm/variant) was chosen, and why. rounds: of the search in float64 on the card; 0 where there was none.
     """
 
     distances: np.ndarray
     predecessors: np.ndarray
     variant: str
     reason: str
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
 class Distances:
     """distances: float64, (k, n), a row for each of the k sources, in their order; infinite where there is no path.
 
-    sources: int64, (k,). variant, reason: as in Paths.
+    sources: int64, (k,). variant, reason, rounds: as in Paths.
     """
 
     sources: np.ndarray
     distances: np.ndarray
     variant: str
     reason: str
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,7 @@ class Eccentricities:
 
     eccentricity: the largest distance to a vertex that is reached. farthest: a vertex at that distance. reached: how
     many vertices are, the source among them. total: the sum of the distances to them. variant, reason: as in Paths.
+    Where the search was in float64, eccentricity and total are float64.
     """
 
     sources: np.ndarray
@@ -107,24 +116,41 @@ class Card:
 
     @classmethod
     def visible(cls) -> Card | None:
-        """The card of this machine; None where there is none, and in numba's simulator."""
+        """The card of this machine; None where there is none, which is said once, and in numba's simulator."""
         if not card.gpu_visible():
+            _say_no_gpu()
             return None
         return cls(Run().shared_limit, card.free_memory())
+
+
+@cache
+def _say_no_gpu() -> None:
+    if not log.isEnabledFor(logging.INFO):  # each choice says it
+        log.warning("no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU")
+
+
+class TooLong(Exception):
+    """A distance is above 2^31 - 2."""
 
 
 def shortest_paths(graph, source: int) -> Paths:
     """From one source to all vertices.
 
-    graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format whose entries are
-    whole weights from 0 to 2^31 - 2 (integers, whole floats; True is 1); entries of one place are parallel arcs
-    in CSR and CSC and added in any other format, as csgraph reads them. source: a whole number of Python's or
-    NumPy's. Raises InputError where graph or source is none of these, a file cannot be read or a distance is
-    above 2^31 - 2, and NotEnoughMemory where the card lacks memory.
+    graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format; its entries are arcs, NaN
+    and inf are none, True is 1. Entries of one place are parallel arcs in CSR and CSC and added in any other format, as
+    csgraph reads them. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none
+    of these or a file cannot be read, scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and
+    NotEnoughMemory where the card lacks memory.
     """
     graph = as_graph(graph)
     source = graph.check_source(source)
-    return _solve(graph, source, *choose_sssp(graph, Card.visible()))
+
+    def in_float64(graph: FloatGraph) -> Paths:
+        search = _FloatSearch(graph, 1, choose_sssp)
+        ((_, distances, predecessors),) = search.rows(np.array([source]))
+        return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+
+    return _exactly(graph, lambda whole: _solve(whole, source, *choose_sssp(whole, Card.visible())), in_float64)
 
 
 def all_pairs(graph) -> Paths:
@@ -133,9 +159,37 @@ def all_pairs(graph) -> Paths:
     Raises InputError also where this machine has too little memory for the result.
     """
     graph = as_graph(graph)
-    needed, what = HOST_BYTES * graph.vertices**2, f"{graph.name}: all pairs of {graph.vertices:,} vertices take"
-    memory.require(needed, what, "search from single sources instead")
-    return _solve(graph, 0, *choose_apsp(graph, Card.visible()))
+    what = f"{graph.name}: all pairs of {graph.vertices:,} vertices take"
+    for_pair = HOST_BYTES if isinstance(graph, Graph) else FLOAT_BYTES
+    memory.require(for_pair * graph.vertices**2, what, "search from single sources instead")
+    return _exactly(
+        graph,
+        lambda whole: _solve(whole, 0, *choose_apsp(whole, Card.visible())),
+        lambda floating: _paths_in_float64(floating, np.arange(graph.vertices), choose_apsp),
+    )
+
+
+def paths_from(graph, sources) -> Paths:
+    """From each of the sources to all vertices: (k, n) each, a row for each source; the rest is as for distances."""
+    graph = as_graph(graph)
+    sources = check_sources(graph, sources)
+    n = graph.vertices
+    needed = FLOAT_BYTES * len(sources) * n
+    memory.require(needed, f"{graph.name}: paths from {len(sources):,} sources take", "take fewer sources at once")
+    if len(sources) * SHARE >= n and HOST_BYTES * n**2 <= memory.host_memory():
+        found = all_pairs(graph)
+        if len(sources) == n and (sources == np.arange(n)).all():
+            return found
+        return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
+
+    def one_by_one(graph: Graph) -> Paths:
+        found = [_solve(graph, int(source), *choose_sssp(graph, Card.visible())) for source in sources]
+        distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
+        for row, paths in enumerate(found):
+            distances[row], predecessors[row] = paths.distances, paths.predecessors
+        return Paths(distances, predecessors, found[0].variant, found[0].reason)
+
+    return _exactly(graph, one_by_one, lambda floating: _paths_in_float64(floating, sources, choose_many))
 
 
 def distances(graph, sources) -> Distances:
@@ -150,13 +204,23 @@ def distances(graph, sources) -> Distances:
     what = f"{graph.name}: distances from {len(sources):,} sources to {graph.vertices:,} vertices take"
     memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
     once = np.unique(sources)
-    key, reason = _choose_rows(graph, len(once), MANY[0])
     found = np.empty((len(sources), graph.vertices))
-    for source, row in _rows(graph, once, key):
-        values = row.astype(np.float64)
-        values[row == INF] = np.inf
-        found[sources == source] = values
-    return Distances(sources, found, key, reason)
+
+    def in_whole_numbers(graph: Graph) -> Distances:
+        key, reason = _choose_rows(graph, len(once), MANY[0])
+        for source, row in _rows(graph, once, key):
+            values = row.astype(np.float64)
+            values[row == INF] = np.inf
+            found[sources == source] = values
+        return Distances(sources, found, key, reason)
+
+    def in_float64(graph: FloatGraph) -> Distances:
+        search = _FloatSearch(graph, len(once), choose_many)
+        for source, row, _ in search.rows(once, tree=False):
+            found[sources == source] = row
+        return Distances(sources, found, search.variant, search.reason, search.rounds)
+
+    return _exactly(graph, in_whole_numbers, in_float64)
 
 
 def eccentricities(graph, sources=None) -> Eccentricities:
@@ -167,24 +231,33 @@ def eccentricities(graph, sources=None) -> Eccentricities:
     graph = as_graph(graph)
     sources = np.arange(graph.vertices) if sources is None else check_sources(graph, sources)
     once, places = np.unique(sources, return_inverse=True)
-    key, reason = _choose_rows(graph, len(once), MANY[1])
-    if key == MANY[1]:
-        found = hierarchy.reduced(hierarchy.Searches(graph, reduces=True), once)
-        columns = found.eccentricity, found.farthest, found.reached, found.total
-        # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
-        for _ in _rows(graph, once[found.eccentricity > INF - 1 - _largest_weight(graph)], MANY[0]):
-            pass  # _rows refuses
-    else:
-        columns = np.empty((4, len(once)), np.int64)
-        for i, (_, row) in enumerate(_rows(graph, once, key)):
-            reached = row != INF
-            farthest = np.where(reached, row, -1).argmax()
-            columns[:, i] = row[farthest], farthest, reached.sum(), row[reached].sum(dtype=np.int64)
-    *whole, total = (column[places] for column in columns)
-    return Eccentricities(sources, *(column.astype(np.int32) for column in whole), total, key, reason)
+
+    def in_whole_numbers(graph: Graph) -> Eccentricities:
+        key, reason = _choose_rows(graph, len(once), MANY[1])
+        if key == MANY[1]:
+            found = hierarchy.reduced(hierarchy.Searches(graph, reduces=True), once)
+            columns = found.eccentricity, found.farthest, found.reached, found.total
+            # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
+            for _ in _rows(graph, once[found.eccentricity > INF - 1 - _largest_weight(graph)], MANY[0]):
+                pass  # _rows stops at the first that is
+        else:
+            columns = _reduced(once, _rows(graph, once, key), INF)
+        return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
+
+    def in_float64(graph: FloatGraph) -> Eccentricities:
+        search = _FloatSearch(graph, len(once), choose_many)
+        columns = _reduced(once, (row[:2] for row in search.rows(once, tree=False)), np.inf)
+        types = np.float64, np.int32, np.int32, np.float64
+        return of_columns(columns, types, search.variant, search.reason)
+
+    def of_columns(columns, types, key: str, reason: str) -> Eccentricities:
+        columns = (np.asarray(column)[places].astype(kind) for column, kind in zip(columns, types, strict=True))
+        return Eccentricities(sources, *columns, key, reason)
+
+    return _exactly(graph, in_whole_numbers, in_float64)
 
 
-def check_sources(graph: Graph, sources) -> np.ndarray:
+def check_sources(graph: Graph | FloatGraph, sources) -> np.ndarray:
     """The sources as int64, (k,); raises InputError where they are no whole numbers, or one is not a vertex."""
     try:
         array = np.asarray(sources)
@@ -200,9 +273,12 @@ def check_sources(graph: Graph, sources) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def as_graph(graph) -> Graph:
-    """A Graph from what the functions above take. Raises InputError for anything else and for a wrong weight."""
-    if isinstance(graph, Graph):
+def as_graph(graph) -> Graph | FloatGraph:
+    """A graph from what the functions above take: a Graph where its weights are whole numbers from 0 to 2^31 - 2.
+
+    Raises InputError for anything else.
+    """
+    if isinstance(graph, Graph | FloatGraph):
         return graph
     if isinstance(graph, str | bytes | os.PathLike):
         path = os.fsdecode(graph)
@@ -222,22 +298,25 @@ def as_graph(graph) -> Graph:
     except ValueError as error:
         raise InputError(f"the sparse array of a graph is broken: {error}") from None
     if arcs.dtype.kind not in "biuf":
-        raise InputError(f"the weights of a graph must be whole numbers, not {arcs.dtype}")
-    weights = arcs.data
-    if weights.dtype.kind == "f":
-        if (np.floor(weights) != weights).any():
-            raise InputError("a weight is no whole number: scale the weights and round them")
-        weights = weights.astype(np.float64)  # a narrower one cannot tell the largest weight from the next
-    if len(wrong := weights[(weights < 0) | (weights > MAX_WEIGHT)]):
-        raise InputError(f"weight {wrong[0]} is outside [0, {MAX_WEIGHT}]: scale the weights")
-    arcs.data = weights.astype(np.int64)  # before they are added: a narrow type would wrap
+        raise InputError(f"the weights of a graph must be real numbers, not {arcs.dtype}")
+    arcs.data = arcs.data.astype(np.float64)  # before they are added: a narrow type would wrap
     # As csgraph reads them: entries of one place are parallel arcs in a CSR or CSC array and are added in any other;
     # zeros that only fill a block of a BSR array are none.
     if graph.format not in ("csr", "csc"):
         arcs.sum_duplicates()
     if graph.format == "bsr":
         arcs.eliminate_zeros()
-    return Graph.from_arcs(graph.shape[0], *arcs.coords, arcs.data)
+    return graph_of(graph.shape[0], *arcs.coords, arcs.data)
+
+
+def graph_of(vertices: int, tails, heads, weights: np.ndarray) -> Graph | FloatGraph:
+    """A graph of m arcs: integers, (m,), and weights, float64, (m,), of which NaN and inf are no arcs; see as_graph."""
+    there = ~(np.isnan(weights) | np.isposinf(weights))
+    if not there.all():
+        tails, heads, weights = tails[there], heads[there], weights[there]
+    if ((weights >= 0) & (weights <= MAX_WEIGHT) & (np.floor(weights) == weights)).all():
+        return Graph.from_arcs(vertices, tails, heads, weights.astype(np.int64))
+    return FloatGraph.from_arcs(vertices, tails, heads, weights)
 
 
 def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
@@ -298,6 +377,101 @@ def choose_many(graph: Graph, sources: int, card: Card | None, many: str = MANY[
     return key, f"one source after the other, {unfit}: {reason}"
 
 
+def _exactly(graph: Graph | FloatGraph, in_whole_numbers: Callable, in_float64: Callable):
+    """What the first function gives for a Graph; the second for a FloatGraph, or where a distance is above 2^31 - 2."""
+    if isinstance(graph, Graph):
+        try:
+            return in_whole_numbers(graph)
+        except TooLong:
+            graph = FloatGraph.of(graph)
+    return in_float64(graph)
+
+
+class _FloatSearch:
+    """A search in float64 from `sources` sources: by SciPy, or bounded by distances of a variant that `choose` gives.
+
+    variant, reason: as in Paths, of the bounds. rounds: so far, the most of a search on the card.
+    Raises scipy.sparse.csgraph.NegativeCycleError.
+    """
+
+    def __init__(self, graph: FloatGraph, sources: int, choose: Callable):
+        card = Card.visible()
+        self.graph, self.potential, self.rounds = graph, None, 0
+        self.negative = (graph.weights < 0).any()
+        self.variant = "dijkstra/scipy"
+        if card is None:
+            self.reason = "no GPU is visible, and of the CPU libraries SciPy takes weights in float64"
+        elif sources * (graph.vertices + graph.arcs) < SMALL:
+            self.reason = f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
+        else:
+            if self.negative:
+                self.potential = floats.Searches(graph, Run()).potentials()
+                self.graph = floats.reduced(graph, self.potential)
+            given = (sources,) if choose is choose_many else ()
+            self.variant, self.reason = choose(self.graph.scaled, *given, card)
+            self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
+        log.info("%s on %s: %s", self.variant, graph.name, self.reason)
+
+    def rows(self, sources: np.ndarray, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
+        """Each of the sources, which differ, in any order: with its distances, (n,), and predecessors where wanted."""
+        n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
+        if self.variant == "dijkstra/scipy":
+            solve, array = csgraph.johnson if self.negative else csgraph.dijkstra, self.graph.to_scipy()
+            for start in range(0, len(sources), most):
+                some = sources[start : start + most]
+                found = solve(array, indices=some, return_predecessors=tree)
+                distances, predecessors = found if tree else (found, itertools.repeat(None))
+                yield from zip(some.tolist(), distances, predecessors, strict=False)
+            return
+        searches, bounds = floats.Searches(self.graph, Run()), _rows(self.graph.scaled, sources, self.variant)
+        while part := list(itertools.islice(bounds, most)):
+            some = np.array([source for source, _ in part])
+            starts, whole = n * np.arange(len(some)) + some, np.stack([row for _, row in part])
+            found = searches.search(starts, len(some), whole, tree=tree)
+            self.rounds = max(self.rounds, found.rounds)
+            for row, source in enumerate(some.tolist()):
+                distances = found.dist[row]
+                if self.potential is not None:
+                    distances += self.potential - self.potential[source]
+                yield source, distances, found.predecessors[row] if tree else None
+
+
+def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
+    """int32, (n,): of each vertex the distance in graph.scaled from the nearest source: from one more vertex.
+
+    sources: vertices that differ. Arcs of weight 0 lead to them from that vertex, the last.
+    """
+    scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
+    more = Graph(
+        np.append(scaled.indptr, np.int32(graph.arcs + len(sources))),
+        np.append(scaled.indices, sources.astype(np.int32)),
+        np.append(scaled.weights, zeros),
+    )
+    key, _ = choose_sssp(more, Card.visible())
+    ((_, row),) = _rows(more, np.array([graph.vertices]), key)
+    return row[:-1]
+
+
+def _paths_in_float64(graph: FloatGraph, sources: np.ndarray, choose: Callable) -> Paths:
+    """A row for each of the sources."""
+    once, n = np.unique(sources), graph.vertices
+    search = _FloatSearch(graph, len(once), choose)
+    distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
+    for source, *row in search.rows(once):
+        distances[sources == source], predecessors[sources == source] = row
+    return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+
+
+def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
+    """The columns of Eccentricities. rows: each of the sources, which differ, in any order, with its distances."""
+    found = {}
+    for source, row in rows:
+        reached = row != no_path
+        farthest = np.where(reached, row, -np.inf).argmax()
+        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached)
+    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
+
+
 def _choose_rows(graph: Graph, sources: int, many: str) -> tuple[str, str]:
     key, reason = choose_many(graph, sources, Card.visible(), many)
     log.info("%s on %s: %s", key, graph.name, reason)
@@ -344,7 +518,7 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
 def _rows(graph: Graph, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
     """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
 
-    Raises InputError where one is too long.
+    Raises TooLong.
     """
     if len(sources):
         largest = _largest_weight(graph)
@@ -400,8 +574,8 @@ def _largest_weight(graph: Graph) -> int:
 
 
 def _refuse_too_long(graph: Graph, distances: np.ndarray, largest: int) -> None:
-    """Raise InputError where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that
-    is not.
+    """Raise TooLong where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that is
+    not.
 
     largest: the largest weight. No distance is too long where the largest that was found and that weight fit.
     """
@@ -412,4 +586,4 @@ def _refuse_too_long(graph: Graph, distances: np.ndarray, largest: int) -> None:
         if int(row.max(where=reached, initial=0)) + largest < INF:
             continue
         if (reached[graph.tails] & ~reached[graph.indices]).any():
-            raise InputError(f"{graph.name}: a distance is more than {INF - 1:,}: scale the weights down")
+            raise TooLong

@@ -338,7 +338,7 @@ def test_paths_by_the_variant_that_suits(folder, problem):
     array = datasets.read_graph(SAMPLE).to_scipy()
     expected = csgraph.dijkstra(array, indices=3 if problem == "sssp" else None)
     with np.load(to) as found:
-        assert set(found) == {"distances", "predecessors", "variant", "reason"}
+        assert set(found) == {"distances", "predecessors", "variant", "reason", "rounds"}
         np.testing.assert_array_equal(found["distances"], expected)
         if problem == "apsp":
             dist = csgraph.construct_dist_matrix(array, found["predecessors"])
@@ -357,7 +357,7 @@ def test_distances_from_many_sources(kernels):
     assert (err.splitlines()[-1], end) == ("wrote rows.npz", None)
     expected = csgraph.dijkstra(datasets.read_graph(SAMPLE).to_scipy(), indices=[3, 0, 3])
     with np.load("rows.npz") as found:
-        assert set(found) == {"sources", "distances", "variant", "reason"}
+        assert set(found) == {"sources", "distances", "variant", "reason", "rounds"}
         np.testing.assert_array_equal(found["distances"], expected)
         assert found["sources"].tolist() == [3, 0, 3]
     assert kernels("sssp", SAMPLE, "--sources", 3, 13, "--to", "more.npz")[2].startswith("error: source 13 is not a ")

@@ -17,12 +17,14 @@ from numba import cuda, int32
 from scipy.sparse import csgraph
 
 import kernels
+from kernels import csgraph as ours
 from kernels import interface
 from kernels import run as runs
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import multi_source
 from kernels.fast import staged_floyd_warshall as staged
+from kernels.fast.floats import FloatGraph, Searches
 from kernels.fast.hierarchy import elimination
 from kernels.gpu import card, internals, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
@@ -31,6 +33,7 @@ from kernels.run import PHASES, Run
 from kernels.variants import VARIANTS
 from tests import graphs
 from tests.graphs import near_far_with
+from tests.test_csgraph import assert_trees, lengths
 from workflow.scripts import measure
 
 ROOT = Path(__file__).parents[1]
@@ -550,6 +553,41 @@ def test_a_few_sources_one_after_the_other():
     found = kernels.distances(on, [5, 0, 5])
     assert found.variant == "delta_stepping/near_far"
     np.testing.assert_array_equal(found.distances, csgraph.dijkstra(on.to_scipy(), indices=[5, 0, 5]))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("family", "name"), [*(("positive", g) for g in POSITIVE), *(("free", g) for g in FREE_ARCS)])
+def test_weights_in_float64(family, name):
+    """Whole weights times an irrational number, from three sources at once, in memory that was used."""
+    whole = graph(family, name, "sssp")
+    on = FloatGraph(whole.indptr, whole.indices, whole.weights * 2**-0.5)
+    n, sources = whole.vertices, np.array([0, whole.vertices // 2, whole.vertices - 1])
+    expected, arcs = csgraph.dijkstra(on.to_scipy(), indices=sources), lengths(on.to_scipy(), True)
+    bounds = np.minimum(csgraph.dijkstra(on.scaled.to_scipy(), indices=sources), INF).astype(np.int32)
+    for filling in graphs.FILLINGS:
+        run = graphs.Dirty()
+        run.filling = filling
+        for given in (bounds, None):
+            found = Searches(on, run).search(n * np.arange(3) + sources, 3, given)
+            np.testing.assert_array_equal(found.dist, expected)
+            assert_trees(arcs, sources, found.dist, found.predecessors)
+
+
+@pytest.mark.gpu
+def test_scipys_signatures_on_the_card():
+    on = graphs.sparse(3000)
+    array = on.to_scipy()
+    array.data *= 2**-0.5
+    for more in ({"indices": 7}, {"indices": [5, 0, 2999], "limit": 1500.5}, {"indices": [9, 8], "min_only": True}):
+        np.testing.assert_array_equal(ours.dijkstra(array, **more), csgraph.dijkstra(array, **more), strict=True)
+    np.testing.assert_array_equal(ours.shortest_path(array, directed=False), csgraph.dijkstra(array, directed=False))
+    height = np.random.default_rng(0).normal(size=3000) * 1000
+    expected = csgraph.dijkstra(array, indices=[4, 70]) + height - height[[4, 70]][:, None]
+    array.data += height[array.indices] - height[on.cheapest().tails]
+    np.testing.assert_allclose(ours.johnson(array, indices=[4, 70]), expected, rtol=1e-9, atol=1e-9)
+    array[2999, 0], array[0, 2999] = 1, -2
+    with pytest.raises(csgraph.NegativeCycleError):
+        ours.johnson(array)
 
 
 @pytest.mark.gpu

@@ -16,8 +16,9 @@ import kernels
 from kernels import datasets, interface
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source
+from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, cells, elimination
-from kernels.graph import MAX_WEIGHT, Graph
+from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.interface import Card, choose_apsp, choose_many, choose_sssp
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
@@ -153,14 +154,8 @@ def test_zeros_that_fill_a_block_are_no_arcs():
     [
         (np.eye(3), "a SciPy sparse array, not <class 'numpy.ndarray'>"),
         (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
-        (sparse.csr_array([[0, 0.5], [0, 0]]), "a weight is no whole number: scale the weights"),
-        (sparse.csr_array([[0, np.nan], [0, 0]]), "a weight is no whole number"),
-        (sparse.csr_array([[0, np.inf], [0, 0]]), r"weight inf is outside \[0, 2147483646\]"),
-        (sparse.csr_array([[0, -1], [0, 0]]), "weight -1 is outside"),
-        (sparse.csr_array([[0, 2**40], [0, 0]]), "weight 1099511627776 is outside"),
-        (sparse.csr_array(np.array([[0, 2**63], [0, 0]], np.uint64)), "weight 9223372036854775808 is outside"),
+        (sparse.csr_array([[0, -np.inf], [0, 0]]), "a weight is -inf: no path through it has a length"),
         ("nowhere.txt", "nowhere.txt: cannot be read"),
-        (sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]), "a distance is more than 2,147,483,646"),
     ],
 )
 @pytest.mark.parametrize(
@@ -173,6 +168,58 @@ def test_zeros_that_fill_a_block_are_no_arcs():
 def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
     with pytest.raises(InputError, match=message):
         solve(graph)
+
+
+def float_graphs():
+    """Sparse arrays whose weights or distances are no whole numbers below 2^31 - 1, by what they have."""
+    return {
+        "halves": sparse.csr_array([[0, 0.5, 3], [0, 0, 0.25], [1, 0, 0]]),
+        "float32": sparse.csc_array(np.array([[0, 0.1, 0.3], [0, 0, 0.1], [0, 0, 0]], np.float32)),
+        "NaN and inf": sparse.csr_array([[0, np.nan, 2], [np.inf, 0, 0.5], [4, 0, 0]]),
+        "negative": sparse.csr_array([[0, -1, 3], [0, 0, 2], [0.5, 0, 0]]),
+        "64 bits": sparse.csr_array([[0, 2**40, 3 * 2**40], [0, 0, 2**39], [0, 0, 0]]),
+        "unsigned": sparse.csr_array(np.array([[0, 2**63, 0], [0, 0, 0], [0, 7, 0]], np.uint64)),
+        "added to more than fits": sparse.coo_array(([2**30, 2**30, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3)),
+        "a long way": sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]),
+    }
+
+
+def assert_as_scipy(array):
+    """All four functions against SciPy's Dijkstra, or its Johnson's algorithm where a weight is below 0."""
+    expected = (csgraph.johnson if array.min() < 0 else csgraph.dijkstra)(array)
+    np.testing.assert_array_equal(kernels.distances(array, [2, 0, 2]).distances, expected[[2, 0, 2]], strict=True)
+    for found, rows in ((kernels.all_pairs(array), ...), (kernels.shortest_paths(array, 1), 1)):
+        np.testing.assert_array_equal(found.distances, expected[rows], strict=True)
+        np.testing.assert_array_equal(
+            csgraph.construct_dist_matrix(array.tocsr(), kernels.all_pairs(array).predecessors), expected
+        )
+        assert found.predecessors.dtype == np.int32
+    found = kernels.eccentricities(array)
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(found.eccentricity, expected.max(axis=1, initial=-np.inf, where=finite))
+    np.testing.assert_array_equal(found.total, expected.sum(axis=1, where=finite))
+    assert found.reached.tolist() == finite.sum(axis=1).tolist()
+    np.testing.assert_array_equal(expected[np.arange(3), found.farthest], found.eccentricity)
+
+
+def test_whole_weights_beside_inf_are_whole():
+    array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
+    assert isinstance(interface.as_graph(array), Graph)
+
+
+@pytest.mark.parametrize("name", float_graphs())
+def test_weights_in_float64(name):
+    assert_as_scipy(float_graphs()[name])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", float_graphs())
+def test_weights_in_float64_on_a_card(name, on_card):
+    array = float_graphs()[name]
+    assert_as_scipy(array)
+    found = kernels.shortest_paths(array, 0)
+    assert found.variant == "delta_stepping/near_far" and found.rounds > 0
+    assert found.reason.endswith("; of weights scaled and rounded up, which bounds the search in float64")
 
 
 @pytest.mark.parametrize("source", [np.int64(3), np.uint8(3), np.array(3)], ids=repr)
@@ -217,9 +264,7 @@ def broken():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (sparse.csr_array([[0, 1j], [0, 0]]), "the weights of a graph must be whole numbers, not complex128"),
-        (sparse.csr_array(np.array([[0, 2**63], [0, 0]], np.uint64)), "weight 9223372036854775808 is outside"),
-        (sparse.csr_array(np.array([[0, 2**31 - 1], [0, 0]], np.float32)), "weight 2147483648.0 is outside"),
+        (sparse.csr_array([[0, 1j], [0, 0]]), "the weights of a graph must be real numbers, not complex128"),
         (sparse.csr_array((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
         (sparse.coo_array(np.array([0, 1])), r"is square, not of shape \(2,\)"),
         (broken(), "the sparse array of a graph is broken: "),
@@ -338,6 +383,10 @@ def test_no_source_and_no_room():
     large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
     with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"):
         kernels.all_pairs(large)
+    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes"):
+        kernels.all_pairs(FloatGraph.of(large))
+    with pytest.raises(InputError, match="paths from 1,000,000 sources take 200,000,000,000,000 bytes"):
+        interface.paths_from(large, np.arange(10**6))
 
 
 def test_a_full_card_is_said(monkeypatch):
@@ -534,6 +583,7 @@ def on_card(monkeypatch):
         monkeypatch.setattr(cells, name, value)
     cells.of.cache_clear()
     monkeypatch.setattr(Card, "visible", lambda: CARD)
+    monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
     for name, value in {"PAYS": 2, "SMALL": 0, "PIECE": 150}.items():
         monkeypatch.setattr(interface, name, value)
     searches = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
@@ -577,8 +627,13 @@ def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
 
     fits = solve(path(MAX_WEIGHT - 3, 1, 2))
     assert fits.variant.startswith("hierarchy/")
-    with pytest.raises(InputError, match="a distance is more than 2,147,483,646"):
-        solve(path(MAX_WEIGHT - 3, 1, 3))
+    too_long = path(MAX_WEIGHT - 3, 1, 3)
+    found, expected = solve(too_long), csgraph.dijkstra(too_long.to_scipy())
+    assert "in float64" in found.reason
+    if isinstance(found, interface.Distances):
+        np.testing.assert_array_equal(found.distances, expected)
+    else:
+        assert found.eccentricity.tolist() == [INF, 4, 3, 0] and found.farthest.tolist() == [3, 3, 3, 3]
 
 
 def test_importing_the_package_imports_no_kernel():

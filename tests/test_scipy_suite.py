@@ -1,9 +1,10 @@
-"""SciPy's own tests of shortest paths, which its wheel has, run on the interface and on every variant.
+"""SciPy's own tests of shortest paths, which its wheel has, run on kernels/csgraph.py and on every variant.
 
-SciPy's test functions are called as they are, but the functions of scipy.sparse.csgraph that they call are replaced.
-A replaced function asks SciPy first. Where the interface can express the call, ours is asked too, has to agree, and is
-what SciPy's test gets to see; else the test gets SciPy's answer. CUDA-graph variants are left out: in the simulator
-they are the same as the plain ones.
+SciPy's test functions are called as they are, but the functions of scipy.sparse.csgraph that they call are replaced:
+by ours of the same name, all of them, without a card and on the simulator's; and by variants. Then a replaced function
+asks SciPy first. Where a variant can express the call, it is asked too, has to agree, and is what SciPy's test gets to
+see; else the test gets SciPy's answer. CUDA-graph variants are left out: in the simulator they are the same as the
+plain ones.
 """
 
 import functools
@@ -19,10 +20,12 @@ from scipy.sparse.csgraph._validation import validate_graph
 from scipy.sparse.csgraph.tests import test_shortest_path as suite
 
 import kernels
+from kernels import csgraph, interface
 from kernels.graph import ARRAYS, INF, Graph
-from kernels.interface import NO_PREDECESSOR, as_graph
+from kernels.interface import NO_PREDECESSOR, Card, as_graph
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
+from tests.test_csgraph import CARD
 
 REPLACED = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "yen")
 LARGEST = {"sssp": 10, "apsp": 5}  # vertices of a graph in the simulator
@@ -238,6 +241,61 @@ def all_pass(variants, cases):
 @pytest.mark.parametrize("variant", [pytest.param(v, id=key) for key, v in VARIANTS.items() if not v.on_gpu])
 def test_a_cpu_variant_passes(variant):
     all_pass([variant], OURS)
+
+
+def redirected(function, largest):
+    """Call one of SciPy's tests with our functions for graphs of so many vertices; how many calls were not SciPy's."""
+    question, reached = csgraph._Question.of.__func__, []
+
+    def of(cls, array, *args, **kwargs):
+        ours = question(cls, array, *args, **kwargs) if np.shape(array)[0] <= largest else None
+        reached.append(ours is not None)
+        return ours
+
+    def compare(compare, actual, desired):
+        """Of equally good predecessors ours need not be SciPy's; tests/test_csgraph.py looks at them."""
+        if actual.dtype == np.int32:
+            actual, desired = actual == NO_PREDECESSOR, desired == NO_PREDECESSOR
+        compare(actual, desired)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csgraph._Question, "of", classmethod(of))
+        for name in csgraph.__all__:
+            if hasattr(suite, name):
+                patch.setattr(suite, name, getattr(csgraph, name))
+        patch.setattr(suite, "assert_array_almost_equal", functools.partial(compare, suite.assert_array_almost_equal))
+        function()
+    return sum(reached)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_scipys_tests_pass_with_our_functions(case, monkeypatch):
+    monkeypatch.setattr(Card, "visible", lambda: None)
+    assert redirected(case.function, np.inf) == 0
+
+
+@pytest.mark.simulator
+def test_scipys_tests_pass_with_our_functions_on_a_card(monkeypatch):
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    for name, value in {"SMALL": 0, "SPARSE": 0, "Run": functools.partial(Run, block=8, tile=3)}.items():
+        monkeypatch.setattr(interface, name, value)
+    reached = 0
+    for case in CASES:
+        try:
+            reached += redirected(case.function, LARGEST["sssp"])
+        except Exception as error:
+            error.add_note(str(case))
+            raise
+    assert reached >= 160  # 168 with SciPy 1.17
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("problem", LARGEST)
+def test_a_variant_of_each_module_passes(problem):
+    """Of the cases that a variant can express those on a graph of at most five vertices."""
+    variants = [v for v in VARIANTS.values() if v.problem == problem and v.on_gpu]
+    first = {v.function.__module__: v for v in reversed(variants)}
+    all_pass(list(first.values()), [case for case in OURS if max(case.vertices) <= 5])
 
 
 @pytest.mark.ci

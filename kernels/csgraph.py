@@ -1,0 +1,195 @@
+"""Shortest paths with the signatures of scipy.sparse.csgraph: the same arguments, results and errors.
+
+from kernels import csgraph    # instead of: from scipy.sparse import csgraph
+distances, predecessors = csgraph.dijkstra(array, indices=0, return_predecessors=True)
+
+docs/scipy.md says what is exact, and what is given to SciPy: everything where no GPU is visible, small graphs, and what
+no kernel takes. Errors of the arguments are SciPy's own: what is not understood here is given to SciPy too.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph as scipys
+from scipy.sparse.csgraph import NegativeCycleError
+
+from kernels import interface
+from kernels.fast import floats
+from kernels.fast.floats import FloatGraph
+from kernels.graph import Graph
+from kernels.interface import NO_PREDECESSOR
+
+__all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
+
+
+def dijkstra(
+    csgraph,
+    directed=True,
+    indices=None,
+    return_predecessors=False,
+    unweighted=False,
+    limit=np.inf,
+    min_only=False,
+):
+    """As scipy.sparse.csgraph.dijkstra, whose documentation describes arguments, results and errors.
+
+    Weights below 0 are given to SciPy, which warns. With a limit nothing beyond it is searched.
+    """
+    ours = None
+    if isinstance(limit, Real) and limit >= 0:
+        ours = _Question.of(csgraph, directed, indices, unweighted, one_row=min_only)
+    if ours is None or ours.has_negative:
+        return scipys.dijkstra(csgraph, directed, indices, return_predecessors, unweighted, limit, min_only)
+    if min_only:
+        return ours.nearest(return_predecessors, limit)
+    return ours.rows(return_predecessors, limit)
+
+
+def bellman_ford(csgraph, directed=True, indices=None, return_predecessors=False, unweighted=False):
+    """As scipy.sparse.csgraph.bellman_ford, whose documentation describes arguments, results and errors."""
+    return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, False, indices)
+
+
+def johnson(csgraph, directed=True, indices=None, return_predecessors=False, unweighted=False):
+    """As scipy.sparse.csgraph.johnson, whose documentation describes arguments, results and errors."""
+    return shortest_path(csgraph, "J", directed, return_predecessors, unweighted, False, indices)
+
+
+def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted=False, overwrite=False):
+    """As scipy.sparse.csgraph.floyd_warshall, whose documentation describes arguments, results and errors."""
+    return shortest_path(csgraph, "FW", directed, return_predecessors, unweighted, overwrite)
+
+
+def shortest_path(
+    csgraph,
+    method="auto",
+    directed=True,
+    return_predecessors=False,
+    unweighted=False,
+    overwrite=False,
+    indices=None,
+):
+    """As scipy.sparse.csgraph.shortest_path, whose documentation describes arguments, results and errors.
+
+    The variant is chosen whatever the method; "D" with weights below 0 is given to SciPy, which warns.
+    """
+    ours = None
+    if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None):
+        ours = _Question.of(csgraph, directed, indices, unweighted)
+    if ours is not None and not (method == "D" and ours.has_negative):
+        try:
+            found = ours.rows(return_predecessors)
+        except NegativeCycleError:
+            if method != "BF" or indices is None:
+                raise  # else SciPy says whether the cycle is reached from the indices
+        else:
+            return _overwritten(csgraph, found) if overwrite and method == "FW" else found
+    return scipys.shortest_path(csgraph, method, directed, return_predecessors, unweighted, overwrite, indices)
+
+
+class _Question:
+    """What is asked, for the kernels. sources: int64, (k,); shape: of the results, less the last dimension."""
+
+    def __init__(self, graph: Graph | FloatGraph, sources: np.ndarray, shape: tuple):
+        self.graph, self.sources, self.shape = graph, sources, shape
+        self.has_negative = isinstance(graph, FloatGraph) and bool((graph.weights < 0).any())
+
+    @classmethod
+    def of(cls, csgraph, directed, indices, unweighted, *, one_row=False) -> _Question | None:
+        """None where SciPy is to answer. one_row: whether one search starts from all sources."""
+        if interface.Card.visible() is None:
+            return None
+        array = _as_csr(csgraph)
+        if array is None:
+            return None
+        n = array.shape[0]
+        sources = np.arange(n) if indices is None else _vertices(indices, n)
+        if sources is None or (1 if one_row else sources.size) * (n + array.nnz) < interface.SMALL:
+            return None
+        tails, heads, weights = np.repeat(np.arange(n), np.diff(array.indptr)), array.indices, array.data
+        # SciPy's methods differ in what they make of these.
+        if np.isneginf(weights).any() or ((weights < 0) & (tails == heads)).any():
+            return None
+        if unweighted:
+            if not np.isfinite(weights).all():
+                return None
+            weights = np.ones_like(weights)
+        if not directed:
+            tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
+        return cls(interface.graph_of(n, tails, heads, weights), sources.ravel(), sources.shape)
+
+    def rows(self, predecessors: bool, limit: float = np.inf):
+        """The distances from each source, and the predecessors where they are wanted."""
+        if limit < np.inf:
+            distances, last = self._within(predecessors, limit)
+        elif predecessors:
+            found = interface.paths_from(self.graph, self.sources)
+            distances, last = found.distances, found.predecessors
+        else:
+            distances = interface.distances(self.graph, self.sources).distances
+        distances = distances.reshape(*self.shape, -1)
+        return (distances, last.reshape(*self.shape, -1)) if predecessors else distances
+
+    def _within(self, tree: bool, limit: float) -> tuple:
+        """Rows of distances up to the limit, and of predecessors."""
+        graph, n = self._in_float64(), self.graph.vertices
+        searches, most = floats.Searches(graph, interface.Run()), max(1, interface.PIECE // n)
+        parts = [self.sources[first : first + most] for first in range(0, len(self.sources), most)]
+        found = [searches.search(n * np.arange(len(p)) + p, len(p), limit=limit, tree=tree) for p in parts]
+        return np.concatenate([f.dist for f in found]), np.concatenate(
+            [f.predecessors for f in found]
+        ) if tree else None
+
+    def nearest(self, predecessors: bool, limit: float):
+        """From the nearest of the sources: distances, (n,), and predecessors and sources where they are wanted."""
+        graph, once = self._in_float64(), np.unique(self.sources)
+        bounds = None if limit < np.inf else interface.bounds_from_any(graph, once)
+        searches = floats.Searches(graph, interface.Run())
+        distances, last, _ = searches.search(once, 1, bounds, limit=limit, tree=predecessors)
+        if not predecessors:
+            return distances[0]
+        return distances[0], last[0], roots(last[0], once)
+
+    def _in_float64(self) -> FloatGraph:
+        return FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
+
+
+def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """int32, (n,): the source whose tree each vertex is in, -9999 where it is in none.
+
+    predecessors: int32, (n,), -9999 where there is none. sources: vertices without one.
+    """
+    ends = np.where(predecessors == NO_PREDECESSOR, np.arange(len(predecessors), dtype=np.int32), predecessors)
+    while not np.array_equal(further := ends[ends], ends):
+        ends = further
+    return np.where(np.isin(ends, sources), ends, np.int32(NO_PREDECESSOR))
+
+
+def _as_csr(csgraph) -> sparse.csr_array | None:
+    """The arcs that SciPy takes, float64; None where this is not known here, or is no graph with a vertex."""
+    dense = isinstance(csgraph, np.ndarray) and not np.ma.isMaskedArray(csgraph)
+    if not (dense or sparse.issparse(csgraph)) or csgraph.dtype.kind not in "biuf":
+        return None
+    if csgraph.ndim != 2 or not csgraph.shape[0] == csgraph.shape[1] > 0:
+        return None
+    return (scipys.csgraph_from_dense(csgraph) if dense else csgraph.tocsr()).astype(np.float64, copy=False)
+
+
+def _vertices(indices, n: int) -> np.ndarray | None:
+    """int64, of any shape, counted from the end where they are below 0; None where they are no vertices, or none."""
+    array = np.asarray(indices)
+    if array.dtype.kind not in "iu" or not array.size or array.min() < -n or array.max() >= n:
+        return None
+    return array.astype(np.int64) % n
+
+
+def _overwritten(csgraph, found):
+    """SciPy's result of overwriting: what was given, if it can hold the distances."""
+    distances, *rest = found if isinstance(found, tuple) else (found,)
+    if isinstance(csgraph, np.ndarray) and csgraph.dtype == np.float64 and csgraph.flags.c_contiguous:
+        csgraph[:] = distances
+        distances = csgraph
+    return (distances, *rest) if rest else distances

@@ -1,0 +1,319 @@
+"""Shortest paths with weights in float64, exactly as Dijkstra's algorithm gives them.
+
+    scale the weights by a power of two and round them up; find the distances in whole numbers (by any variant)
+    dist = these, scaled back and a little larger; dist[source] = 0; queue = the source
+    while queue has entries
+        each u of queue, each arc (u, v, w):
+            where dist[u] + w < dist[v], dist[v] = dist[u] + w and v is queued for the next round
+
+What comes out. A rounded sum never falls where one of its parts grows. So the rounds end where dist[v] is the minimum
+of dist[u] + w over all arcs (u, v, w), for each v but the source; and dist[v] is the least of the sums along all paths
+to v, added up from the source on. Dijkstra's algorithm finds the same: the distances are equal to SciPy's, bit for bit.
+No order of the threads changes them.
+
+What the whole numbers are for. Without them the rounds are Bellman-Ford's, in which most vertices are lowered many
+times. A rounded-up weight is no less than the true one, so a distance in whole numbers is the length of a path that is
+no shorter than the shortest. A vertex takes only what is less: nearly its distance at once. Should whole numbers not
+have found a path, then there is no bound, and the result is the same.
+
+Predecessors come from the distances: first along arcs that lead to a larger distance, which cannot form a circle. The
+others (a weight of 0, or one that is lost in rounding) are followed from vertices that have a predecessor by then.
+
+Several rows, one for each source, are searched at once: row r's vertex v is entry r * vertices + v.
+
+Weights below 0 need potentials (D. B. Johnson, Efficient Algorithms for Shortest Paths in Sparse Networks, JACM 24,
+1977). They are the distances from a further vertex with an arc of weight 0 to each other one: the rounds above, from
+all vertices at once. Distances are then within rounding, as SciPy's Johnson is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import NegativeCycleError
+
+from kernels.errors import InputError
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from kernels.gpu.launching import blocks_for
+from kernels.graph import INF, Graph
+from kernels.run import Run
+
+LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
+TINY = np.finfo(np.float64).tiny  # above 0, and above what is lost where a bound is a subnormal number
+NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
+EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
+LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # of threads in a block; the simulator does not take it
+
+
+@dataclass(frozen=True, eq=False)
+class FloatGraph:
+    """A directed graph as compressed sparse rows, as kernels.graph.Graph, but with weights of any size.
+
+    indptr: int32, (n + 1,). indices: int32, (m,). weights: float64, (m,), finite.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    name: str = "graph"
+
+    @classmethod
+    def from_arcs(cls, vertices: int, tails, heads, weights: np.ndarray) -> FloatGraph:
+        """Build from m arcs: tails and heads as for Graph.from_arcs, weights float64, (m,).
+
+        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and for a weight of NaN or inf.
+        """
+        if len(wrong := weights[~np.isfinite(weights)]):
+            raise InputError(f"a weight is {wrong[0]}: no path through it has a length")
+        graph = Graph.from_arcs(vertices, tails, heads, np.arange(len(weights)))  # which checks, and sorts by tail
+        return cls(graph.indptr, graph.indices, weights[graph.weights])
+
+    @classmethod
+    def of(cls, graph: Graph) -> FloatGraph:
+        """The same graph, its weights as float64."""
+        return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
+
+    @property
+    def vertices(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def arcs(self) -> int:
+        return len(self.indices)
+
+    check_source = Graph.check_source
+
+    @cached_property
+    def exponent(self) -> int:
+        """The weights are scaled by 2 to this power.
+
+        The largest with which no path is longer than 2^31 - 2: a path leaves each vertex once at most, so it is no
+        longer than the sum of each vertex's largest weight.
+        """
+        starts = self.indptr[:-1][np.diff(self.indptr) > 0]
+        largest = np.maximum.reduceat(self.weights, starts) if len(starts) else np.zeros(1)
+        _, shift = np.frexp(largest.max())
+        total = np.ldexp(largest, -shift).sum()  # of weights up to 1, so that no sum is infinite
+        if total == 0:
+            return 0
+        room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each
+        return int(np.floor(np.log2(room / total))) - int(shift)
+
+    @cached_property
+    def scaled(self) -> Graph:
+        """The same arcs with whole weights: scaled and rounded up; 0 stays 0, and no other becomes 0."""
+        whole = np.ceil(np.ldexp(self.weights, self.exponent))
+        whole = np.clip(whole, self.weights > 0, INF - 1).astype(np.int32)
+        return Graph(self.indptr, self.indices, whole, meta={"name": self.name})
+
+    def to_scipy(self) -> csr_array:
+        """As a float64 CSR array; parallel arcs stay."""
+        return csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
+
+
+class Found(NamedTuple):
+    """dist: float64, (rows, n), infinite where there is no path. predecessors: int32, (rows, n), -9999 where there is
+    none; None where they were not asked for. rounds: how many there were.
+    """
+
+    dist: np.ndarray
+    predecessors: np.ndarray | None
+    rounds: int
+
+
+@cuda.jit
+def initialise(constants, whole, dist, stamps, predecessor):
+    """constants: by what whole distances are multiplied, and the distance of what is beyond the limit."""
+    at, threads = u64(thread_x()), u64(cuda.gridsize(1))
+    while at < u64(len(dist)):
+        bound = constants[1]
+        if at < u64(len(whole)) and whole[at] != INF:
+            bound = min(bound, whole[at] * constants[0] + TINY)
+        dist[at] = bound
+        stamps[at] = 0
+        if at < u64(len(predecessor)):
+            predecessor[at] = NONE
+        at = u64(at + threads)
+
+
+@cuda.jit
+def start(starts, dist, predecessor, queues):
+    """Queue the sources, which have distance 0."""
+    i, threads = u64(thread_x()), u64(cuda.gridsize(1))
+    while i < u64(len(starts)):
+        at = starts[i]
+        queues[i] = at
+        dist[at] = 0
+        if at < u64(len(predecessor)):
+            predecessor[at] = SOURCE
+        i = u64(i + threads)
+
+
+@cuda.jit(device=True)
+def lower(u, at, to, d, x, done, dist, stamps):
+    """Lower the distance of `to`; whether it is to be queued: whoever is first in a round queues it for the next."""
+    if x < dist[to] and x < cuda.atomic.min(dist, to, x):
+        return cuda.atomic.max(stamps, to, u32(done + u32(1))) <= done
+    return False
+
+
+@cuda.jit(device=True)
+def adopt(u, at, to, d, x, done, dist, predecessor):
+    """Give `to` the predecessor u, where the arc adds nothing, and only one leads to a source; whether u is it."""
+    if x == d and d == dist[to] and predecessor[to] == NONE and predecessor[at] != NONE:
+        return cuda.atomic.cas(predecessor, to, NONE, i32(u)) == NONE
+    return False
+
+
+@cache
+def rounds(take):
+    """A kernel of all blocks: each round takes the arcs of what is queued, and queues what `take` says for the next.
+
+    most: after so many rounds it ends, whatever is queued. marks: for `take`. queues: uint32, two for each entry: a
+    round reads one half and fills the other. counts: uint32, (4,). Round r reads how many are queued in word r mod 3,
+    counts in the next word and sets the one after to 0, so that one barrier is enough; the last word becomes the number
+    of rounds.
+    """
+
+    @cuda.jit(**LAUNCH_BOUNDS)
+    def kernel(vertices, most, indptr, indices, weights, dist, marks, queues, counts):
+        grid = cuda.cg.this_grid()
+        thread, groups = thread_x(), u32(cuda.gridsize(1) // LANES)
+        done, count = u32(0), counts[0]
+        while count != 0 and done < most:
+            following = u32((done + u32(1)) % u32(3))
+            if thread == 0:
+                counts[u32((done + u32(2)) % u32(3))] = 0
+            read = u64(len(dist)) * u64(done & u32(1))
+            fill = u64(len(dist)) - read
+            i = u32(thread // u32(LANES))
+            while i < count:
+                at = queues[u64(read + u64(i))]
+                u = u32(at % vertices)
+                row, d = u32(at - u), dist[at]
+                arc, end = u32(u32(indptr[u]) + thread % u32(LANES)), u32(indptr[u32(u + u32(1))])
+                while arc < end:
+                    to = u32(row + u32(indices[arc]))
+                    if take(u, at, to, d, d + weights[arc], done, dist, marks):
+                        queues[u64(fill + u64(cuda.atomic.add(counts, following, u32(1))))] = to
+                    arc = u32(arc + u32(LANES))
+                i = u32(i + groups)
+            grid.sync()
+            done = u32(done + u32(1))
+            count = counts[u32(done % u32(3))]
+        if thread == 0:
+            counts[3] = done
+
+    return kernel
+
+
+relax, follow_ties = rounds(lower), rounds(adopt)
+
+
+@cuda.jit
+def find_predecessors(vertices, constants, indptr, indices, weights, dist, predecessor):
+    """Predecessors along arcs that lead to a larger distance; of several that are equally good the last one stays."""
+    at, groups = u64(thread_x() // u32(LANES)), u64(cuda.gridsize(1) // LANES)
+    while at < u64(len(dist)):
+        u = u32(at % u64(vertices))
+        row, d = u64(at - u64(u)), dist[at]
+        arc, end = u32(u32(indptr[u]) + thread_x() % u32(LANES)), u32(indptr[u32(u + u32(1))])
+        while arc < end:
+            to = u64(row + u64(indices[arc]))
+            x = d + weights[arc]
+            if d < x and x < constants[1] and x == dist[to]:
+                predecessor[to] = i32(u)
+            arc = u32(arc + u32(LANES))
+        at = u64(at + groups)
+
+
+class Searches:
+    """Searches on one graph, whose arrays are copied to the card once; run: what launches them, with its block.
+
+    graph: no weight is below 0, but for `potentials`.
+    """
+
+    def __init__(self, graph: FloatGraph, run: Run):
+        self.graph, self.run, self.vertices = graph, run, u32(graph.vertices)
+        # No array on the card is empty.
+        arrays = (graph.indptr, *(a if graph.arcs else np.zeros(1, a.dtype) for a in (graph.indices, graph.weights)))
+        self.arcs = run.upload(*arrays)
+
+    def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
+        """Distances in `rows` rows from the entries `starts`, integers that differ, each at distance 0.
+
+        whole: int32, (rows, n): distances in graph.scaled, as bounds. limit: 0 or more; what is farther has no path,
+        and nothing is searched beyond. tree: whether predecessors are wanted. Raises NotEnoughMemory where the card
+        has not 24 bytes for each entry.
+        """
+        size = rows * self.graph.vertices
+        self.run.require(24 * size)
+        beyond = np.nextafter(float(limit), np.inf)
+        factor = np.ldexp(1 + 2 * self.graph.vertices * np.finfo(np.float64).eps, -self.graph.exponent)
+        constants = np.array([factor, beyond])
+        state = self._begin(np.asarray(starts), size, constants, whole, size if tree else 1)
+        constants, dist, stamps, predecessor, queues, counts = state
+        self._launch(relax, self.vertices, u32(INF), *self.arcs, dist, stamps, queues, counts)
+        found, done = np.empty((rows, self.graph.vertices)), np.empty(4, np.uint32)
+        self.run.download((dist, found.ravel()), (counts, done))
+        found[found >= beyond] = np.inf
+        last = None
+        if tree:
+            blocks = min(blocks_for(LANES * size, self.run.block), 2**20)
+            arguments = self.vertices, constants, *self.arcs, dist, predecessor
+            self.run.launch((find_predecessors, blocks, self.run.block, arguments))
+            last = np.empty((rows, self.graph.vertices), np.int32)
+            self.run.download((predecessor, last.ravel()))
+            if ((last == NONE) & (found < np.inf)).any():
+                queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
+                self._launch(follow_ties, self.vertices, u32(INF), *self.arcs, dist, predecessor, queues, counts)
+                self.run.download((predecessor, last.ravel()))
+            last[last == NONE] = SOURCE
+        return Found(found, last, int(done[3]))
+
+    def potentials(self) -> np.ndarray:
+        """float64, (n,), with which no arc (u, v, w) has potential[u] + w < potential[v]; 0 or less.
+
+        Raises scipy.sparse.csgraph.NegativeCycleError where there are none.
+        """
+        n = self.graph.vertices
+        state = self._begin(np.arange(n), n, np.zeros(2), None, 1)
+        _, dist, stamps, _, queues, counts = state
+        self._launch(relax, self.vertices, self.vertices, *self.arcs, dist, stamps, queues, counts)
+        found = np.empty(n)
+        self.run.download((dist, found))
+        tails = np.repeat(np.arange(n), np.diff(self.graph.indptr))
+        if (found[tails] + self.graph.weights + EPSILON < found[self.graph.indices]).any():
+            raise NegativeCycleError("Negative cycle detected")
+        return found
+
+    def _begin(self, starts: np.ndarray, size: int, constants: np.ndarray, whole, treed: int) -> tuple:
+        run = self.run
+        whole = np.array([INF], np.int32) if whole is None else np.ascontiguousarray(whole, np.int32).ravel()
+        counts = np.array([len(starts), 0, 0, 0], np.uint32)
+        constants, whole, starts, counts = run.upload(constants, whole, starts.astype(np.uint32), counts)
+        dist, stamps, predecessor, queues = run.allocate(
+            (size, np.float64), (size, np.uint32), (treed, np.int32), (2 * size, np.uint32)
+        )
+        blocks = min(blocks_for(size, run.block), 2**20)
+        run.launch(
+            (initialise, blocks, run.block, (constants, whole, dist, stamps, predecessor)),
+            (start, blocks, run.block, (starts, dist, predecessor, queues)),
+        )
+        return constants, dist, stamps, predecessor, queues, counts
+
+    def _launch(self, kernel, *arguments) -> None:
+        self.run.launch((kernel, self.run.multiprocessors, self.run.block, arguments))
+
+
+def reduced(graph: FloatGraph, potential: np.ndarray) -> FloatGraph:
+    """The graph with weights w + potential[u] - potential[v], none below 0."""
+    tails = np.repeat(np.arange(graph.vertices), np.diff(graph.indptr))
+    weights = graph.weights + potential[tails] - potential[graph.indices]
+    return FloatGraph(graph.indptr, graph.indices, np.maximum(weights, 0), graph.name)

@@ -1,0 +1,48 @@
+"""What NetworkX reads of its backend cuda_shortest_paths when it is imported; the backend is networkx_backend.py."""
+
+NAME = "cuda_shortest_paths"
+FUNCTIONS = (
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "bellman_ford_path",
+    "bellman_ford_path_length",
+    "bellman_ford_predecessor_and_distance",
+    "dijkstra_path",
+    "dijkstra_path_length",
+    "dijkstra_predecessor_and_distance",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "johnson",
+    "multi_source_dijkstra",
+    "multi_source_dijkstra_path",
+    "multi_source_dijkstra_path_length",
+    "shortest_path",
+    "shortest_path_length",
+    "single_source_bellman_ford",
+    "single_source_bellman_ford_path",
+    "single_source_bellman_ford_path_length",
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+    "single_source_shortest_path",
+    "single_source_shortest_path_length",
+    "single_target_shortest_path",
+    "single_target_shortest_path_length",
+)
+
+
+def backend_info() -> dict:
+    """The backend's name and the functions that it has."""
+    return {
+        "backend_name": NAME,
+        "project": "cuda-shortest-paths",
+        "package": NAME,
+        "short_summary": "Shortest paths on a GPU, and by SciPy where there is none.",
+        "functions": {name: {} for name in FUNCTIONS},
+    }

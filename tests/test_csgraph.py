@@ -1,0 +1,292 @@
+"""kernels/csgraph.py: SciPy's signatures, answered on the card and by SciPy."""
+
+import functools
+import inspect
+import re
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csgraph as scipys
+
+from kernels import csgraph, interface
+from kernels.interface import Card
+from kernels.run import Run
+
+ROOT = Path(__file__).parents[1]
+CARD = Card(shared=232_384, free=140 * 10**9)
+FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
+
+
+@pytest.fixture
+def on_card(monkeypatch):
+    """As if the simulator's card were worth it, with small blocks and memory for a few sources at once."""
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    monkeypatch.setattr(interface, "SMALL", 0)
+    for name, value in {"SPARSE": 0, "SHARE": 3, "PIECE": 40}.items():
+        monkeypatch.setattr(interface, name, value)
+    monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
+
+
+@pytest.fixture
+def not_scipy(on_card, monkeypatch):
+    """And SciPy answers nothing."""
+    monkeypatch.setattr(csgraph, "scipys", SimpleNamespace(csgraph_from_dense=scipys.csgraph_from_dense))
+
+
+N, ARCS = 10, 30
+
+
+def random_array():
+    """Three of its arcs weigh 0, one NaN, one inf."""
+    random = np.random.default_rng(N)
+    weights = random.random(ARCS) * 10.0 ** random.integers(-3, 3, ARCS)
+    weights[:5] = 0, 0, 0, np.nan, np.inf
+    ends = random.permutation(N * N)[:ARCS]
+    return sparse.csr_array(sparse.coo_array((weights, (ends // N, ends % N)), shape=(N, N)))
+
+
+def lengths(array, directed):
+    """The matrix of the arcs' weights, infinite where there is none."""
+    matrix = np.full(array.shape, np.inf)
+    np.fmin.at(matrix, array.tocoo().coords, array.tocoo().data)
+    return matrix if directed else np.minimum(matrix, matrix.T)
+
+
+def assert_trees(arcs, sources, distances, predecessors, exact=True):
+    """Each predecessor's distance and one arc make up a vertex's, and it leads to the row's source, or to one of them.
+
+    arcs: of `lengths`. exact: bit for bit, else within rounding.
+    """
+    compare = np.testing.assert_array_equal if exact else np.testing.assert_allclose
+    vertices = np.arange(len(arcs))
+    rows = distances.reshape(-1, len(arcs)), predecessors.reshape(-1, len(arcs))
+    for source, dist, last in zip(sources, *rows, strict=True):
+        led = np.isfinite(dist) & ~np.isin(vertices, source)
+        np.testing.assert_array_equal(last >= 0, led)
+        assert (last[~led] == -9999).all()
+        compare(dist[last[led]] + arcs[last[led], vertices[led]], dist[led])
+        assert np.isin(csgraph.roots(last, np.atleast_1d(source))[led], source).all()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_signatures_are_scipys(name):
+    assert str(inspect.signature(getattr(csgraph, name))) == str(inspect.signature(getattr(scipys, name)))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("indices", [None, 3, [[5, -1], [5, 0]], [4]], ids=repr)
+def test_float_weights_give_scipys_distances_bit_for_bit(indices, directed, not_scipy):
+    array = random_array()
+    expected = scipys.dijkstra(array, directed, indices)
+    distances, predecessors = csgraph.dijkstra(array, directed, indices, return_predecessors=True)
+    np.testing.assert_array_equal(distances, expected, strict=True)
+    assert (predecessors.dtype, predecessors.shape) == (np.int32, expected.shape)
+    sources = np.arange(N) if indices is None else np.array(indices).ravel() % N
+    assert_trees(lengths(array, directed), sources, distances, predecessors)
+    np.testing.assert_array_equal(csgraph.dijkstra(array, directed, indices), expected, strict=True)
+
+
+FORMS = {
+    "csc": sparse.csc_array,
+    "lil": sparse.lil_array,
+    "coo": sparse.coo_array,
+    "csr_matrix": sparse.csr_matrix,
+    "dense": np.array,
+    "fortran": np.asfortranarray,
+    "float32": lambda dense: dense.astype(np.float32),
+}
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("form", FORMS)
+def test_graphs_in_any_form(form, not_scipy):
+    array = random_array()
+    array.data[np.isfinite(array.data)] += 0.5  # no zeros, which are no arcs of a dense array
+    given = FORMS[form](array.toarray())
+    np.testing.assert_array_equal(csgraph.shortest_path(given, indices=[2]), scipys.dijkstra(given, indices=[2]))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("limit", [0, 0.5, np.float32(3), np.inf])
+@pytest.mark.parametrize("directed", [True, False])
+def test_up_to_a_limit(limit, directed, not_scipy):
+    array = random_array()
+    expected = scipys.dijkstra(array, directed, [0, 3, 9, 3], limit=limit)
+    found = csgraph.dijkstra(array, directed, [0, 3, 9, 3], limit=limit, return_predecessors=True)
+    np.testing.assert_array_equal(found[0], expected, strict=True)
+    assert_trees(lengths(array, directed), [0, 3, 9, 3], *found)
+    np.testing.assert_array_equal(csgraph.dijkstra(array, directed, [0, 3, 9, 3], limit=limit), expected, strict=True)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("kind", [int, float, np.float32, np.int64])
+def test_a_limit_is_a_float64(kind, not_scipy):
+    array = sparse.csr_array([[0, 3, 0], [0, 0, 1e-9], [0, 0, 0]])
+    assert csgraph.dijkstra(array, indices=0, limit=kind(3)).tolist() == [0, 3, np.inf]
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("limit", [2.5, np.inf])
+@pytest.mark.parametrize("indices", [[7, 2, -5, 2], [[1], [0]], 3], ids=repr)
+def test_from_the_nearest_source(indices, limit, not_scipy):
+    array = random_array()
+    expected = scipys.dijkstra(array, indices=indices, limit=limit, min_only=True, return_predecessors=True)
+    found = csgraph.dijkstra(array, indices=indices, limit=limit, min_only=True, return_predecessors=True)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+    np.testing.assert_array_equal(found[0], expected[0])
+    sources = np.array(indices).ravel() % N
+    assert_trees(lengths(array, True), [sources], *found[:2])
+    np.testing.assert_array_equal(found[2], csgraph.roots(found[1], sources))
+    reached = np.isfinite(found[0])
+    np.testing.assert_array_equal(found[2] == -9999, ~reached)
+    own = scipys.dijkstra(array, indices=found[2][reached])[np.arange(reached.sum()), reached.nonzero()[0]]
+    np.testing.assert_array_equal(found[0][reached], own)
+    np.testing.assert_array_equal(csgraph.dijkstra(array, indices=indices, limit=limit, min_only=True), expected[0])
+
+
+@pytest.mark.simulator
+def test_from_the_nearest_of_all(not_scipy):
+    array = random_array()
+    dist, last, sources = csgraph.dijkstra(array, min_only=True, return_predecessors=True)
+    assert not dist.any() and (last == -9999).all() and sources.tolist() == list(range(N))
+
+
+def with_negatives(whole):
+    """An array without a negative cycle; whole: its weights are whole numbers, up to 2^40."""
+    random, array = np.random.default_rng(2), random_array()
+    height, above = random.normal(size=N) * 50, random.random(ARCS)
+    if whole:
+        height, above = np.round(height) * 2**33, np.round(above * 9) * 2**33
+    tails, heads = array.tocoo().coords
+    array.data = above + height[heads] - height[tails]
+    return array
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["johnson", "bellman_ford", "floyd_warshall", "shortest_path"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_weights_below_zero(name, whole, not_scipy):
+    array = with_negatives(whole)
+    assert (array.data < 0).sum() > 5
+    expected = getattr(scipys, name)(array)
+    distances, predecessors = getattr(csgraph, name)(array, return_predecessors=True)
+    compare = np.testing.assert_array_equal if whole else np.testing.assert_allclose
+    compare(distances, expected)
+    assert_trees(lengths(array, True), range(N), distances, predecessors, exact=whole)
+
+
+CYCLE = sparse.csr_array(([1.0, 1.0, -2.5, 1.0], ([0, 1, 2, 3], [1, 2, 1, 0])), shape=(5, 5))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", ["johnson", "bellman_ford", "floyd_warshall", "shortest_path"])
+def test_a_negative_cycle(name, not_scipy):
+    for array, directed in ((CYCLE, True), (sparse.csr_array([[0, -1.0], [0, 0]]), False)):
+        with pytest.raises(csgraph.NegativeCycleError):
+            getattr(csgraph, name)(array, directed=directed)
+
+
+@pytest.mark.simulator
+def test_a_negative_cycle_that_is_not_reached_is_none_to_bellman_ford(on_card):
+    assert csgraph.bellman_ford(CYCLE, indices=4).tolist() == [np.inf] * 4 + [0]
+    with pytest.raises(csgraph.NegativeCycleError):
+        csgraph.bellman_ford(CYCLE, indices=3)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("unweighted", [True, False])
+def test_whole_weights_and_none(name, unweighted, not_scipy):
+    array = random_array()
+    array.data = np.arange(len(array.data)) % 9
+    arcs = lengths(array, True)
+    for sources in ([3, 5, 3], range(N)):
+        more = {} if len(sources) == N else {"indices": sources}
+        if name == "floyd_warshall" and more:
+            continue
+        expected = getattr(scipys, name)(array, unweighted=unweighted, **more)
+        found = getattr(csgraph, name)(array, unweighted=unweighted, return_predecessors=True, **more)
+        np.testing.assert_array_equal(found[0], expected, strict=True)
+        assert_trees(np.where(arcs < np.inf, 1, np.inf) if unweighted else arcs, sources, *found)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("predecessors", [True, False])
+def test_floyd_warshall_overwrites_what_can_hold_the_result(predecessors, not_scipy):
+    dense = random_array().toarray()
+    expected = scipys.floyd_warshall(dense)
+    for given, same in ((dense.copy(), True), (np.asfortranarray(dense), False)):
+        before = given.copy()
+        found = csgraph.floyd_warshall(given, overwrite=True, return_predecessors=predecessors)
+        distances = found[0] if predecessors else found
+        np.testing.assert_allclose(distances, expected)
+        assert (distances is given) == same
+        np.testing.assert_array_equal(given, distances if same else before)
+
+
+ASKED = {
+    "a limit below 0": lambda m: m.dijkstra(random_array(), limit=-1),
+    "a limit that is none": lambda m: m.dijkstra(random_array(), limit="1"),
+    "a limit of NaN": lambda m: m.dijkstra(random_array(), limit=np.nan),
+    "an index too large": lambda m: m.dijkstra(random_array(), indices=N),
+    "an index too small": lambda m: m.johnson(random_array(), indices=[0, -N - 1]),
+    "indices that are no integers": lambda m: m.dijkstra(random_array(), indices=[0.7]),
+    "no index": lambda m: m.dijkstra(random_array(), indices=[]),
+    "indices for Floyd-Warshall": lambda m: m.shortest_path(random_array(), "FW", indices=[0]),
+    "a method that is none": lambda m: m.shortest_path(random_array(), "X"),
+    "no square": lambda m: m.dijkstra(np.zeros((2, 3))),
+    "one dimension": lambda m: m.dijkstra(np.zeros(3)),
+    "three dimensions": lambda m: m.dijkstra(np.zeros((3, 3, 3))),
+    "no vertex": lambda m: m.dijkstra(np.zeros((0, 0))),
+    "a list": lambda m: m.dijkstra([[0, 1.5], [2, 0]]),
+    "a masked array": lambda m: m.dijkstra(np.ma.masked_values([[0, 0.5], [2, 0]], 2)),
+    "complex numbers": lambda m: m.dijkstra(np.array([[0, 1j], [2, 0]])),
+    "Dijkstra below 0": lambda m: m.dijkstra(sparse.csr_array([[0, -1.0], [0, 0]])),
+    "method D below 0": lambda m: m.shortest_path(sparse.csr_array([[0, -1.0], [0, 0]]), "D"),
+    "minus infinity": lambda m: m.bellman_ford(sparse.csr_array([[0, -np.inf], [0, 0]])),
+    "a negative loop": lambda m: m.floyd_warshall(sparse.csr_array([[-1.0, 2.5], [0, 0]])),
+    "NaN without weights": lambda m: m.dijkstra(sparse.csr_array([[0, np.nan], [0, 0]]), unweighted=True),
+}
+
+
+def test_the_blocks_of_the_page_for_users_of_scipy_run(capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/scipy.md").read_text(), re.MULTILINE | re.DOTALL)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert len(blocks) == 3 and names["csgraph"] is csgraph
+    assert capsys.readouterr().out.startswith("dijkstra/scipy ")
+
+
+def answer(module, asked):
+    """The result, or the error, and the warnings."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            found = asked(module)
+        except Exception as error:
+            found = repr(error)
+    return found, [str(warning.message) for warning in warned]
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_what_is_not_for_the_card_is_scipys(asked, on_card, monkeypatch):
+    monkeypatch.setattr(interface, "Run", None)
+    (found, warned), (expected, said) = answer(csgraph, asked), answer(scipys, asked)
+    np.testing.assert_array_equal(found, expected)
+    assert warned == said
+
+
+def test_without_a_card_and_where_a_graph_is_small_scipy_answers(monkeypatch):
+    monkeypatch.setattr(interface, "Run", None)
+    for card in (None, CARD):
+        monkeypatch.setattr(Card, "visible", lambda card=card: card)
+        for name in FUNCTIONS:
+            expected = getattr(scipys, name)(random_array())
+            np.testing.assert_array_equal(getattr(csgraph, name)(random_array()), expected)

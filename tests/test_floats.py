@@ -1,0 +1,226 @@
+"""kernels/fast/floats.py: weights in float64, scaled, searched, and made positive by potentials."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import cuda
+from numba.cuda import dispatcher
+from scipy.sparse import csgraph
+from scipy.sparse.csgraph import NegativeCycleError
+
+from kernels.errors import InputError
+from kernels.fast import floats
+from kernels.fast.floats import FloatGraph, Searches
+from kernels.graph import INF, Graph
+from kernels.run import Run
+from tests import graphs
+from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
+
+RUN = {"block": 8}
+FUNCTIONS = {
+    "unit": lambda random, m: random.random(m),
+    "wide": lambda random, m: random.random(m) * 10.0 ** random.integers(-300, 300, m),
+    "subnormal": lambda random, m: random.integers(0, 9, m) * 5e-324,
+    "largest": lambda random, m: np.full(m, np.finfo(np.float64).max / 20),
+    "zeros": lambda random, m: np.where(random.random(m) < 0.6, 0, random.random(m)),
+    "lost": lambda random, m: np.where(random.random(m) < 0.6, 1, 1e17),  # 1 is lost beside 1e17
+    "zero": lambda random, m: np.zeros(m),
+    "one large": lambda random, m: np.r_[1e30, random.random(m - 1)],
+    "64 bits": lambda random, m: random.integers(1, 2**40, m).astype(np.float64),
+    "whole": lambda random, m: random.integers(1, 9, m).astype(np.float64),  # a bound is a distance, but for its margin
+}
+
+
+def random_graph(weights, n=12, m=40):
+    random = np.random.default_rng(n)
+    return FloatGraph.from_arcs(n, *random.integers(0, n, (2, m)), FUNCTIONS[weights](random, m))
+
+
+def tails(graph):
+    return np.repeat(np.arange(graph.vertices), np.diff(graph.indptr))
+
+
+def whole_distances(graph, sources):
+    """Distances in graph.scaled, as a variant gives them."""
+    return np.minimum(csgraph.dijkstra(graph.scaled.to_scipy(), indices=sources), INF).astype(np.int32)
+
+
+def assert_trees(graph, found, sources):
+    """Each predecessor has an arc that makes up the distance, and leads to the row's source."""
+    arcs = {}
+    for u, v, w in zip(tails(graph), graph.indices, graph.weights, strict=True):
+        arcs.setdefault((u, v), []).append(w)
+    for source, dist, last in zip(sources, found.dist, found.predecessors, strict=True):
+        for v in range(graph.vertices):
+            path = [v]
+            while last[path[-1]] != floats.SOURCE:
+                path.append(last[path[-1]])
+                assert len(path) <= graph.vertices
+            if np.isinf(dist[v]):
+                assert len(path) == 1
+            else:
+                assert path[-1] == source
+                assert len(path) == 1 or dist[v] in [dist[path[1]] + w for w in arcs[path[1], v]]
+
+
+@pytest.mark.parametrize("weights", FUNCTIONS)
+def test_scaled_weights_are_whole_and_no_path_is_too_long(weights):
+    graph = random_graph(weights)
+    exact = np.ldexp(graph.weights, graph.exponent)
+    whole = graph.scaled.weights
+    assert whole.dtype == np.int32 and (whole >= exact).all() and (whole <= exact + 1).all()
+    np.testing.assert_array_equal(whole == 0, graph.weights == 0)
+    largest = [whole[a:b].max(initial=0) for a, b in zip(graph.indptr[:-1], graph.indptr[1:], strict=True)]
+    assert sum(map(int, largest)) < INF
+    if weights != "zero":
+        assert sum(map(int, largest)) > 0.4 * INF  # no coarser than it has to be
+
+
+@pytest.mark.parametrize("weights", FUNCTIONS)
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.simulator
+def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bounded):
+    graph, sources = random_graph(weights), np.array([0, 7, 3])
+    searches = Searches(graph, Run(**RUN))
+    whole = whole_distances(graph, sources) if bounded else None
+    found = searches.search(12 * np.arange(3) + sources, 3, whole)
+    expected = csgraph.dijkstra(graph.to_scipy(), indices=sources)
+    np.testing.assert_array_equal(found.dist, expected, strict=True)
+    assert_trees(graph, found, sources)
+    assert found.rounds >= 3
+    assert searches.search([0], 1, tree=False).predecessors is None
+
+
+@pytest.mark.simulator
+def test_each_distance_is_the_least_sum_over_its_arcs():
+    graph = random_graph("unit")
+    (dist,) = Searches(graph, Run(**RUN)).search([0], 1).dist
+    through = np.full(12, np.inf)
+    np.minimum.at(through, graph.indices, dist[tails(graph)] + graph.weights)
+    through[0] = 0
+    np.testing.assert_array_equal(dist, through)
+
+
+@pytest.mark.parametrize("weights", FUNCTIONS)
+@pytest.mark.simulator
+def test_bounds_are_just_above_the_distances(weights):
+    graph = random_graph(weights)
+    whole = whole_distances(graph, [0])
+    run, exact = Run(**RUN), csgraph.dijkstra(graph.to_scipy(), indices=0)
+    bounds, beyond = run.allocate((12, np.float64), (12, np.uint32))
+    constants = np.array([np.ldexp(1 + 24 * np.finfo(float).eps, -graph.exponent), np.inf])
+    arguments = *run.upload(constants, whole.ravel()), bounds, beyond, run.allocate((1, np.int32))[0]
+    run.launch((floats.initialise, 1, 8, arguments))
+    bounds = bounds.copy_to_host()
+    there = exact < np.inf
+    assert (bounds[there] > exact[there]).all() and np.isinf(bounds[~there]).all()
+    slack = 12 * np.ldexp(1.0, -graph.exponent)  # each weight of a path was rounded up by less than 1
+    assert (bounds[there] <= (exact[there] + slack) * (1 + 1e-13) + 1e-307).all()
+
+
+@pytest.mark.simulator
+def test_nothing_beyond_a_limit_is_searched():
+    v = np.arange(30)
+    graph = FloatGraph.from_arcs(31, np.r_[v, v], np.r_[v + 1, v + 1], np.r_[np.full(30, 0.1), np.full(30, 9.0)])
+    searches, exact = Searches(graph, Run(**RUN)), np.cumsum(np.r_[0, np.full(30, 0.1)])
+    for limit, reached in ((exact[3], 4), (np.nextafter(exact[3], 0), 3), (0, 1), (np.inf, 31)):
+        found = searches.search([0], 1, limit=limit)
+        np.testing.assert_array_equal(found.dist[0], np.where(np.arange(31) < reached, exact, np.inf))
+        assert found.predecessors[0].tolist() == [floats.SOURCE, *range(reached - 1)] + [floats.SOURCE] * (31 - reached)
+        assert found.rounds == reached
+
+
+@pytest.mark.parametrize("make", [graphs.free_cycles, graphs.free_hubs])
+@pytest.mark.simulator
+def test_arcs_of_weight_zero_form_no_circle(make):
+    graph = FloatGraph.of(make(32))
+    found = Searches(graph, Run(**RUN)).search([0], 1)
+    np.testing.assert_array_equal(found.dist[0], csgraph.dijkstra(graph.to_scipy(), indices=0))
+    assert_trees(graph, found, [0])
+
+
+@pytest.mark.simulator
+def test_from_the_nearest_of_several():
+    graph = random_graph("unit")
+    found = Searches(graph, Run(**RUN)).search([2, 9, 5], 1)
+    dist, _, _ = csgraph.dijkstra(graph.to_scipy(), indices=[2, 9, 5], min_only=True, return_predecessors=True)
+    np.testing.assert_array_equal(found.dist[0], dist)
+    assert found.predecessors[0, [2, 5, 9]].tolist() == [floats.SOURCE] * 3
+
+
+def with_potentials(n=12, m=40):
+    """A graph without a negative cycle, of which most weights are below 0 or above."""
+    random = np.random.default_rng(5)
+    height, ends = random.normal(size=n) * 100, random.integers(0, n, (2, m))
+    return FloatGraph.from_arcs(n, *ends, random.random(m) + height[ends[1]] - height[ends[0]])
+
+
+@pytest.mark.simulator
+def test_potentials_leave_no_weight_below_zero():
+    graph = with_potentials()
+    assert (graph.weights < 0).sum() > 5
+    potential = Searches(graph, Run(**RUN)).potentials()
+    assert (potential <= 0).all()
+    assert (potential[tails(graph)] + graph.weights >= potential[graph.indices]).all()
+    changed = floats.reduced(graph, potential)
+    assert (changed.weights >= 0).all()
+    np.testing.assert_allclose(changed.weights, graph.weights + potential[tails(graph)] - potential[graph.indices])
+
+
+@pytest.mark.parametrize("last", [0.7, 0.7 - 1e-14, 0.5])
+@pytest.mark.simulator
+def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
+    """0.2 - 0.9 + 0.7 is 0 but for rounding, with which each round lowers something."""
+    graph = FloatGraph.from_arcs(4, np.array([3, 0, 1, 2]), np.array([0, 1, 2, 0]), np.array([1.0, 0.2, -0.9, last]))
+    searches = Searches(graph, Run(**RUN))
+    if last == 0.7:
+        csgraph.johnson(graph.to_scipy())
+        assert (floats.reduced(graph, searches.potentials()).weights >= 0).all()
+    else:
+        for solve in (searches.potentials, lambda: csgraph.johnson(graph.to_scipy())):
+            with pytest.raises(NegativeCycleError, match="Negative cycle detected"):
+                solve()
+
+
+def test_arcs_are_sorted_by_tail_and_finite():
+    graph = FloatGraph.from_arcs(3, np.array([2, 0, 0]), np.array([0, 2, 1]), np.array([2, 0.5, -3]))
+    assert (graph.indptr.tolist(), graph.indices.tolist(), graph.weights.tolist()) == (
+        [0, 2, 2, 3],
+        [2, 1, 0],
+        [0.5, -3, 2],
+    )
+    for weight in (-np.inf, np.inf, np.nan):
+        with pytest.raises(InputError, match=f"a weight is {weight}: no path through it has a length"):
+            FloatGraph.from_arcs(2, np.array([0]), np.array([1]), np.array([weight]))
+
+
+@pytest.mark.simulator
+def test_a_graph_without_arcs():
+    graph = FloatGraph.of(Graph.from_arcs(2, [], [], []))
+    found = Searches(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
+    assert found.dist.tolist() == [[np.inf, 0]] and found.rounds == 1
+
+
+class Unfinished(Recorder):
+    """Nothing has a predecessor, so that all kernels are launched."""
+
+    def download(self, *pairs):
+        for _, host in pairs:
+            host[...] = floats.NONE if host.dtype == np.int32 else 0
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_the_kernels_compile(capability, monkeypatch):
+    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+    Searches(random_graph("unit"), Unfinished()).search([0], 1)
+    needed = {
+        floats.relax: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
+        floats.follow_ties: {"cas.b32": 1, "add.u32": 1},
+    }
+    assert len(Recorder.launched) == 5 and set(needed) <= {kernel for kernel, _ in Recorder.launched}
+    for (kernel, types), function in Recorder.launched.items():
+        ptx, _ = cuda.compile_ptx(function, types, cc=capability)
+        assert ".entry" in ptx
+        assert_atomics(ptx, needed.get(kernel, {}), function.__name__)

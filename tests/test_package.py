@@ -1,0 +1,181 @@
+"""What `pip install .` installs: the library and no more, under its own name, which runs without the repository."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from importlib.metadata import PathDistribution, packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from hatch_build import PACKAGE, Hook, renamed
+from tests import package
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(path.relative_to(ROOT / "kernels") for path in (ROOT / "kernels").rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PAGE = (ROOT / "docs/library.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return package.unpacked(tmp_path_factory.mktemp("wheel"))
+
+
+def test_imports_become_relative_and_strings_name_the_package():
+    source = '''"""Run python -m kernels sssp, from kernels import csgraph; see kernels.graph and docs/kernels.md."""
+from kernels import errors
+from kernels.graph import (
+    Graph,
+)
+import kernelsmith
+def f(kernels):
+    from kernels.fast.ell import Ell
+    kernels.run("kernels", f"ü -m kernels {kernels} of kernels/run.py")  # kernels.graph
+'''
+    expected = '''"""Run python -m NAME sssp, from NAME import csgraph; see NAME.graph and docs/kernels.md."""
+from .. import errors
+from ..graph import (
+    Graph,
+)
+import kernelsmith
+def f(kernels):
+    from ..fast.ell import Ell
+    kernels.run("kernels", f"ü -m NAME {kernels} of NAME/run.py")  # kernels.graph
+'''
+    assert renamed(source.encode(), Path("gpu/card.py")).decode() == expected.replace("NAME", PACKAGE)
+
+
+def test_what_no_relative_import_can_say_is_refused():
+    with pytest.raises(ValueError, match=r"^kernels/gpu/card\.py, line 2: write `from kernels import \.\.\.`$"):
+        renamed(b"\nimport kernels.graph\n", Path("gpu/card.py"))
+
+
+def test_the_library_cannot_be_installed_in_place():
+    with pytest.raises(RuntimeError, match=r"in place: take `pip install \."):
+        Hook(str(ROOT), {}, None, None, "", "wheel").initialize("editable", {})
+
+
+def meaning(source):
+    """The syntax tree without the module that an import names and without texts."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            node.module = node.level = None
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.dump(tree)
+
+
+def test_the_wheel_has_the_library_and_no_more(site):
+    files = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
+    (info,) = {path.parts[0] for path in files} - {PACKAGE}
+    assert info == f"{PACKAGE}-{PROJECT['version']}.dist-info"
+    assert {path for path in files if path.parts[0] == PACKAGE} == {PACKAGE / path for path in MODULES}
+    for path in MODULES:
+        text = (site / PACKAGE / path).read_text()
+        assert meaning(text) == meaning((ROOT / "kernels" / path).read_text()), path
+        assert not re.search(r"^\s*(from|import) kernels|-m kernels\b", text, re.MULTILINE), path
+    needed = list(map(Requirement, PathDistribution(site / info).requires))
+    assert [str(r) for r in needed if not r.marker] == [str(Requirement(text)) for text in PROJECT["dependencies"]]
+
+
+def test_the_sdist_has_what_the_wheel_is_built_from(tmp_path):
+    with tarfile.open(package.build(tmp_path, target="sdist")) as sdist:
+        names = {str(Path(*Path(name).parts[1:])) for name in sdist.getnames()}
+    others = {"LICENSE", "PKG-INFO", ".gitignore", "docs/library.md", "hatch_build.py", "pyproject.toml"}
+    assert names == others | {f"kernels/{path}" for path in MODULES}
+
+
+def imported(folder):
+    """The first names of what the modules in a folder import, but for the standard library's and the repository's."""
+    found = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module.split(".")[0])
+    return found - sys.stdlib_module_names - {"kernels", "workflow"}
+
+
+@pytest.mark.parametrize(("folder", "extras"), [("kernels", ["networkx"]), ("workflow", ["workflow"])])
+def test_what_is_imported_is_a_dependency(folder, extras):
+    listed = [*PROJECT["dependencies"], *(text for extra in extras for text in PROJECT["optional-dependencies"][extra])]
+    known = {Requirement(text).name for text in listed}
+    known |= {"cuda-bindings", "cuda-core", "llvmlite", "urllib3"}  # of these, in the versions that they need
+    distributions = packages_distributions()
+    for name in imported(folder):
+        assert known & {found.lower().replace("_", "-") for found in distributions[name]}, name
+
+
+SAYS_ONCE = """
+import pkgutil, sys
+import cuda_shortest_paths as library
+
+for module in pkgutil.walk_packages(library.__path__, "cuda_shortest_paths."):
+    if not module.name.endswith(("__main__", "networkx_backend")):  # networkx need not be there
+        __import__(module.name)
+graph = library.graph.Graph.from_arcs(3, [0, 1, 0], [1, 2, 2], [4, 1, 7])
+print(library.shortest_paths(graph, 0).distances, library.distances(graph, [1]).distances)
+assert not {"kernels", "workflow"} & set(sys.modules)
+"""
+WARNING = "no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU\n"
+
+
+def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gpu(site, tmp_path):
+    ran = package.python(site, "-c", SAYS_ONCE, cwd=tmp_path, **package.NO_GPU)
+    assert (ran.stdout, ran.stderr) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)
+
+
+def test_the_examples_run(site, tmp_path):
+    example, silent = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    ran = package.python(
+        site, "-c", silent + example, cwd=tmp_path, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0"
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.ci
+def test_the_wheel_of_the_sdist_runs_in_an_empty_environment(tmp_path):
+    with tarfile.open(package.build(tmp_path / "sdist", target="sdist")) as sdist:
+        sdist.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    wheel = package.build(tmp_path / "wheel", source)
+    (tmp_path / "direct").mkdir()
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(package.build(tmp_path / "direct")) as other:
+        assert {name: one.read(name) for name in one.namelist()} == {n: other.read(n) for n in other.namelist()}
+    shutil.rmtree(source)
+    venv.create(tmp_path / "empty", with_pip=True)
+    python = tmp_path / "empty/bin/python"
+
+    def run(*arguments, **more):
+        environment = {"PATH": "/usr/bin:/bin", **package.NO_GPU, **more}
+        ran = subprocess.run([python, "-P", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout, ran.stderr
+
+    def install(what):
+        subprocess.run([python, "-m", "pip", "install", "--quiet", what], cwd=tmp_path, check=True)
+
+    install(wheel)
+    run("-m", "pip", "check")
+    names, _ = run("-m", "pip", "list", "--format", "freeze")
+    assert f"{PROJECT['name']}==" in names and "snakemake" not in names and "networkx" not in names
+    assert run("-c", SAYS_ONCE) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)
+    sample = ROOT / "workflow/samples/sample1.txt"
+    _, said = run("-m", PACKAGE, "apsp", sample, "--to", "paths.npz")
+    assert said.startswith("dijkstra/networkit_apsp on sample1: no GPU is visible")
+    command = [PACKAGE, "bellman_ford", "naive", sample, "--validate", "--block", "8"]
+    _, said = run("-m", *command, NUMBA_ENABLE_CUDASIM="1")
+    assert said == "bellman_ford/naive on sample1: 1 row checked, all right\n"
+    install(f"{wheel}[networkx]")
+    asked = f"nx.single_source_dijkstra_path_length(nx.path_graph(9), 0, backend={PACKAGE!r})[8]"
+    assert run("-c", f"import networkx as nx; print({asked})")[0] == "8\n"
