@@ -249,6 +249,7 @@ ASKED = {
     "complex numbers": lambda m: m.dijkstra(np.array([[0, 1j], [2, 0]])),
     "Dijkstra below 0": lambda m: m.dijkstra(sparse.csr_array([[0, -1.0], [0, 0]])),
     "method D below 0": lambda m: m.shortest_path(sparse.csr_array([[0, -1.0], [0, 0]]), "D"),
+    "Dijkstra below 0 without weights": lambda m: m.dijkstra(sparse.csr_array([[0, -1.0], [0, 0]]), unweighted=True),
     "minus infinity": lambda m: m.bellman_ford(sparse.csr_array([[0, -np.inf], [0, 0]])),
     "a negative loop": lambda m: m.floyd_warshall(sparse.csr_array([[-1.0, 2.5], [0, 0]])),
     "NaN without weights": lambda m: m.dijkstra(sparse.csr_array([[0, np.nan], [0, 0]]), unweighted=True),
