@@ -579,7 +579,7 @@ MUTATIONS = [
     Mutation("kernels/fast/floats.py", "if d < x and x < constants[1]", "if d < x",
         "tests/test_floats.py::test_nothing_beyond_a_limit_is_searched"),
     Mutation("kernels/fast/floats.py", "if d < x and x < constants[1]", "if x < constants[1]",
-        "tests/test_floats.py::test_arcs_of_weight_zero_form_no_circle[free_cycles]"),
+        "tests/test_floats.py::test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees[False-zero]"),
     Mutation("kernels/fast/floats.py", "found[found >= beyond] = np.inf", "found[found > beyond] = np.inf",
         "tests/test_floats.py::test_nothing_beyond_a_limit_is_searched"),
     Mutation("kernels/fast/floats.py", "np.nextafter(float(limit), np.inf)", "np.nextafter(limit, np.inf)",

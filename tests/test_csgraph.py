@@ -37,7 +37,7 @@ def not_scipy(on_card, monkeypatch):
     monkeypatch.setattr(csgraph, "scipys", SimpleNamespace(csgraph_from_dense=scipys.csgraph_from_dense))
 
 
-N, ARCS = 10, 30
+N, ARCS = 8, 22
 
 
 def random_array():
@@ -112,15 +112,15 @@ def test_graphs_in_any_form(form, not_scipy):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("limit", [0, 0.5, np.float32(3), np.inf])
+@pytest.mark.parametrize("limit", [0, 0.5, np.float32(3)])
 @pytest.mark.parametrize("directed", [True, False])
 def test_up_to_a_limit(limit, directed, not_scipy):
     array = random_array()
-    expected = scipys.dijkstra(array, directed, [0, 3, 9, 3], limit=limit)
-    found = csgraph.dijkstra(array, directed, [0, 3, 9, 3], limit=limit, return_predecessors=True)
+    expected = scipys.dijkstra(array, directed, [0, 3, 6, 3], limit=limit)
+    found = csgraph.dijkstra(array, directed, [0, 3, 6, 3], limit=limit, return_predecessors=True)
     np.testing.assert_array_equal(found[0], expected, strict=True)
-    assert_trees(lengths(array, directed), [0, 3, 9, 3], *found)
-    np.testing.assert_array_equal(csgraph.dijkstra(array, directed, [0, 3, 9, 3], limit=limit), expected, strict=True)
+    assert_trees(lengths(array, directed), [0, 3, 6, 3], *found)
+    np.testing.assert_array_equal(csgraph.dijkstra(array, directed, [0, 3, 6, 3], limit=limit), expected, strict=True)
 
 
 @pytest.mark.simulator
@@ -217,17 +217,16 @@ def test_whole_weights_and_none(name, unweighted, not_scipy):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("predecessors", [True, False])
-def test_floyd_warshall_overwrites_what_can_hold_the_result(predecessors, not_scipy):
+@pytest.mark.parametrize(("predecessors", "same"), [(True, True), (False, True), (False, False)])
+def test_floyd_warshall_overwrites_what_can_hold_the_result(predecessors, same, not_scipy):
     dense = random_array().toarray()
     expected = scipys.floyd_warshall(dense)
-    for given, same in ((dense.copy(), True), (np.asfortranarray(dense), False)):
-        before = given.copy()
-        found = csgraph.floyd_warshall(given, overwrite=True, return_predecessors=predecessors)
-        distances = found[0] if predecessors else found
-        np.testing.assert_allclose(distances, expected)
-        assert (distances is given) == same
-        np.testing.assert_array_equal(given, distances if same else before)
+    given = dense.copy(order="C" if same else "F")
+    found = csgraph.floyd_warshall(given, overwrite=True, return_predecessors=predecessors)
+    distances = found[0] if predecessors else found
+    np.testing.assert_allclose(distances, expected)
+    assert (distances is given) == same
+    np.testing.assert_array_equal(given, distances if same else dense)
 
 
 ASKED = {
