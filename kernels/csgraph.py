@@ -112,7 +112,8 @@ class _Question:
         sources = np.arange(n) if indices is None else _vertices(indices, n)
         if sources is None or (1 if one_row else sources.size) * (n + array.nnz) < interface.SMALL:
             return None
-        tails, heads, weights = np.repeat(np.arange(n), np.diff(array.indptr)), array.indices, array.data
+        tails = np.repeat(np.arange(n), np.diff(array.indptr))
+        heads, weights = array.indices[: len(tails)], array.data[: len(tails)]  # there may be room behind them
         negative = weights < 0
         # SciPy's methods differ in what they make of these.
         if np.isneginf(weights).any() or (negative & (tails == heads)).any():
@@ -143,9 +144,8 @@ class _Question:
         searches, most = floats.Searches(graph, interface.Run()), max(1, interface.PIECE // n)
         parts = [self.sources[first : first + most] for first in range(0, len(self.sources), most)]
         found = [searches.search(n * np.arange(len(p)) + p, len(p), limit=limit, tree=tree) for p in parts]
-        return np.concatenate([f.dist for f in found]), np.concatenate(
-            [f.predecessors for f in found]
-        ) if tree else None
+        last = np.concatenate([f.predecessors for f in found]) if tree else None
+        return np.concatenate([f.dist for f in found]), last
 
     def nearest(self, predecessors: bool, limit: float):
         """From the nearest of the sources: distances, (n,), and predecessors and sources where they are wanted."""

@@ -91,7 +91,15 @@ def test_float_weights_give_scipys_distances_bit_for_bit(indices, directed, not_
     np.testing.assert_array_equal(csgraph.dijkstra(array, directed, indices), expected, strict=True)
 
 
+def with_room(dense):
+    """A CSR array that has room for more entries."""
+    array = sparse.csr_array(dense)
+    array.data, array.indices = np.append(array.data, 0.1), np.append(array.indices, np.int32(0))
+    return array
+
+
 FORMS = {
+    "with room": with_room,
     "csc": sparse.csc_array,
     "lil": sparse.lil_array,
     "coo": sparse.coo_array,
