@@ -4,6 +4,8 @@ shortest_paths(graph, source)       distances and predecessors from one source
 all_pairs(graph)                    of all pairs
 distances(graph, sources)           distances from many sources
 eccentricities(graph)               of each vertex the farthest one, and the sum of distances
+
+kernels.csgraph has SciPy's signatures.
 """
 
 __all__ = ["Distances", "Eccentricities", "Paths", "all_pairs", "distances", "eccentricities", "shortest_paths"]

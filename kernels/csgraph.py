@@ -91,11 +91,14 @@ def shortest_path(
 
 
 class _Question:
-    """What is asked, for the kernels. sources: int64, (k,); shape: of the results, less the last dimension."""
+    """What is asked, for the kernels.
 
-    def __init__(self, graph: Graph | FloatGraph, sources: np.ndarray, shape: tuple):
-        self.graph, self.sources, self.shape = graph, sources, shape
-        self.has_negative = isinstance(graph, FloatGraph) and bool((graph.weights < 0).any())
+    sources: int64, (k,). shape: of the results, less the last dimension. has_negative: whether a weight given is below
+    0, also where it is not to count.
+    """
+
+    def __init__(self, graph: Graph | FloatGraph, sources: np.ndarray, shape: tuple, has_negative: bool):
+        self.graph, self.sources, self.shape, self.has_negative = graph, sources, shape, has_negative
 
     @classmethod
     def of(cls, csgraph, directed, indices, unweighted, *, one_row=False) -> _Question | None:
@@ -109,9 +112,11 @@ class _Question:
         sources = np.arange(n) if indices is None else _vertices(indices, n)
         if sources is None or (1 if one_row else sources.size) * (n + array.nnz) < interface.SMALL:
             return None
-        tails, heads, weights = np.repeat(np.arange(n), np.diff(array.indptr)), array.indices, array.data
+        tails = np.repeat(np.arange(n), np.diff(array.indptr))
+        heads, weights = array.indices[: len(tails)], array.data[: len(tails)]  # there may be room behind them
+        negative = weights < 0
         # SciPy's methods differ in what they make of these.
-        if np.isneginf(weights).any() or ((weights < 0) & (tails == heads)).any():
+        if np.isneginf(weights).any() or (negative & (tails == heads)).any():
             return None
         if unweighted:
             if not np.isfinite(weights).all():
@@ -119,7 +124,7 @@ class _Question:
             weights = np.ones_like(weights)
         if not directed:
             tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
-        return cls(interface.graph_of(n, tails, heads, weights), sources.ravel(), sources.shape)
+        return cls(interface.graph_of(n, tails, heads, weights), sources.ravel(), sources.shape, negative.any())
 
     def rows(self, predecessors: bool, limit: float = np.inf):
         """The distances from each source, and the predecessors where they are wanted."""
@@ -139,9 +144,8 @@ class _Question:
         searches, most = floats.Searches(graph, interface.Run()), max(1, interface.PIECE // n)
         parts = [self.sources[first : first + most] for first in range(0, len(self.sources), most)]
         found = [searches.search(n * np.arange(len(p)) + p, len(p), limit=limit, tree=tree) for p in parts]
-        return np.concatenate([f.dist for f in found]), np.concatenate(
-            [f.predecessors for f in found]
-        ) if tree else None
+        last = np.concatenate([f.predecessors for f in found]) if tree else None
+        return np.concatenate([f.dist for f in found]), last
 
     def nearest(self, predecessors: bool, limit: float):
         """From the nearest of the sources: distances, (n,), and predecessors and sources where they are wanted."""

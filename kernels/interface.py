@@ -176,7 +176,7 @@ def paths_from(graph, sources) -> Paths:
     n = graph.vertices
     needed = FLOAT_BYTES * len(sources) * n
     memory.require(needed, f"{graph.name}: paths from {len(sources):,} sources take", "take fewer sources at once")
-    if len(sources) * SHARE >= n and HOST_BYTES * n**2 <= memory.host_memory():
+    if len(sources) * SHARE >= n and FLOAT_BYTES * n**2 <= memory.host_memory():
         found = all_pairs(graph)
         if len(sources) == n and (sources == np.arange(n)).all():
             return found

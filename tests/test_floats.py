@@ -141,6 +141,14 @@ def test_arcs_of_weight_zero_form_no_circle(make):
 
 
 @pytest.mark.simulator
+def test_only_a_vertex_with_a_predecessor_becomes_one():
+    """Of 1 and 2 each has an arc of weight 0 to the other; 2 is reached from 3, which comes after them."""
+    graph = FloatGraph.from_arcs(4, np.array([0, 3, 2, 1]), np.array([3, 2, 1, 2]), np.array([1.0, 0, 0, 0]))
+    found = Searches(graph, Run(**RUN)).search([0], 1)
+    assert found.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
+
+
+@pytest.mark.simulator
 def test_from_the_nearest_of_several():
     graph = random_graph("unit")
     found = Searches(graph, Run(**RUN)).search([2, 9, 5], 1)
