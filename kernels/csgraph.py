@@ -76,9 +76,11 @@ def shortest_path(
 
     The variant is chosen whatever the method; "D" with weights below 0 is given to SciPy, which warns.
     """
+    if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
+        method = "FW"  # SciPy's choice; it reads entries of one place otherwise than the others
     ours = None
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None):
-        ours = _Question.of(csgraph, directed, indices, unweighted)
+        ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
     if ours is not None and not (method == "D" and ours.has_negative):
         try:
             found = ours.rows(return_predecessors)
@@ -101,11 +103,11 @@ class _Question:
         self.graph, self.sources, self.shape, self.has_negative = graph, sources, shape, has_negative
 
     @classmethod
-    def of(cls, csgraph, directed, indices, unweighted, *, one_row=False) -> _Question | None:
-        """None where SciPy is to answer. one_row: whether one search starts from all sources."""
+    def of(cls, csgraph, directed, indices, unweighted, *, one_row=False, add=True) -> _Question | None:
+        """None where SciPy is to answer. one_row: whether one search starts from all sources. add: for `_as_csr`."""
         if interface.Card.visible() is None:
             return None
-        array = _as_csr(csgraph)
+        array = _as_csr(csgraph, add)
         if array is None:
             return None
         n = array.shape[0]
@@ -113,7 +115,7 @@ class _Question:
         if sources is None or (1 if one_row else sources.size) * (n + array.nnz) < interface.SMALL:
             return None
         tails = np.repeat(np.arange(n), np.diff(array.indptr))
-        heads, weights = array.indices[: len(tails)], array.data[: len(tails)]  # there may be room behind them
+        heads, weights = array.indices[: len(tails)], array.data[: len(tails)].astype(np.float64)  # room may be behind
         negative = weights < 0
         # SciPy's methods differ in what they make of these.
         if np.isneginf(weights).any() or (negative & (tails == heads)).any():
@@ -172,14 +174,21 @@ def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
     return np.where(np.isin(ends, sources), ends, np.int32(NO_PREDECESSOR))
 
 
-def _as_csr(csgraph) -> sparse.csr_array | None:
-    """The arcs that SciPy takes, float64; None where this is not known here, or is no graph with a vertex."""
+def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
+    """The arcs that SciPy takes; None where this is not known here, or is no graph with a vertex.
+
+    add: whether entries of one place are added where they are not float64. SciPy's astype does that; its Floyd-Warshall
+    does not call it.
+    """
     dense = isinstance(csgraph, np.ndarray) and not np.ma.isMaskedArray(csgraph)
     if not (dense or sparse.issparse(csgraph)) or csgraph.dtype.kind not in "biuf":
         return None
     if csgraph.ndim != 2 or not csgraph.shape[0] == csgraph.shape[1] > 0:
         return None
-    return (scipys.csgraph_from_dense(csgraph) if dense else csgraph.tocsr()).astype(np.float64, copy=False)
+    if dense:
+        return scipys.csgraph_from_dense(csgraph)
+    array = csgraph.tocsr(copy=csgraph.dtype != np.float64)  # astype changes what it is called on
+    return array.astype(np.float64, copy=False) if add else array
 
 
 def _vertices(indices, n: int) -> np.ndarray | None:

@@ -120,6 +120,16 @@ def test_graphs_in_any_form(form, not_scipy):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_entries_of_one_place(name, dtype, not_scipy):
+    array = sparse.csr_array((np.array([5, 3, 4], dtype), [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    found = getattr(csgraph, name)(array)
+    assert array.data.tolist() == [5, 3, 4]
+    np.testing.assert_array_equal(found, getattr(scipys, name)(array.copy()))
+
+
+@pytest.mark.simulator
 @pytest.mark.parametrize("limit", [0, 0.5, np.float32(3)])
 @pytest.mark.parametrize("directed", [True, False])
 def test_up_to_a_limit(limit, directed, not_scipy):
