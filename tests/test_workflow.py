@@ -156,11 +156,12 @@ class Project:
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for path in made
-            if path.is_file() and not re.search("results/archive/(h200|LICENSE)", str(path))
+            if path.is_file() and not re.search(KEPT, str(path))
         }
 
 
 ONE_WORD = "Check|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
+KEPT = r"results/(archive/(h200|h100|LICENSE)|history\.csv)"  # in git
 JOB = rf"^Job \d+: (Measure \S+ on [^\s,]+(?:, batch \S+)?|(?:Download|Convert|Pack|Table|Figure) \S+|{ONE_WORD})"
 
 
