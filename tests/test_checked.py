@@ -38,7 +38,8 @@ def write(path, *rows):
 
 @pytest.mark.parametrize("folder", ARCHIVES, ids=lambda folder: folder.name)
 def test_all_that_is_kept_can_be_read(folder):
-    assert len(measurements.load([folder / "timings.csv"])) > 900
+    rows = (folder / "timings.csv").read_text().count("\n") - 1
+    assert len(measurements.load([folder / "timings.csv"])) == rows > 0
     for name, sweep in (draw_sweep.SWEEPS | {"sources": sources.SWEEP}).items():
         assert len(measurements.load([folder / f"{name}.csv"], sweep.columns))
     assert len(peak_table.load([folder / "peak.csv"]))
