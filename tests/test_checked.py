@@ -41,8 +41,10 @@ def test_all_that_is_kept_can_be_read(folder):
     rows = (folder / "timings.csv").read_text().count("\n") - 1
     assert len(measurements.load([folder / "timings.csv"])) == rows > 0
     for name, sweep in (draw_sweep.SWEEPS | {"sources": sources.SWEEP}).items():
-        assert len(measurements.load([folder / f"{name}.csv"], sweep.columns))
-    assert len(peak_table.load([folder / "peak.csv"]))
+        if (folder / f"{name}.csv").exists() or folder.name == "h200":  # the main one has all
+            assert len(measurements.load([folder / f"{name}.csv"], sweep.columns))
+    if (folder / "peak.csv").exists() or folder.name == "h200":
+        assert len(peak_table.load([folder / "peak.csv"]))
 
 
 def test_what_every_variant_writes_can_be_read(tmp_path):
