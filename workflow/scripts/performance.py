@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import batches, measurements, render
+from workflow.lib import batches, digests, measurements, render
 from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.long_table import label
 from workflow.lib.measurements import marked, substitutes
@@ -85,6 +86,13 @@ def brief(rows: pd.DataFrame, archive: str) -> str:
     return f"From the archive `{archive}`: {devices}{when}.{marks}"
 
 
+def changed(rows: pd.DataFrame, keys: Iterable[str]) -> list[str]:
+    """Those of the variants whose rows all are of other code than the present. rows: as measurements.load gives them."""
+    known = rows[rows["code"] != ""]
+    codes = known["code"].groupby(measurements.variants(known)).agg(set)
+    return [key for key in keys if key in codes and digests.code(*key.split("/")) not in codes[key]]
+
+
 def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str) -> str:
     """Markdown of the measured cells of these variants. rows: as measurements.load gives them."""
     rows = measurements.pooled(rows[measurements.variants(rows).isin(keys)])
@@ -110,7 +118,9 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
         else:
             line["Both"] = cell["status"].replace("_", " ")
         lines.append(line)
-    return f"{narrow(pd.DataFrame(lines).fillna('-'))}\n\n{brief(rows, archive)}"
+    older = ", ".join(map(label, changed(rows, keys)))
+    said = f" Measured before the code was changed last: {older}." if older else ""
+    return f"{narrow(pd.DataFrame(lines).fillna('-'))}\n\n{brief(rows, archive)}{said}"
 
 
 def many_sources(many: pd.DataFrame, archive: str) -> str:

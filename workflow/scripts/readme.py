@@ -114,6 +114,7 @@ class Cells:
         self.medians_of_regions = batches.medians(ok)
         self.launches = ok.groupby([measurements.variants(ok), "dataset"])["launches"].first()
         self.audited = audited
+        self.changed = performance.changed(ok, ok.pipe(measurements.variants).unique())
         self.substitutes = substitutes(rows)
         self.rates = performance.rates(rows, peaks)
         self.many = many_sources_table.facts(many, rows)
@@ -214,6 +215,7 @@ def _one_source(cells: Cells) -> str:
         f"{cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)}. Cited "
         "programs on 16 cores of a CPU are as fast as that, or faster: "
         "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others) says where."
+        + (" The kernel [was changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
     )
 
 
