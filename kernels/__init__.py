@@ -8,7 +8,16 @@ eccentricities(graph)               of each vertex the farthest one, and the sum
 kernels.csgraph has SciPy's signatures.
 """
 
-__all__ = ["Distances", "Eccentricities", "Paths", "all_pairs", "distances", "eccentricities", "shortest_paths"]
+__all__ = [
+    "Distances",
+    "Eccentricities",
+    "Paths",
+    "all_pairs",
+    "distances",
+    "eccentricities",
+    "prepare",
+    "shortest_paths",
+]
 
 
 def __getattr__(name):
