@@ -104,7 +104,7 @@ class _Question:
         if interface.Card.visible() is None:
             return None
         options = bool(directed), bool(unweighted)
-        solver = _last.find(csgraph, options)
+        solver = interface.last.find(csgraph, options)
         array = None if solver else _as_csr(csgraph)
         if solver is None and array is None:
             return None
@@ -116,7 +116,7 @@ class _Question:
             arcs = _arcs(array, directed, unweighted)
             if arcs is None:
                 return None
-            solver = _last.keep(csgraph, lambda: _OfArray(array.nnz, *arcs), options)
+            solver = interface.last.keep(csgraph, lambda: _OfArray(array.nnz, *arcs), options)
         return cls(solver, sources.ravel(), sources.shape, solver.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf):
@@ -160,9 +160,6 @@ class _OfArray(Solver):
     def __init__(self, entries: int, n: int, tails, heads, weights, has_negative: bool):
         super().__init__(interface.graph_of(n, tails, heads, weights))
         self.entries, self.has_negative = entries, has_negative
-
-
-_last = interface.Last()
 
 
 def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:

@@ -161,7 +161,7 @@ def shortest_paths(graph, source: int) -> Paths:
 
     What was laid out of a Graph or an array is kept until it is deleted, changed, or another one is searched.
     """
-    return _last.solver(graph).shortest_paths(source)
+    return last.solver(graph).shortest_paths(source)
 
 
 def all_pairs(graph) -> Paths:
@@ -169,7 +169,7 @@ def all_pairs(graph) -> Paths:
 
     Raises InputError also where this machine has too little memory for the result.
     """
-    return _last.solver(graph).all_pairs()
+    return last.solver(graph).all_pairs()
 
 
 def distances(graph, sources) -> Distances:
@@ -178,7 +178,7 @@ def distances(graph, sources) -> Distances:
     sources: whole numbers, a list or an array of one dimension; a vertex may come several times. Raises InputError
     also where the sources are none or this machine has too little memory for the result.
     """
-    return _last.solver(graph).distances(sources)
+    return last.solver(graph).distances(sources)
 
 
 def eccentricities(graph, sources=None) -> Eccentricities:
@@ -186,7 +186,7 @@ def eccentricities(graph, sources=None) -> Eccentricities:
 
     sources: None for all vertices. With a hierarchy only these numbers are copied from the card, otherwise distances.
     """
-    return _last.solver(graph).eccentricities(sources)
+    return last.solver(graph).eccentricities(sources)
 
 
 class Solver:
@@ -454,7 +454,7 @@ class Last:
             self.kept = None
 
 
-_last = Last()
+last = Last()  # of all functions here and in csgraph.py
 
 
 def _arrays_of(graph) -> list | None:

@@ -582,7 +582,7 @@ def on_card(monkeypatch):
         monkeypatch.setattr(cells, name, value)
     cells.of.cache_clear()
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(interface, "_last", interface.Last())
+    monkeypatch.setattr(interface, "last", interface.Last())
     monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
     for name, value in {"PAYS": 2, "SMALL": 0, "PIECE": 150}.items():
         monkeypatch.setattr(interface, name, value)

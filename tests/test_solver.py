@@ -49,14 +49,13 @@ def on_card(monkeypatch):
     monkeypatch.setattr(interface, "Run", functools.partial(Noting, block=8, tile=3))
     for name in ("SMALL", "SHARE"):
         monkeypatch.setattr(interface, name, 0)
-    for module in (interface, csgraph):
-        monkeypatch.setattr(module, "_last", interface.Last())
+    monkeypatch.setattr(interface, "last", interface.Last())
 
 
 @pytest.fixture
 def no_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr(interface, "_last", interface.Last())
+    monkeypatch.setattr(interface, "last", interface.Last())
 
 
 def example(vertices=12, free=False):
@@ -272,46 +271,59 @@ CHANGES = {
     "a head": lambda array: array.indices.__setitem__(0, 3),
     "indptr": lambda array: array.indptr.__setitem__(1, array.indptr[1] - 1),
     "the array of weights": lambda array: setattr(array, "data", array.data + 1),
-    "the shape": lambda array: array.resize((5, 5)),
+}
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Grows when a graph is made of arcs."""
+    made, of = [], interface.graph_of
+    monkeypatch.setattr(interface, "graph_of", lambda *arcs: made.append(1) or of(*arcs))
+    return made
+
+
+ASKED = {
+    "csgraph": lambda array: csgraph.dijkstra(array, indices=0),
+    "interface": lambda array: kernels.shortest_paths(array, 0).distances,
 }
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
-def test_an_array_that_was_changed_in_place_is_read_anew(change, form, on_card, monkeypatch):
-    read, as_csr = [], csgraph._as_csr
-    monkeypatch.setattr(csgraph, "_as_csr", lambda array: read.append(1) or as_csr(array))
+def test_an_array_that_was_changed_in_place_is_read_anew(asked, change, form, on_card, read):
     array = form([[0, 0.5, 2, 0], [0, 0, np.nan, 0], [1, 0, 0, 5], [0, 0, 0, 0]])
     for readings in (1, 1, 2, 2):
         if len(read) < readings == 2:
             CHANGES[change](array)
-        found = csgraph.dijkstra(array, indices=0)
-        np.testing.assert_array_equal(found, scipys.dijkstra(array, indices=0))
-        found = kernels.shortest_paths(array, 0).distances
-        np.testing.assert_array_equal(found, scipys.dijkstra(array, indices=0))
+        np.testing.assert_array_equal(ASKED[asked](array), scipys.dijkstra(array, indices=0))
         assert len(read) == readings
-    csgraph.dijkstra(array, indices=0, directed=False)
-    assert len(read) == 3
 
 
 @pytest.mark.simulator
-def test_dense_arrays_and_coo_are_kept_and_others_read_each_time(on_card, monkeypatch):
-    read, as_csr = [], csgraph._as_csr
-    monkeypatch.setattr(csgraph, "_as_csr", lambda array: read.append(1) or as_csr(array))
+@pytest.mark.parametrize(
+    ("form", "readings"),
+    [(np.array, 1), (np.asfortranarray, 1), (sparse.coo_array, 1), (sparse.bsr_array, 1), (sparse.lil_array, 2)],
+)
+def test_which_arrays_are_kept(form, readings, on_card, read):
     dense = np.array([[0, 2, 0], [0, 0, 1], [3, 0, 0]])
-    for array, more in (
-        (dense, 1),
-        (np.asfortranarray(dense), 1),
-        (sparse.coo_array(dense), 1),
-        (sparse.lil_array(dense), 2),
-    ):
-        read.clear()
-        for _ in range(2):
-            assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, 3]
-        assert len(read) == more
-        array[0, 1] = 1
-        assert csgraph.dijkstra(array, indices=0).tolist() == [0, 1, 2]
+    array = form(dense)
+    for _ in range(2):
+        assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, 3]
+    assert len(read) == readings
+    assert csgraph.dijkstra(array, directed=False, indices=0).tolist() == [0, 2, 3]
+    assert csgraph.dijkstra(array, unweighted=True, indices=0).tolist() == [0, 1, 2]
+    assert csgraph.dijkstra(form(2 * dense), indices=0).tolist() == [0, 4, 6]
+    assert len(read) == readings + 3
+
+
+@pytest.mark.simulator
+def test_an_array_whose_shape_alone_was_changed_is_read_anew(on_card):
+    array = sparse.coo_array([[0, 2], [0, 0]])
+    assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2]
+    array.resize(3, 3)
+    assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, np.inf]
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
