@@ -13,6 +13,7 @@ __all__ = [
     "Distances",
     "Eccentricities",
     "Paths",
+    "Solver",
     "all_pairs",
     "distances",
     "eccentricities",

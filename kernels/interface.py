@@ -75,6 +75,7 @@ class Paths:
 
     Both (n,) from one source, (n, n) with one row per source for all pairs. variant, reason: which one
     (algorithm/variant) was chosen, and why. rounds: of the search in float64 on the card; 0 where there was none.
+    Solver.shortest_paths says what results that are left on the card have instead.
     """
 
     distances: np.ndarray
@@ -248,14 +249,14 @@ class Solver:
     def in_float64(self) -> _Float64:
         return _Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
 
-    def _exactly(self, whole: Callable, floating: Callable):
-        """What the first gives of in_whole_numbers; the second of in_float64, where a weight or distance needs it."""
+    def _exactly(self, in_whole_numbers: Callable, in_float64: Callable):
+        """What the first gives, of self.in_whole_numbers; where a weight or distance is none, the second's answer."""
         if isinstance(self.graph, Graph):
             try:
-                return whole(self.in_whole_numbers)
+                return in_whole_numbers(self.in_whole_numbers)
             except TooLong:
                 pass
-        return floating(self.in_float64)
+        return in_float64(self.in_float64)
 
     def shortest_paths(self, source: int, out: str = "host") -> Paths:
         """From one source to all vertices.
@@ -272,8 +273,8 @@ class Solver:
             if out == "device":
                 return self._left_on_card(source)
             return self._exactly(
-                lambda whole: whole.paths(source, *choose_sssp(self.graph, self.card)),
-                lambda floating: _paths_in_float64(floating, source),
+                lambda on: on.paths(source, *choose_sssp(self.graph, self.card)),
+                lambda on: _paths_in_float64(on, source),
             )
 
     def _left_on_card(self, source: int) -> Paths:
@@ -316,8 +317,8 @@ class Solver:
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self.working():
             return self._exactly(
-                lambda whole: whole.paths(0, *choose_apsp(self.graph, Card.visible())),
-                lambda floating: _rows_in_float64(floating, np.arange(n), _all_pairs),
+                lambda on: on.paths(0, *choose_apsp(self.graph, Card.visible())),
+                lambda on: _rows_in_float64(on, np.arange(n), _all_pairs),
             )
 
     def paths_from(self, sources) -> Paths:
@@ -331,16 +332,16 @@ class Solver:
                 return found
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
-        def one_by_one(whole: _WholeNumbers) -> Paths:
+        def one_by_one(on: _WholeNumbers) -> Paths:
             distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
             key, reason = choose_sssp(self.graph, self.card)
             for row, source in enumerate(sources.tolist()):
-                found = whole.paths(source, key, reason)
+                found = on.paths(source, key, reason)
                 distances[row], predecessors[row] = found.distances, found.predecessors
             return Paths(distances, predecessors, key, reason)
 
         with self.working():
-            return self._exactly(one_by_one, lambda floating: _rows_in_float64(floating, sources, _many_sources))
+            return self._exactly(one_by_one, lambda on: _rows_in_float64(on, sources, _many_sources))
 
     def distances(self, sources) -> Distances:
         """From each of the sources to all vertices, without predecessors.
@@ -355,15 +356,15 @@ class Solver:
         once = np.unique(sources)
         found = np.empty((len(sources), self.graph.vertices))
 
-        def in_whole_numbers(whole: _WholeNumbers) -> Distances:
-            key, reason = whole.choose_rows(len(once), MANY[0])
+        def in_whole_numbers(on: _WholeNumbers) -> Distances:
+            key, reason = on.choose_rows(len(once), MANY[0])
             log.info("%s on %s: %s", key, self.graph.name, reason)
-            for source, row in whole.rows(once, key):
+            for source, row in on.rows(once, key):
                 found[sources == source] = _as_float64(row)
             return Distances(sources, found, key, reason)
 
-        def in_float64(floating: _Float64) -> Distances:
-            search = _FloatSearch(floating, len(once), _many_sources)
+        def in_float64(on: _Float64) -> Distances:
+            search = _FloatSearch(on, len(once), _many_sources)
             for source, row, _ in search.rows(once, tree=False):
                 found[sources == source] = row
             return Distances(sources, found, search.variant, search.reason, search.rounds)
@@ -380,21 +381,21 @@ class Solver:
         sources = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
         once, places = np.unique(sources, return_inverse=True)
 
-        def in_whole_numbers(whole: _WholeNumbers) -> Eccentricities:
-            key, reason = whole.choose_rows(len(once), MANY[1])
+        def in_whole_numbers(on: _WholeNumbers) -> Eccentricities:
+            key, reason = on.choose_rows(len(once), MANY[1])
             log.info("%s on %s: %s", key, self.graph.name, reason)
             if key == MANY[1]:
-                found = whole.reduced(once)
+                found = on.reduced(once)
                 columns = found.eccentricity, found.farthest, found.reached, found.total
                 # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
-                for _ in whole.rows(once[found.eccentricity > INF - 1 - whole.largest], MANY[0]):
+                for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], MANY[0]):
                     pass  # rows stops at the first that is
             else:
-                columns = _reduced(once, whole.rows(once, key), INF)
+                columns = _reduced(once, on.rows(once, key), INF)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
 
-        def in_float64(floating: _Float64) -> Eccentricities:
-            search = _FloatSearch(floating, len(once), _many_sources)
+        def in_float64(on: _Float64) -> Eccentricities:
+            search = _FloatSearch(on, len(once), _many_sources)
             columns = _reduced(once, (row[:2] for row in search.rows(once, tree=False)), np.inf)
             types = np.float64, np.int32, np.int32, np.float64
             return of_columns(columns, types, search.variant, search.reason)

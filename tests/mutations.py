@@ -487,7 +487,7 @@ MUTATIONS = [
         "tests/test_interface.py::test_distances_from_many_sources_are_scipys"),
     Mutation("kernels/interface.py", "np.where(reached, row, -np.inf).argmax()", "np.where(reached, row, 0).argmax()",
         "tests/test_interface.py::test_eccentricities_without_a_card"),
-    Mutation("kernels/interface.py", "found.eccentricity > INF - 1 - whole.largest",
+    Mutation("kernels/interface.py", "found.eccentricity > INF - 1 - on.largest",
         "found.eccentricity == INF - 1",
         "tests/test_interface.py::test_distances_in_a_hierarchy_that_do_not_fit"),
     Mutation("kernels/interface.py", "if int(row.max(where=reached, initial=0)) + self.largest < INF:",
