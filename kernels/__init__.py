@@ -4,11 +4,22 @@ shortest_paths(graph, source)       distances and predecessors from one source
 all_pairs(graph)                    of all pairs
 distances(graph, sources)           distances from many sources
 eccentricities(graph)               of each vertex the farthest one, and the sum of distances
+prepare(graph)                      a solver with these functions, which keeps the graph on the card
 
 kernels.csgraph has SciPy's signatures.
 """
 
-__all__ = ["Distances", "Eccentricities", "Paths", "all_pairs", "distances", "eccentricities", "shortest_paths"]
+__all__ = [
+    "Distances",
+    "Eccentricities",
+    "Paths",
+    "Solver",
+    "all_pairs",
+    "distances",
+    "eccentricities",
+    "prepare",
+    "shortest_paths",
+]
 
 
 def __getattr__(name):

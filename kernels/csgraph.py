@@ -3,8 +3,9 @@
 from kernels import csgraph    # instead of: from scipy.sparse import csgraph
 distances, predecessors = csgraph.dijkstra(array, indices=0, return_predecessors=True)
 
-docs/scipy.md says what is exact, and what is given to SciPy: everything where no GPU is visible, small graphs, and what
-no kernel takes. Errors of the arguments are SciPy's own: what is not understood here is given to SciPy too.
+What was laid out of an array is kept for the next call with it. docs/scipy.md says what is exact, and what is given to
+SciPy: everything where no GPU is visible, small graphs, and what no kernel takes. Errors of the arguments are SciPy's
+own: what is not understood here is given to SciPy too.
 """
 
 from __future__ import annotations
@@ -17,10 +18,7 @@ from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels import interface
-from kernels.fast import floats
-from kernels.fast.floats import FloatGraph
-from kernels.graph import Graph
-from kernels.interface import NO_PREDECESSOR
+from kernels.interface import NO_PREDECESSOR, Solver
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
@@ -99,68 +97,71 @@ class _Question:
     0, also where it is not to count.
     """
 
-    def __init__(self, graph: Graph | FloatGraph, sources: np.ndarray, shape: tuple, has_negative: bool):
-        self.graph, self.sources, self.shape, self.has_negative = graph, sources, shape, has_negative
+    def __init__(self, solver: Solver, sources: np.ndarray, shape: tuple, has_negative: bool):
+        self.solver, self.sources, self.shape, self.has_negative = solver, sources, shape, has_negative
 
     @classmethod
     def of(cls, csgraph, directed, indices, unweighted, *, one_row=False, add=True) -> _Question | None:
         """None where SciPy is to answer. one_row: whether one search starts from all sources. add: for `_as_csr`."""
         if interface.Card.visible() is None:
             return None
-        array = _as_csr(csgraph, add)
-        if array is None:
+        options = bool(directed), bool(unweighted), add
+        solver = interface.last.find(csgraph, options)
+        array = None if solver else _as_csr(csgraph, add)
+        if solver is None and array is None:
             return None
-        n = array.shape[0]
+        n, entries = (solver.graph.vertices, solver.entries) if solver else (array.shape[0], array.nnz)
         sources = np.arange(n) if indices is None else _vertices(indices, n)
-        if sources is None or (1 if one_row else sources.size) * (n + array.nnz) < interface.SMALL:
+        if sources is None or (1 if one_row else sources.size) * (n + entries) < interface.SMALL:
             return None
-        tails = np.repeat(np.arange(n), np.diff(array.indptr))
-        heads, weights = array.indices[: len(tails)], array.data[: len(tails)].astype(np.float64)  # room may be behind
-        negative = weights < 0
-        # SciPy's methods differ in what they make of these.
-        if np.isneginf(weights).any() or (negative & (tails == heads)).any():
-            return None
-        if unweighted:
-            if not np.isfinite(weights).all():
+        if solver is None:
+            arcs = _arcs(array, directed, unweighted)
+            if arcs is None:
                 return None
-            weights = np.ones_like(weights)
-        if not directed:
-            tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
-        return cls(interface.graph_of(n, tails, heads, weights), sources.ravel(), sources.shape, negative.any())
+            solver = interface.last.keep(csgraph, lambda: _OfArray(array.nnz, *arcs), options)
+        return cls(solver, sources.ravel(), sources.shape, solver.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf):
         """The distances from each source, and the predecessors where they are wanted."""
         if limit < np.inf:
             distances, last = self._within(predecessors, limit)
         elif predecessors:
-            found = interface.paths_from(self.graph, self.sources)
+            found = self.solver.paths_from(self.sources)
             distances, last = found.distances, found.predecessors
         else:
-            distances = interface.distances(self.graph, self.sources).distances
+            distances = self.solver.distances(self.sources).distances
         distances = distances.reshape(*self.shape, -1)
         return (distances, last.reshape(*self.shape, -1)) if predecessors else distances
 
     def _within(self, tree: bool, limit: float) -> tuple:
         """Rows of distances up to the limit, and of predecessors."""
-        graph, n = self._in_float64(), self.graph.vertices
-        searches, most = floats.Searches(graph, interface.Run()), max(1, interface.PIECE // n)
+        n = self.solver.graph.vertices
+        most = max(1, interface.PIECE // n)
         parts = [self.sources[first : first + most] for first in range(0, len(self.sources), most)]
-        found = [searches.search(n * np.arange(len(p)) + p, len(p), limit=limit, tree=tree) for p in parts]
+        with self.solver.working():
+            search = self.solver.in_float64.searches.search
+            found = [search(n * np.arange(len(p)) + p, len(p), limit=limit, tree=tree) for p in parts]
         last = np.concatenate([f.predecessors for f in found]) if tree else None
         return np.concatenate([f.dist for f in found]), last
 
     def nearest(self, predecessors: bool, limit: float):
         """From the nearest of the sources: distances, (n,), and predecessors and sources where they are wanted."""
-        graph, once = self._in_float64(), np.unique(self.sources)
-        bounds = None if limit < np.inf else interface.bounds_from_any(graph, once)
-        searches = floats.Searches(graph, interface.Run())
-        distances, last, _ = searches.search(once, 1, bounds, limit=limit, tree=predecessors)
+        once = np.unique(self.sources)
+        with self.solver.working():
+            on = self.solver.in_float64
+            bounds = None if limit < np.inf else interface.bounds_from_any(on.graph, once)
+            distances, last, _ = on.searches.search(once, 1, bounds, limit=limit, tree=predecessors)
         if not predecessors:
             return distances[0]
         return distances[0], last[0], roots(last[0], once)
 
-    def _in_float64(self) -> FloatGraph:
-        return FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
+
+class _OfArray(Solver):
+    """The solver of an array; entries: how many it has. has_negative: as _Question has it."""
+
+    def __init__(self, entries: int, n: int, tails, heads, weights, has_negative: bool):
+        super().__init__(interface.graph_of(n, tails, heads, weights))
+        self.entries, self.has_negative = entries, has_negative
 
 
 def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
@@ -189,6 +190,26 @@ def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
         return scipys.csgraph_from_dense(csgraph)
     array = csgraph.tocsr(copy=csgraph.dtype != np.float64)  # astype changes what it is called on
     return array.astype(np.float64, copy=False) if add else array
+
+
+def _arcs(array: sparse.csr_array, directed, unweighted) -> tuple | None:
+    """The number of vertices, tails, heads and weights, (m,) each, and whether a weight given is below 0.
+
+    None where SciPy's methods differ in what they make of the weights.
+    """
+    n = array.shape[0]
+    tails = np.repeat(np.arange(n), np.diff(array.indptr))
+    heads, weights = array.indices[: len(tails)], array.data[: len(tails)].astype(np.float64)  # room may be behind
+    negative = weights < 0
+    if np.isneginf(weights).any() or (negative & (tails == heads)).any():
+        return None
+    if unweighted:
+        if not np.isfinite(weights).all():
+            return None
+        weights = np.ones_like(weights)
+    if not directed:
+        tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
+    return n, tails, heads, weights, bool(negative.any())
 
 
 def _vertices(indices, n: int) -> np.ndarray | None:

@@ -1,5 +1,7 @@
 """Shortest paths of any graph by the variant that suits it. Timed runs use harness.py instead.
 
+    with kernels.prepare("nyc.txt") as solver:  # what it lays out on the card stays there
+        solver.path(0, 17)
     paths = kernels.shortest_paths("nyc.txt", source=0)
     paths.distances[17], paths.variant, paths.reason
     scipy.sparse.csgraph.reconstruct_path(graph, paths.predecessors)
@@ -18,17 +20,22 @@ import itertools
 import logging
 import os
 import reprlib
+import threading
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numba import cuda
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from kernels import datasets, libraries, memory
-from kernels.errors import InputError
-from kernels.fast import floats
+from kernels.errors import InputError, whole
+from kernels.fast import floats, near_far
 from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs as hierarchy
@@ -43,6 +50,7 @@ from kernels.variants import find
 
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
+NEAR_FAR = "delta_stepping/near_far"
 SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
 SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
 HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
@@ -55,6 +63,7 @@ MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and
 # all copies takes 8 and 62 ms, a source of a search from many 0.7 and 9 us. Preparing takes 1.4 to 2.6 and 21 to 25 s,
 # as long as up to 400 calls, and laying out what was prepared 3 s on e, as long as 50.
 PAYS, PREPARED_PAYS = 500, 50
+LAID_OUT_PAYS = 2  # the same, laid out on the card by a solver (by the rates of both; not measured)
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
 LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
@@ -66,6 +75,7 @@ class Paths:
 
     Both (n,) from one source, (n, n) with one row per source for all pairs. variant, reason: which one
     (algorithm/variant) was chosen, and why. rounds: of the search in float64 on the card; 0 where there was none.
+    Solver.shortest_paths says what results that are left on the card have instead.
     """
 
     distances: np.ndarray
@@ -133,6 +143,14 @@ class TooLong(Exception):
     """A distance is above 2^31 - 2."""
 
 
+def prepare(graph) -> Solver:
+    """A solver of the graph, laid out on the card and compiled for searches from one source; see Solver."""
+    solver = Solver(graph)
+    if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
+        solver.shortest_paths(0)  # compiles all kernels of a search, and no other
+    return solver
+
+
 def shortest_paths(graph, source: int) -> Paths:
     """From one source to all vertices.
 
@@ -141,16 +159,10 @@ def shortest_paths(graph, source: int) -> Paths:
     csgraph reads them. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none
     of these or a file cannot be read, scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and
     NotEnoughMemory where the card lacks memory.
+
+    What was laid out of a Graph or an array is kept until it is deleted, changed, or another one is searched.
     """
-    graph = as_graph(graph)
-    source = graph.check_source(source)
-
-    def in_float64(graph: FloatGraph) -> Paths:
-        search = _FloatSearch(graph, 1, choose_sssp)
-        ((_, distances, predecessors),) = search.rows(np.array([source]))
-        return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
-
-    return _exactly(graph, lambda whole: _solve(whole, source, *choose_sssp(whole, Card.visible())), in_float64)
+    return last.solver(graph).shortest_paths(source)
 
 
 def all_pairs(graph) -> Paths:
@@ -158,38 +170,7 @@ def all_pairs(graph) -> Paths:
 
     Raises InputError also where this machine has too little memory for the result.
     """
-    graph = as_graph(graph)
-    what = f"{graph.name}: all pairs of {graph.vertices:,} vertices take"
-    for_pair = HOST_BYTES if isinstance(graph, Graph) else FLOAT_BYTES
-    memory.require(for_pair * graph.vertices**2, what, "search from single sources instead")
-    return _exactly(
-        graph,
-        lambda whole: _solve(whole, 0, *choose_apsp(whole, Card.visible())),
-        lambda floating: _paths_in_float64(floating, np.arange(graph.vertices), choose_apsp),
-    )
-
-
-def paths_from(graph, sources) -> Paths:
-    """From each of the sources to all vertices: (k, n) each, a row for each source; the rest is as for distances."""
-    graph = as_graph(graph)
-    sources = check_sources(graph, sources)
-    n = graph.vertices
-    needed = FLOAT_BYTES * len(sources) * n
-    memory.require(needed, f"{graph.name}: paths from {len(sources):,} sources take", "take fewer sources at once")
-    if len(sources) * SHARE >= n and FLOAT_BYTES * n**2 <= memory.host_memory():
-        found = all_pairs(graph)
-        if len(sources) == n and (sources == np.arange(n)).all():
-            return found
-        return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
-
-    def one_by_one(graph: Graph) -> Paths:
-        found = [_solve(graph, int(source), *choose_sssp(graph, Card.visible())) for source in sources]
-        distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
-        for row, paths in enumerate(found):
-            distances[row], predecessors[row] = paths.distances, paths.predecessors
-        return Paths(distances, predecessors, found[0].variant, found[0].reason)
-
-    return _exactly(graph, one_by_one, lambda floating: _paths_in_float64(floating, sources, choose_many))
+    return last.solver(graph).all_pairs()
 
 
 def distances(graph, sources) -> Distances:
@@ -198,29 +179,7 @@ def distances(graph, sources) -> Distances:
     sources: whole numbers, a list or an array of one dimension; a vertex may come several times. Raises InputError
     also where the sources are none or this machine has too little memory for the result.
     """
-    graph = as_graph(graph)
-    sources = check_sources(graph, sources)
-    needed = ROW_BYTES * len(sources) * graph.vertices
-    what = f"{graph.name}: distances from {len(sources):,} sources to {graph.vertices:,} vertices take"
-    memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
-    once = np.unique(sources)
-    found = np.empty((len(sources), graph.vertices))
-
-    def in_whole_numbers(graph: Graph) -> Distances:
-        key, reason = _choose_rows(graph, len(once), MANY[0])
-        for source, row in _rows(graph, once, key):
-            values = row.astype(np.float64)
-            values[row == INF] = np.inf
-            found[sources == source] = values
-        return Distances(sources, found, key, reason)
-
-    def in_float64(graph: FloatGraph) -> Distances:
-        search = _FloatSearch(graph, len(once), choose_many)
-        for source, row, _ in search.rows(once, tree=False):
-            found[sources == source] = row
-        return Distances(sources, found, search.variant, search.reason, search.rounds)
-
-    return _exactly(graph, in_whole_numbers, in_float64)
+    return last.solver(graph).distances(sources)
 
 
 def eccentricities(graph, sources=None) -> Eccentricities:
@@ -228,33 +187,294 @@ def eccentricities(graph, sources=None) -> Eccentricities:
 
     sources: None for all vertices. With a hierarchy only these numbers are copied from the card, otherwise distances.
     """
-    graph = as_graph(graph)
-    sources = np.arange(graph.vertices) if sources is None else check_sources(graph, sources)
-    once, places = np.unique(sources, return_inverse=True)
+    return last.solver(graph).eccentricities(sources)
 
-    def in_whole_numbers(graph: Graph) -> Eccentricities:
-        key, reason = _choose_rows(graph, len(once), MANY[1])
-        if key == MANY[1]:
-            found = hierarchy.reduced(hierarchy.Searches(graph, reduces=True), once)
-            columns = found.eccentricity, found.farthest, found.reached, found.total
-            # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
-            for _ in _rows(graph, once[found.eccentricity > INF - 1 - _largest_weight(graph)], MANY[0]):
-                pass  # _rows stops at the first that is
-        else:
-            columns = _reduced(once, _rows(graph, once, key), INF)
-        return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
 
-    def in_float64(graph: FloatGraph) -> Eccentricities:
-        search = _FloatSearch(graph, len(once), choose_many)
-        columns = _reduced(once, (row[:2] for row in search.rows(once, tree=False)), np.inf)
-        types = np.float64, np.int32, np.int32, np.float64
-        return of_columns(columns, types, search.variant, search.reason)
+class Solver:
+    """Searches on one graph, which is read, checked and laid out once; what is on the card stays there until `close`.
 
-    def of_columns(columns, types, key: str, reason: str) -> Eccentricities:
-        columns = (np.asarray(column)[places].astype(kind) for column, kind in zip(columns, types, strict=True))
-        return Eccentricities(sources, *columns, key, reason)
+        with kernels.prepare(graph) as solver:
+            solver.shortest_paths(0).distances[17]
 
-    return _exactly(graph, in_whole_numbers, in_float64)
+    graph, errors: as for shortest_paths, where nothing else is said. Threads may share a solver. A search takes the
+    whole card, so those of a process follow each other. A closed solver raises InputError.
+    """
+
+    def __init__(self, graph):
+        self.graph, self.card = as_graph(graph), Card.visible()
+        self._closed = False
+        # Kernels have attributes that each launch of a process sets anew, so all solvers share a lock.
+        self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
+
+    @property
+    def on_card(self) -> bool:
+        return self.card is not None
+
+    def __enter__(self) -> Solver:
+        with self.working():
+            return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the memory on the card, but for results that were left there; once the searches have ended."""
+        with self._lock:
+            self._closed = True
+            for name in ("in_whole_numbers", "in_float64"):
+                vars(self).pop(name, None)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """One thread at a time, on the card that the first had. Raises InputError where the solver is closed."""
+        with self._lock:
+            if self._closed:
+                raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
+            with self._device:
+                yield
+
+    @cached_property
+    def _device(self):
+        """A context manager: in it the calling thread has the card's context."""
+        if not self.on_card:
+            return nullcontext()
+        cuda.current_context()  # makes it, in this thread
+        return cuda.gpus.current
+
+    @cached_property
+    def in_whole_numbers(self) -> _WholeNumbers:
+        return _WholeNumbers(self.graph)
+
+    @cached_property
+    def in_float64(self) -> _Float64:
+        return _Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+
+    def _exactly(self, in_whole_numbers: Callable, in_float64: Callable):
+        """What the first gives, of self.in_whole_numbers; where a weight or distance is none, the second's answer."""
+        if isinstance(self.graph, Graph):
+            try:
+                return in_whole_numbers(self.in_whole_numbers)
+            except TooLong:
+                pass
+        return in_float64(self.in_float64)
+
+    def shortest_paths(self, source: int, out: str = "host") -> Paths:
+        """From one source to all vertices.
+
+        out="device" leaves the results on the card, as the kernels have them: two arrays of numba's, int32, (n,), with
+        __cuda_array_interface__, so that CuPy and PyTorch take them without a copy. A distance is then 2^31 - 1 and a
+        predecessor -1 where there is none. They are the caller's; no later search changes them. Raises InputError where
+        there is no GPU, or the weights or distances are no whole numbers up to 2^31 - 2.
+        """
+        source = self.graph.check_source(source)
+        if out not in ("host", "device"):
+            raise InputError(f'out must be "host" or "device", not {reprlib.repr(out)}')
+        with self.working():
+            if out == "device":
+                return self._left_on_card(source)
+            return self._exactly(
+                lambda on: on.paths(source, *choose_sssp(self.graph, self.card)),
+                lambda on: _paths_in_float64(on, source),
+            )
+
+    def _left_on_card(self, source: int) -> Paths:
+        if not self.on_card:
+            raise InputError('out="device": no GPU is visible: take the results on the host')
+        if isinstance(self.graph, Graph):
+            try:
+                found = self.in_whole_numbers.search(source)
+            except TooLong:
+                pass
+            else:
+                return Paths(*found.give(), NEAR_FAR, "results are left on the card")
+        raise InputError(
+            f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
+            "the host"
+        )
+
+    def path(self, source: int, target: int) -> list[int] | None:
+        """The vertices of a shortest path, source and target included; None where there is none."""
+        target = whole(target, "target")
+        if not 0 <= target < self.graph.vertices:
+            name, n = self.graph.name, self.graph.vertices
+            raise InputError(f"target {target} is not a vertex of {name}: choose one in [0, {n})")
+        found = self.shortest_paths(source)
+        if np.isinf(found.distances[target]):
+            return None
+        path = [target]
+        while (before := int(found.predecessors[path[-1]])) != NO_PREDECESSOR:
+            path.append(before)
+        return path[::-1]
+
+    def all_pairs(self) -> Paths:
+        """From every vertex to every vertex.
+
+        Raises InputError also where this machine has too little memory for the result.
+        """
+        n = self.graph.vertices
+        for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
+        what = f"{self.graph.name}: all pairs of {n:,} vertices take"
+        memory.require(for_pair * n**2, what, "search from single sources instead")
+        with self.working():
+            return self._exactly(
+                lambda on: on.paths(0, *choose_apsp(self.graph, Card.visible())),
+                lambda on: _rows_in_float64(on, np.arange(n), _all_pairs),
+            )
+
+    def paths_from(self, sources) -> Paths:
+        """From each of the sources to all vertices: (k, n) each, a row for each source. sources: as for distances."""
+        sources, n = check_sources(self.graph, sources), self.graph.vertices
+        what = f"{self.graph.name}: paths from {len(sources):,} sources take"
+        memory.require(FLOAT_BYTES * len(sources) * n, what, "take fewer sources at once")
+        if len(sources) * SHARE >= n and FLOAT_BYTES * n**2 <= memory.host_memory():
+            found = self.all_pairs()
+            if len(sources) == n and (sources == np.arange(n)).all():
+                return found
+            return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
+
+        def one_by_one(on: _WholeNumbers) -> Paths:
+            distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
+            key, reason = choose_sssp(self.graph, self.card)
+            for row, source in enumerate(sources.tolist()):
+                found = on.paths(source, key, reason)
+                distances[row], predecessors[row] = found.distances, found.predecessors
+            return Paths(distances, predecessors, key, reason)
+
+        with self.working():
+            return self._exactly(one_by_one, lambda on: _rows_in_float64(on, sources, _many_sources))
+
+    def distances(self, sources) -> Distances:
+        """From each of the sources to all vertices, without predecessors.
+
+        sources: whole numbers, a list or an array of one dimension; a vertex may come several times. Raises InputError
+        also where the sources are none or this machine has too little memory for the result.
+        """
+        sources = check_sources(self.graph, sources)
+        needed = ROW_BYTES * len(sources) * self.graph.vertices
+        what = f"{self.graph.name}: distances from {len(sources):,} sources to {self.graph.vertices:,} vertices take"
+        memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
+        once = np.unique(sources)
+        found = np.empty((len(sources), self.graph.vertices))
+
+        def in_whole_numbers(on: _WholeNumbers) -> Distances:
+            key, reason = on.choose_rows(len(once), MANY[0])
+            log.info("%s on %s: %s", key, self.graph.name, reason)
+            for source, row in on.rows(once, key):
+                found[sources == source] = _as_float64(row)
+            return Distances(sources, found, key, reason)
+
+        def in_float64(on: _Float64) -> Distances:
+            search = _FloatSearch(on, len(once), _many_sources)
+            for source, row, _ in search.rows(once, tree=False):
+                found[sources == source] = row
+            return Distances(sources, found, search.variant, search.reason, search.rounds)
+
+        with self.working():
+            return self._exactly(in_whole_numbers, in_float64)
+
+    def eccentricities(self, sources=None) -> Eccentricities:
+        """How far the vertices lie from each source, without a matrix as result; the rest is as for distances.
+
+        sources: None for all vertices. With a hierarchy only these numbers are copied from the card, otherwise
+        distances.
+        """
+        sources = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
+        once, places = np.unique(sources, return_inverse=True)
+
+        def in_whole_numbers(on: _WholeNumbers) -> Eccentricities:
+            key, reason = on.choose_rows(len(once), MANY[1])
+            log.info("%s on %s: %s", key, self.graph.name, reason)
+            if key == MANY[1]:
+                found = on.reduced(once)
+                columns = found.eccentricity, found.farthest, found.reached, found.total
+                # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
+                for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], MANY[0]):
+                    pass  # rows stops at the first that is
+            else:
+                columns = _reduced(once, on.rows(once, key), INF)
+            return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
+
+        def in_float64(on: _Float64) -> Eccentricities:
+            search = _FloatSearch(on, len(once), _many_sources)
+            columns = _reduced(once, (row[:2] for row in search.rows(once, tree=False)), np.inf)
+            types = np.float64, np.int32, np.int32, np.float64
+            return of_columns(columns, types, search.variant, search.reason)
+
+        def of_columns(columns, types, key: str, reason: str) -> Eccentricities:
+            columns = (np.asarray(column)[places].astype(kind) for column, kind in zip(columns, types, strict=True))
+            return Eccentricities(sources, *columns, key, reason)
+
+        with self.working():
+            return self._exactly(in_whole_numbers, in_float64)
+
+
+_ONE_SEARCH = threading.RLock()  # held while a search is on the card
+
+
+class Last:
+    """The solver of the last graph, as long as that lives and its arrays have the same values."""
+
+    class Kept(NamedTuple):
+        given: weakref.ref
+        shape: tuple | None
+        arrays: list
+        options: tuple
+        solver: Solver
+
+    def __init__(self):
+        self.kept = None
+
+    def solver(self, graph) -> Solver:
+        """A solver of what shortest_paths takes: the last one, or a new one."""
+        # A solver of the graph itself would keep it alive.
+        return self.find(graph) or self.keep(
+            graph, lambda: Solver(replace(graph) if isinstance(graph, Graph | FloatGraph) else graph)
+        )
+
+    def find(self, graph, options: tuple = ()) -> Solver | None:
+        """The last solver, where it is of this graph and made with these options."""
+        kept, arrays = self.kept, _arrays_of(graph)  # another thread may set it meanwhile
+        if kept is None or kept.given() is not graph or kept.options != options:
+            return None
+        same = kept.shape == getattr(graph, "shape", None) and all(map(_same_values, kept.arrays, arrays))
+        return kept.solver if same else None
+
+    def keep(self, graph, make: Callable[[], Solver], options: tuple = ()) -> Solver:
+        """What `make` makes of the graph, kept for `find`, where the graph's arrays are known here."""
+        self.kept = None  # which may free memory on the card
+        arrays = _arrays_of(graph)
+        if arrays is None:
+            return make()
+        copies, shape = [array.copy() for array in arrays], getattr(graph, "shape", None)
+        solver = make()
+        self.kept = self.Kept(weakref.ref(graph, self._forget), shape, copies, options, solver)
+        return solver
+
+    def _forget(self, given: weakref.ref) -> None:
+        if self.kept and self.kept.given is given:
+            self.kept = None
+
+
+last = Last()  # of all functions here and in csgraph.py
+
+
+def _arrays_of(graph) -> list | None:
+    """The arrays that a graph's arcs are in, which may be changed in place; None of what is not known here."""
+    if isinstance(graph, Graph | FloatGraph):
+        return []  # not to be changed
+    if isinstance(graph, np.ndarray):
+        return [graph]
+    if sparse.issparse(graph) and graph.format in ("csr", "csc", "bsr"):
+        return [graph.indptr, graph.indices, graph.data]
+    return [*graph.coords, graph.data] if sparse.issparse(graph) and graph.format == "coo" else None
+
+
+def _same_values(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays have the same bits; those of more than 64 the same values."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    bits = f"u{one.itemsize}" if one.itemsize <= 8 else one.dtype  # NaN is unlike itself
+    return np.array_equal(one.view(bits), other.view(bits))
 
 
 def check_sources(graph: Graph | FloatGraph, sources) -> np.ndarray:
@@ -358,16 +578,19 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     return "floyd_warshall/blocked", f"{seen}, so that not all may fit in 15 bits"
 
 
-def choose_many(graph: Graph, sources: int, card: Card | None, many: str = MANY[0]) -> tuple[str, str]:
+def choose_many(
+    graph: Graph, sources: int, card: Card | None, many: str = MANY[0], laid_out: bool = False
+) -> tuple[str, str]:
     """The variant for distances from so many sources, or `many`, and why.
 
-    Prepares the hierarchy where nothing else decides: seconds for a million vertices.
+    laid_out: whether a solver has the graph's hierarchy on the card. Else prepares it where nothing else decides:
+    seconds for a million vertices.
     """
     if card is None:
         return "dijkstra/scipy", "no GPU is visible, and SciPy gives rows without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return "dijkstra/scipy", f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
-    unfit = _unfit(graph, sources, card)
+    unfit = _unfit(graph, sources, card, laid_out)
     if not unfit:
         return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
     if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
@@ -377,14 +600,166 @@ def choose_many(graph: Graph, sources: int, card: Card | None, many: str = MANY[
     return key, f"one source after the other, {unfit}: {reason}"
 
 
-def _exactly(graph: Graph | FloatGraph, in_whole_numbers: Callable, in_float64: Callable):
-    """What the first function gives for a Graph; the second for a FloatGraph, or where a distance is above 2^31 - 2."""
-    if isinstance(graph, Graph):
+class _WholeNumbers:
+    """Searches on a Graph. What they lay out on the card stays.
+
+    largest: the largest weight. hierarchies: by whether they reduce what they find.
+    """
+
+    def __init__(self, graph: Graph):
+        self.graph, self.largest = graph, int(graph.weights.max(initial=0))
+        self.hierarchies = {}
+
+    @cached_property
+    def near_far(self) -> near_far.Searches:
+        searches = near_far.Searches(self.graph, Run())
+        searches.allocate()
+        return searches
+
+    def search(self, source: int, *, tree: bool = True) -> near_far.Searches:
+        """Near-Far from a source, whose results are then on the card. tree: whether predecessors are wanted.
+
+        Raises TooLong.
+        """
+        find_distances, find_tree = self.near_far.search(source)
+        find_distances()
+        if not self._fits and self.near_far.is_too_long():
+            raise TooLong
+        if tree:
+            find_tree()
+        return self.near_far
+
+    @property
+    def _fits(self) -> bool:
+        """Whether no path can be longer than 2^31 - 2."""
+        return (self.graph.vertices - 1) * self.largest < INF
+
+    def paths(self, source: int, key: str, reason: str) -> Paths:
+        """By a variant: from the source, or of all pairs. Raises TooLong."""
+        log.info("%s on %s: %s", key, self.graph.name, reason)
+        if key == NEAR_FAR:
+            found, n = self.search(source), self.graph.vertices
+            result = Result(np.empty(n, np.int32), np.empty(n, np.int32))
+            found.run.download((found.dist, result.distances), (found.predecessor, result.predecessors))
+        else:
+            result = _run(self.graph, source, key)
+            self._refuse_too_long(result.distances)
+        predecessors = result.predecessors
+        predecessors[predecessors == -1] = NO_PREDECESSOR
+        return Paths(_as_float64(result.distances), predecessors, key, reason)
+
+    def choose_rows(self, sources: int, many: str) -> tuple[str, str]:
+        """choose_many's choice."""
+        return choose_many(self.graph, sources, Card.visible(), many, (many == MANY[1]) in self.hierarchies)
+
+    def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
+        """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
+
+        Raises TooLong.
+        """
+        if key == NEAR_FAR:
+            for source in sources.tolist():
+                found, row = self.search(source, tree=False), np.empty(self.graph.vertices, np.int32)
+                found.run.download((found.dist, row))
+                yield source, row
+        elif len(sources):
+            for source, row in self._unchecked_rows(sources, key):
+                self._refuse_too_long(row)
+                yield int(source), row
+
+    def _unchecked_rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[np.integer, np.ndarray]]:
+        n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
+        if key == MANY[0]:
+            with self._hierarchy(reduces=False) as searches:
+                for piece, on_card in hierarchy.matrix(searches, sources):
+                    for start in range(0, len(piece), most):
+                        some = piece[start : start + most]
+                        found = np.empty(len(some) * n, np.int32)
+                        searches.run.download((on_card[start * n : (start + len(some)) * n], found))
+                        yield from zip(some, found.reshape(-1, n), strict=True)
+        elif key == "dijkstra/scipy":
+            array = self.graph.to_scipy()
+            for start in range(0, len(sources), most):
+                some = sources[start : start + most]
+                found = csgraph.dijkstra(array, indices=some)
+                yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
+        else:
+            result = _run(self.graph, 0, key)
+            yield from ((source, result.distances[source]) for source in sources)
+
+    def reduced(self, sources: np.ndarray) -> hierarchy.Reduced:
+        """By a hierarchy."""
+        with self._hierarchy(reduces=True) as searches:
+            return hierarchy.reduced(searches, sources)
+
+    @contextmanager
+    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.Searches]:
+        """Searches in a hierarchy. The memory for what they find, most of what is free, is given back."""
+        if reduces not in self.hierarchies:
+            self.hierarchies[reduces] = hierarchy.Searches(self.graph, reduces=reduces)
+        searches = self.hierarchies[reduces]
         try:
-            return in_whole_numbers(graph)
-        except TooLong:
-            graph = FloatGraph.of(graph)
-    return in_float64(graph)
+            yield searches
+        finally:
+            searches.many.most, searches.many.matrix, searches.many.found = 0, None, None
+
+    def _refuse_too_long(self, distances: np.ndarray) -> None:
+        """Raise TooLong where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that
+        is not.
+
+        No distance is too long where the largest that was found and the largest weight fit.
+        """
+        if self._fits:
+            return
+        for row in np.atleast_2d(distances):
+            reached = row != INF
+            if int(row.max(where=reached, initial=0)) + self.largest < INF:
+                continue
+            if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
+                raise TooLong
+
+
+class _Float64:
+    """Searches on a FloatGraph. What they lay out on the card stays.
+
+    negative: whether a weight is below 0.
+    """
+
+    def __init__(self, graph: FloatGraph):
+        self.given, self.negative = graph, bool((graph.weights < 0).any())
+
+    @cached_property
+    def potential(self) -> np.ndarray:
+        """Of a graph with weights below 0. Raises scipy.sparse.csgraph.NegativeCycleError."""
+        return floats.Searches(self.given, Run()).potentials()
+
+    @cached_property
+    def graph(self) -> FloatGraph:
+        """The graph without weights below 0."""
+        return floats.reduced(self.given, self.potential) if self.negative else self.given
+
+    @cached_property
+    def searches(self) -> floats.Searches:
+        return floats.Searches(self.graph, Run())
+
+    @cached_property
+    def bounds(self) -> _WholeNumbers:
+        return _WholeNumbers(self.graph.scaled)
+
+
+# What chooses the variant that bounds a search in float64.
+
+
+def _one_source(bounds: _WholeNumbers, sources: int) -> tuple[str, str]:
+    return choose_sssp(bounds.graph, Card.visible())
+
+
+def _all_pairs(bounds: _WholeNumbers, sources: int) -> tuple[str, str]:
+    return choose_apsp(bounds.graph, Card.visible())
+
+
+def _many_sources(bounds: _WholeNumbers, sources: int) -> tuple[str, str]:
+    return bounds.choose_rows(sources, MANY[0])
 
 
 class _FloatSearch:
@@ -394,45 +769,40 @@ class _FloatSearch:
     Raises scipy.sparse.csgraph.NegativeCycleError.
     """
 
-    def __init__(self, graph: FloatGraph, sources: int, choose: Callable):
-        card = Card.visible()
-        self.graph, self.potential, self.rounds = graph, None, 0
-        self.negative = (graph.weights < 0).any()
-        self.variant = "dijkstra/scipy"
-        if card is None:
+    def __init__(self, on: _Float64, sources: int, choose: Callable):
+        self.on, self.rounds = on, 0
+        self.variant, size = "dijkstra/scipy", on.given.vertices + on.given.arcs
+        if Card.visible() is None:
             self.reason = "no GPU is visible, and of the CPU libraries SciPy takes weights in float64"
-        elif sources * (graph.vertices + graph.arcs) < SMALL:
+        elif sources * size < SMALL:
             self.reason = f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
         else:
-            if self.negative:
-                self.potential = floats.Searches(graph, Run()).potentials()
-                self.graph = floats.reduced(graph, self.potential)
-            given = (sources,) if choose is choose_many else ()
-            self.variant, self.reason = choose(self.graph.scaled, *given, card)
+            self.variant, self.reason = choose(on.bounds, sources)
             self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
-        log.info("%s on %s: %s", self.variant, graph.name, self.reason)
+        log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
     def rows(self, sources: np.ndarray, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
         """Each of the sources, which differ, in any order: with its distances, (n,), and predecessors where wanted."""
-        n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
+        on, n = self.on, self.on.given.vertices
+        most = max(1, PIECE // n)
         if self.variant == "dijkstra/scipy":
-            solve, array = csgraph.johnson if self.negative else csgraph.dijkstra, self.graph.to_scipy()
+            solve, array = csgraph.johnson if on.negative else csgraph.dijkstra, on.given.to_scipy()
             for start in range(0, len(sources), most):
                 some = sources[start : start + most]
                 found = solve(array, indices=some, return_predecessors=tree)
                 distances, predecessors = found if tree else (found, itertools.repeat(None))
                 yield from zip(some.tolist(), distances, predecessors, strict=False)
             return
-        searches, bounds = floats.Searches(self.graph, Run()), _rows(self.graph.scaled, sources, self.variant)
+        bounds = on.bounds.rows(sources, self.variant)
         while part := list(itertools.islice(bounds, most)):
             some = np.array([source for source, _ in part])
             starts, whole = n * np.arange(len(some)) + some, np.stack([row for _, row in part])
-            found = searches.search(starts, len(some), whole, tree=tree)
+            found = on.searches.search(starts, len(some), whole, tree=tree)
             self.rounds = max(self.rounds, found.rounds)
             for row, source in enumerate(some.tolist()):
                 distances = found.dist[row]
-                if self.potential is not None:
-                    distances += self.potential - self.potential[source]
+                if on.negative:
+                    distances += on.potential - on.potential[source]
                 yield source, distances, found.predecessors[row] if tree else None
 
 
@@ -448,14 +818,20 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
         np.append(scaled.weights, zeros),
     )
     key, _ = choose_sssp(more, Card.visible())
-    ((_, row),) = _rows(more, np.array([graph.vertices]), key)
+    ((_, row),) = _WholeNumbers(more).rows(np.array([graph.vertices]), key)
     return row[:-1]
 
 
-def _paths_in_float64(graph: FloatGraph, sources: np.ndarray, choose: Callable) -> Paths:
+def _paths_in_float64(on: _Float64, source: int) -> Paths:
+    search = _FloatSearch(on, 1, _one_source)
+    ((_, distances, predecessors),) = search.rows(np.array([source]))
+    return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+
+
+def _rows_in_float64(on: _Float64, sources: np.ndarray, choose: Callable) -> Paths:
     """A row for each of the sources."""
-    once, n = np.unique(sources), graph.vertices
-    search = _FloatSearch(graph, len(once), choose)
+    once, n = np.unique(sources), on.given.vertices
+    search = _FloatSearch(on, len(once), choose)
     distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
     for source, *row in search.rows(once):
         distances[sources == source], predecessors[sources == source] = row
@@ -472,25 +848,21 @@ def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
-def _choose_rows(graph: Graph, sources: int, many: str) -> tuple[str, str]:
-    key, reason = choose_many(graph, sources, Card.visible(), many)
-    log.info("%s on %s: %s", key, graph.name, reason)
-    return key, reason
-
-
-def _unfit(graph: Graph, sources: int, card: Card) -> str:
+def _unfit(graph: Graph, sources: int, card: Card, laid_out: bool = False) -> str:
     """Why a contraction hierarchy is not for so many sources of the graph; empty where it is, and then prepared.
 
     Raises InputError where the file of the hierarchy is none.
     """
     n = graph.vertices
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
-    least = PREPARED_PAYS if prepared else PAYS
+    least = LAID_OUT_PAYS if laid_out else PREPARED_PAYS if prepared else PAYS
     if sources < least:
         return f"since a contraction hierarchy pays from {least:,} sources"
     needed = 2 * 4 * LANES * SOURCES * n  # the rows of the fewest sources of a search, in both orders
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
+    if laid_out:
+        return ""
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
@@ -515,41 +887,6 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
     return int(found[np.isfinite(found)].max())
 
 
-def _rows(graph: Graph, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
-    """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
-
-    Raises TooLong.
-    """
-    if len(sources):
-        largest = _largest_weight(graph)
-        for source, row in _unchecked_rows(graph, sources, key):
-            _refuse_too_long(graph, row, largest)
-            yield int(source), row
-
-
-def _unchecked_rows(graph: Graph, sources: np.ndarray, key: str) -> Iterator[tuple[np.integer, np.ndarray]]:
-    n, most = graph.vertices, max(1, PIECE // graph.vertices)
-    if key == MANY[0]:
-        searches = hierarchy.Searches(graph, reduces=False)
-        for piece, on_card in hierarchy.matrix(searches, sources):
-            for start in range(0, len(piece), most):
-                some = piece[start : start + most]
-                found = np.empty(len(some) * n, np.int32)
-                searches.run.download((on_card[start * n : (start + len(some)) * n], found))
-                yield from zip(some, found.reshape(-1, n), strict=True)
-    elif key == "dijkstra/scipy":
-        array = graph.to_scipy()
-        for start in range(0, len(sources), most):
-            some = sources[start : start + most]
-            found = csgraph.dijkstra(array, indices=some)
-            yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
-    elif find(*key.split("/")).problem == "apsp":
-        result = _run(graph, 0, key)
-        yield from ((source, result.distances[source]) for source in sources)
-    else:
-        yield from ((source, _run(graph, int(source), key).distances) for source in sources)
-
-
 def _run(graph: Graph, source: int, key: str) -> Result:
     variant = find(*key.split("/"))
     variant.check_size(graph)
@@ -558,32 +895,8 @@ def _run(graph: Graph, source: int, key: str) -> Result:
     return result
 
 
-def _solve(graph: Graph, source: int, key: str, reason: str) -> Paths:
-    log.info("%s on %s: %s", key, graph.name, reason)
-    result = _run(graph, source, key)
-    _refuse_too_long(graph, result.distances, _largest_weight(graph))
-    distances = result.distances.astype(np.float64)
-    distances[result.distances == INF] = np.inf
-    predecessors = result.predecessors
-    predecessors[predecessors == -1] = NO_PREDECESSOR
-    return Paths(distances, predecessors, key, reason)
-
-
-def _largest_weight(graph: Graph) -> int:
-    return int(graph.weights.max(initial=0))
-
-
-def _refuse_too_long(graph: Graph, distances: np.ndarray, largest: int) -> None:
-    """Raise TooLong where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that is
-    not.
-
-    largest: the largest weight. No distance is too long where the largest that was found and that weight fit.
-    """
-    if (graph.vertices - 1) * largest < INF:
-        return
-    for row in np.atleast_2d(distances):
-        reached = row != INF
-        if int(row.max(where=reached, initial=0)) + largest < INF:
-            continue
-        if (reached[graph.tails] & ~reached[graph.indices]).any():
-            raise TooLong
+def _as_float64(distances: np.ndarray) -> np.ndarray:
+    """int32 distances as float64, infinite where there is no path."""
+    found = distances.astype(np.float64)
+    found[distances == INF] = np.inf
+    return found

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -588,6 +589,43 @@ def test_scipys_signatures_on_the_card():
     array[2999, 0], array[0, 2999] = 1, -2
     with pytest.raises(csgraph.NegativeCycleError):
         ours.johnson(array)
+
+
+@pytest.mark.gpu
+def test_a_solver_from_threads():
+    """Two solvers, each from two threads; with results left on the card."""
+    on = [graphs.sparse(9000), graphs.grid(9000)]
+    expected = [csgraph.dijkstra(graph.to_scipy(), indices=range(8)) for graph in on]
+    solvers = [kernels.prepare(graph) for graph in on]
+
+    def search(number):
+        solver, source = solvers[number % 2], number // 2
+        left = solver.shortest_paths(source, out="device")
+        found = solver.shortest_paths(source)
+        assert found.variant == "delta_stepping/near_far"
+        return left, found
+
+    with ThreadPoolExecutor(4) as pool:
+        for number, (left, found) in enumerate(pool.map(search, range(16))):
+            np.testing.assert_array_equal(found.distances, expected[number % 2][number // 2])
+            for array in (left.distances, left.predecessors):
+                said = array.__cuda_array_interface__
+                assert said["typestr"] == "<i4" and said["shape"] == (9000,) and said["data"][0]
+            distances = left.distances.copy_to_host()
+            np.testing.assert_array_equal(np.where(distances == INF, np.inf, distances), found.distances)
+    for solver in solvers:
+        solver.close()
+
+
+@pytest.mark.gpu
+def test_a_solver_whose_distances_are_too_long():
+    v = np.arange(40_000)
+    on = Graph.from_arcs(40_001, v, v + 1, np.full(40_000, 10**5))
+    with kernels.prepare(on) as solver:
+        np.testing.assert_array_equal(solver.shortest_paths(0).distances, 10.0**5 * np.arange(40_001))
+        assert solver.shortest_paths(30_000).rounds == 0
+        with pytest.raises(InputError, match="take the results on the host"):
+            solver.shortest_paths(0, out="device")
 
 
 @pytest.mark.gpu

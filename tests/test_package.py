@@ -136,9 +136,9 @@ def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gp
 
 
 def test_the_examples_run(site, tmp_path):
-    example, silent = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, prepared, silent = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     ran = package.python(
-        site, "-c", silent + example, cwd=tmp_path, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0"
+        site, "-c", silent + example + prepared, cwd=tmp_path, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0"
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 

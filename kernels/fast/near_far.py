@@ -33,7 +33,8 @@ already add to one, others may still read the other.
 """
 
 import time
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -497,13 +498,33 @@ def predecessor_launches(graph: Graph, source: int, block: int, tree: tuple, que
     tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
     are used only where a weight is 0.
     """
+    return tree_launches(source, block, tree, queue, words, free_arcs=has_free_arcs(graph))
+
+
+def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
+    """The same; free_arcs: whether a weight is 0."""
     block = max(LANES, block // LANES * LANES)
     blocks = blocks_for(len(tree[0]), block)
     found = [(find_predecessors, blocks, block, tree)]
-    if graph.arcs and graph.weights.min() == 0:
+    if free_arcs:
         queued = np.uint32(source), *tree, queue, words
         found += [(start_zero_arcs, blocks, block, queued), (follow_zero_arcs, 1, block, queued)]
     return found
+
+
+def has_free_arcs(graph: Graph) -> bool:
+    """Whether a weight is 0."""
+    return bool(graph.arcs and graph.weights.min() == 0)
+
+
+@cuda.jit
+def find_too_long(arcs, owners, dist, found):
+    """found[0] = 1 where an arc leads from a vertex that is reached to one that is not, a thread an arc."""
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    if i < u64(len(arcs)):
+        arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        if not arc & LINK and arc != NO_ARC and dist[u] != INF and dist[u32(arc)] == INF:
+            found[0] = 1
 
 
 def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) -> tuple[int, int]:
@@ -523,39 +544,83 @@ def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) ->
     return limit + 2 * added + share + 2 * blocks, limit
 
 
+class Searches:
+    """Searches on one graph, one after the other; its rows are copied to the card once.
+
+    run: what launches them; run.delta is how far the threshold moves, None for default_delta. dist, predecessor: of the
+    last search, int32, (n,), on the card, where `allocate` took memory. Raises NotEnoughMemory.
+    """
+
+    def __init__(self, graph: Graph, run: Run):
+        self.graph, self.run = graph, run
+        n, rows = graph.vertices, layout(graph)
+        self.delta = np.uint32(min(run.delta or default_delta(graph), INF))
+        most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
+        self.blocks = run.grid or run.multiprocessors
+        self.threads = max(DEGREE, LANES, min(most, run.block) // LANES * LANES)
+        fitting = run.shared_limit // 8
+        self.queue_places = max(MIN_PLACES, min(MAX_PLACES, 1 << max(0, fitting.bit_length() - 1)))
+        self.places, self.limit = places_of_far(graph, self.blocks, self.threads, self.queue_places)
+        self.words_used = int(LENGTHS) + 2 * self.blocks
+        of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
+        run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.places * self.blocks + 4 * self.words_used)
+        self.arcs, self.owners = lay_out(graph, run)
+
+    @cached_property
+    def free_arcs(self) -> bool:
+        return has_free_arcs(self.graph)
+
+    def allocate(self) -> None:
+        """Take memory for searches."""
+        n = self.graph.vertices
+        self.dist, self.predecessor, self.far, self.words = self.run.allocate(
+            *((n, np.int32), (n, np.int32), (2 * self.places * self.blocks, np.uint64), (self.words_used, np.uint32))
+        )
+
+    def search(self, source: int) -> tuple[Callable[[], None], Callable[[], None]]:
+        """Two functions, which launch the search for distances from a source and then that for predecessors."""
+        run, n = self.run, self.graph.vertices
+        start = np.uint32(source), self.arcs, self.dist, self.predecessor, self.words
+        sizes = np.uint64(self.places), np.uint32(self.limit), np.uint32(self.queue_places)
+        arguments = np.uint32(source), self.delta, *sizes, self.arcs, self.owners, self.dist, self.far, self.words
+        find_distances = run.prepare(
+            (initialise, blocks_for(max(n, self.words_used), run.block), run.block, start),
+            (search, self.blocks, self.threads, arguments, 8 * self.queue_places),
+        )
+        tree = self.arcs, self.owners, self.dist, self.predecessor
+        launches = tree_launches(source, run.block, tree, self.far, self.words, free_arcs=self.free_arcs)
+        return find_distances, run.prepare(*launches)
+
+    def is_too_long(self) -> bool:
+        """Whether a distance of the last search is above 2^31 - 2, so that its vertex seems not to be reached."""
+        run, said = self.run, np.empty(1, np.uint32)
+        (found,) = run.upload(np.zeros(1, np.uint32))
+        arguments = self.arcs, self.owners, self.dist, found
+        run.launch((find_too_long, blocks_for(len(self.arcs), run.block), run.block, arguments))
+        run.download((found, said))
+        return bool(said[0])
+
+    def give(self) -> tuple:
+        """dist and predecessor of the last search, which no later search overwrites: that has others."""
+        found, n = (self.dist, self.predecessor), self.graph.vertices
+        self.run.require(8 * n)
+        self.dist, self.predecessor = self.run.allocate((n, np.int32), (n, np.int32))
+        return found
+
+
 def sssp(graph: Graph, result: Result, run: Run) -> None:
     """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
-    n, rows = graph.vertices, layout(graph)
-    source, delta = np.uint32(run.source), np.uint32(min(run.delta or default_delta(graph), INF))
-    most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
-    blocks, threads = run.grid or run.multiprocessors, max(DEGREE, LANES, min(most, run.block) // LANES * LANES)
-    fitting = run.shared_limit // 8
-    queue_places = max(MIN_PLACES, min(MAX_PLACES, 1 << max(0, fitting.bit_length() - 1)))
-    places, limit = places_of_far(graph, blocks, threads, queue_places)
-    words_used = int(LENGTHS) + 2 * blocks
-    of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
-    run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * places * blocks + 4 * words_used)
-    arcs, owners = lay_out(graph, run)
+    searches = Searches(graph, run)
     with run.timed():
         with run.phase("copy_in"):
-            dist, predecessor, far, words = run.allocate(
-                *((n, np.int32), (n, np.int32), (2 * places * blocks, np.uint64), (words_used, np.uint32))
-            )
-            start = source, arcs, dist, predecessor, words
-            sizes = np.uint64(places), np.uint32(limit), np.uint32(queue_places)
-            arguments = source, delta, *sizes, arcs, owners, dist, far, words
-            find_distances = run.prepare(
-                (initialise, blocks_for(max(n, words_used), run.block), run.block, start),
-                (search, blocks, threads, arguments, 8 * queue_places),
-            )
-            tree = arcs, owners, dist, predecessor
-            find_tree = run.prepare(*predecessor_launches(graph, run.source, run.block, tree, far, words))
+            searches.allocate()
+            find_distances, find_tree = searches.search(run.source)
         with run.phase("kernels"):
             find_distances()
         with run.phase("predecessors"):
             find_tree()
         with run.phase("copy_out"):
-            run.download((dist, result.distances), (predecessor, result.predecessors))
+            run.download((searches.dist, result.distances), (searches.predecessor, result.predecessors))
 
 
 def launches(vertices: int, tile: int) -> None:

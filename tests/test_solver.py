@@ -1,0 +1,341 @@
+"""kernels.prepare: one graph, laid out once; its threads, its end, results on the card; what is kept of an array."""
+
+import functools
+import gc
+import threading
+import weakref
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import cuda
+from numba.cuda import dispatcher
+from scipy import sparse
+from scipy.sparse import csgraph as scipys
+
+import kernels
+from kernels import csgraph, interface
+from kernels.errors import InputError
+from kernels.fast import floats, near_far
+from kernels.fast.floats import FloatGraph
+from kernels.fast.hierarchy import all_pairs
+from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.interface import Card
+from kernels.run import Run
+from tests import graphs
+from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
+
+CARD = Card(shared=232_384, free=140 * 10**9)
+
+
+class Noting(Run):
+    """Notes how often memory is taken, and the uploads."""
+
+    taken = 0
+
+    def allocate(self, *arrays):
+        Noting.taken += len(arrays)
+        return super().allocate(*arrays)
+
+    def upload(self, *arrays):
+        Noting.taken += len(arrays)
+        return super().upload(*arrays)
+
+
+@pytest.fixture
+def on_card(monkeypatch):
+    """As if the simulator's card were worth it, with small blocks, and nothing kept."""
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    monkeypatch.setattr(interface, "Run", functools.partial(Noting, block=8, tile=3))
+    for name in ("SMALL", "SHARE"):
+        monkeypatch.setattr(interface, name, 0)
+    monkeypatch.setattr(interface, "last", interface.Last())
+
+
+@pytest.fixture
+def no_card(monkeypatch):
+    monkeypatch.setattr(Card, "visible", lambda: None)
+    monkeypatch.setattr(interface, "last", interface.Last())
+
+
+def example(vertices=12, free=False):
+    """With sinks, and a vertex that no arc leads to."""
+    random = np.random.default_rng(vertices)
+    tails, heads = random.integers(0, vertices - 2, 30), random.integers(0, vertices - 1, 30)
+    return Graph.from_arcs(vertices, tails, heads, random.integers(0 if free else 1, 9, 30))
+
+
+def chain(*weights):
+    v = np.arange(len(weights))
+    return Graph.from_arcs(len(weights) + 1, v, v + 1, weights)
+
+
+def assert_right(found, graph, source):
+    expected = scipys.dijkstra(graph.to_scipy(), indices=source)
+    np.testing.assert_array_equal(found.distances, expected, strict=True)
+    for v, before in enumerate(found.predecessors):
+        there = (graph.tails == before) & (graph.indices == v)
+        assert (before == -9999) == (v == source or np.isinf(expected[v]))
+        assert before == -9999 or expected[before] + graph.weights[there].min() == expected[v]
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("free", [False, True], ids=["positive", "some 0"])
+def test_what_is_on_the_card_stays_there(free, on_card):
+    graph = example(free=free)
+    with kernels.prepare(graph) as solver:
+        taken = Noting.taken
+        for source in (3, 0, 11, 3):
+            found = solver.shortest_paths(source)
+            assert found.variant == "delta_stepping/near_far"
+            assert_right(found, graph, source)
+        rows = solver.distances([5, 0, 5]).distances
+        np.testing.assert_array_equal(rows, scipys.dijkstra(graph.to_scipy(), indices=[5, 0, 5]))
+        assert Noting.taken == taken > 0
+
+
+@pytest.mark.simulator
+def test_a_search_in_float64_lays_out_once(on_card, monkeypatch):
+    made = []
+    monkeypatch.setattr(floats, "Searches", lambda *given, of=floats.Searches: made.append(1) or of(*given))
+    array = sparse.csr_array(np.array([[0, 0.5, -0.25], [1.5, 0, 0], [0, 0.375, 0]]))
+    with kernels.prepare(array) as solver:
+        for source in (0, 2):
+            np.testing.assert_array_equal(
+                solver.shortest_paths(source).distances, scipys.johnson(array, indices=source)
+            )
+        np.testing.assert_array_equal(solver.all_pairs().distances, scipys.johnson(array))
+    assert len(made) == 2  # one for the potentials
+
+
+@pytest.mark.simulator
+def test_distances_that_are_too_long_are_noticed_on_the_card(on_card):
+    for last in (1, 2):
+        graph = chain(MAX_WEIGHT - 1, 1, last - 1)
+        with kernels.prepare(graph) as solver:
+            found = solver.shortest_paths(0)
+            assert found.distances.tolist() == [0, MAX_WEIGHT - 1, MAX_WEIGHT, MAX_WEIGHT + last - 1]
+            assert (found.rounds > 0) == (last == 2) == ("in float64" in found.reason)
+            found = solver.distances([1, 2])
+            assert found.distances.tolist() == [[np.inf, 0, 1, last], [np.inf, np.inf, 0, last - 1]]
+            assert found.rounds == 0
+
+
+@pytest.mark.simulator
+def test_a_link_is_no_arc_that_is_too_long(on_card):
+    graph = Graph.from_arcs(13, np.zeros(12, int), np.arange(1, 13), np.full(12, MAX_WEIGHT))
+    assert len(near_far.layout(graph).links) == 1
+    with kernels.prepare(graph) as solver:
+        assert solver.shortest_paths(0).rounds == 0
+
+
+@pytest.mark.simulator
+def test_results_left_on_the_card_are_the_callers(on_card):
+    graph = example()
+    with kernels.prepare(graph) as solver:
+        found = {source: solver.shortest_paths(source, out="device") for source in (3, 0)}
+        solver.shortest_paths(7)
+        for source, paths in found.items():
+            distances, predecessors = (a.copy_to_host() for a in (paths.distances, paths.predecessors))
+            expected = solver.shortest_paths(source)
+            assert distances.dtype == predecessors.dtype == np.int32
+            np.testing.assert_array_equal(np.where(distances == INF, np.inf, distances), expected.distances)
+            np.testing.assert_array_equal(np.where(predecessors == -1, -9999, predecessors), expected.predecessors)
+
+
+@pytest.mark.simulator
+def test_what_cannot_be_left_on_the_card(on_card, monkeypatch):
+    for graph in (FloatGraph.of(example()), chain(MAX_WEIGHT, 5)):
+        with (
+            pytest.raises(InputError, match=r'graph: out="device" is for whole weights and distances up to 2\^31 - 2'),
+            kernels.prepare(graph) as solver,
+        ):
+            solver.shortest_paths(0, out="device")
+    with pytest.raises(InputError, match='out must be "host" or "device", not \'gpu\''):
+        kernels.prepare(example()).shortest_paths(0, out="gpu")
+    monkeypatch.setattr(Card, "visible", lambda: None)
+    with pytest.raises(InputError, match='out="device": no GPU is visible'):
+        kernels.prepare(example()).shortest_paths(0, out="device")
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("solvers", [1, 2])
+def test_threads(solvers, on_card):
+    """Four, of one solver or of two. The simulator refuses two kernels at once."""
+    on = [example(), example(10, free=True)][:solvers]
+    made, results, start = [kernels.prepare(graph) for graph in on], {}, threading.Barrier(4)
+
+    def search(number):
+        start.wait()
+        for source in (number, 9 - number):
+            results[number, source] = made[number % solvers].shortest_paths(source)
+
+    threads = [threading.Thread(target=search, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 8
+    for (number, source), found in results.items():
+        assert_right(found, on[number % solvers], source)
+
+
+@pytest.mark.simulator
+def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
+    monkeypatch.setattr(interface, "PAYS", 5)
+    made, of = [], all_pairs.Searches
+    searches = functools.partial(of, run=Run(block=4), bytes=5000)
+    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: made.append(searches(*given, **more)) or made[-1])
+    graph = graphs.grid(16)
+    expected = scipys.dijkstra(graph.to_scipy())
+    with kernels.prepare(graph) as solver:
+        for sources, variant in (([0, 1], "near_far"), (range(5), "many_sources"), ([9, 2], "many_sources")):
+            found = solver.distances(sources)
+            assert found.variant.endswith(variant)
+            np.testing.assert_array_equal(found.distances, expected[list(sources)])
+        assert solver.distances([7]).variant.endswith("near_far")
+        assert len(made) == 1 and made[0].many.matrix is None
+
+
+def test_a_closed_solver_refuses(no_card):
+    graph = example()
+    with kernels.prepare(graph) as solver:
+        assert solver.path(3, 3) == [3]
+    calls = [
+        lambda: solver.shortest_paths(0),
+        lambda: solver.path(0, 1),
+        lambda: solver.distances([0]),
+        solver.all_pairs,
+        lambda: solver.paths_from([0]),
+        solver.eccentricities,
+        solver.__enter__,
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match=r"^the solver of graph is closed: prepare the graph again$"):
+            call()
+    solver.close()
+
+
+@pytest.mark.simulator
+def test_a_closed_solver_gives_back_its_memory(on_card):
+    solver = kernels.prepare(example())
+    far = weakref.ref(solver.in_whole_numbers.near_far.far)
+    solver.close()
+    gc.collect()
+    assert far() is None
+
+
+@pytest.mark.parametrize("weights", [(4, 1), (0.5, 0.25)], ids=["whole", "float"])
+def test_a_path(weights, no_card):
+    first, last = weights
+    solver = kernels.prepare(sparse.csr_array([[0, first, 9, 0], [0, 0, last, 0], [0, 0, 0, 0], [1, 0, 0, 0]]))
+    assert solver.path(0, 2) == [0, 1, 2] and solver.path(np.int8(3), 2) == [3, 0, 1, 2]
+    assert solver.path(0, 0) == [0]
+    assert solver.path(2, 0) is None
+    for target in (4, -1):
+        with pytest.raises(InputError, match=rf"target {target} is not a vertex of graph: choose one in \[0, 4\)"):
+            solver.path(0, target)
+    with pytest.raises(InputError, match=r"target must be a whole number, not 1\.0"):
+        solver.path(0, 1.0)
+
+
+def test_a_solver_answers_as_the_functions_do(no_card):
+    graph = example()
+    solver = kernels.prepare(graph)
+    for asked, *given in (("shortest_paths", 3), ("all_pairs",), ("distances", [5, 0]), ("eccentricities",)):
+        answers = getattr(solver, asked)(*given), getattr(kernels, asked)(graph, *given)
+        for name, value in vars(answers[0]).items():
+            np.testing.assert_array_equal(value, getattr(answers[1], name))
+    some = solver.paths_from([5, 0])
+    np.testing.assert_array_equal(some.predecessors, solver.all_pairs().predecessors[[5, 0]])
+
+
+@pytest.mark.simulator
+def test_the_functions_keep_the_last_graph_while_it_lives(on_card, monkeypatch):
+    made = []
+    monkeypatch.setattr(near_far, "Searches", lambda *given, of=near_far.Searches: made.append(of(*given)) or made[-1])
+    one, other = example(), example(10)
+    for graph, count in ((one, 1), (one, 1), (other, 2), (other, 2), (one, 3)):
+        assert_right(kernels.shortest_paths(graph, 0), graph, 0)
+        assert len(made) == count
+    kept = weakref.ref(made.pop())
+    made.clear()
+    near_far.layout.cache_clear()
+    del graph, one
+    gc.collect()
+    assert kept() is None
+
+
+CHANGES = {
+    "a weight": lambda array: array.data.__setitem__(0, 7),
+    "a head": lambda array: array.indices.__setitem__(0, 3),
+    "indptr": lambda array: array.indptr.__setitem__(1, array.indptr[1] - 1),
+    "the array of weights": lambda array: setattr(array, "data", array.data + 1),
+}
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Grows when a graph is made of arcs."""
+    made, of = [], interface.graph_of
+    monkeypatch.setattr(interface, "graph_of", lambda *arcs: made.append(1) or of(*arcs))
+    return made
+
+
+ASKED = {
+    "csgraph": lambda array: csgraph.dijkstra(array, indices=0),
+    "interface": lambda array: kernels.shortest_paths(array, 0).distances,
+}
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+def test_an_array_that_was_changed_in_place_is_read_anew(asked, change, form, on_card, read):
+    array = form([[0, 0.5, 2, 0], [0, 0, np.nan, 0], [1, 0, 0, 5], [0, 0, 0, 0]])
+    for readings in (1, 1, 2, 2):
+        if len(read) < readings == 2:
+            CHANGES[change](array)
+        np.testing.assert_array_equal(ASKED[asked](array), scipys.dijkstra(array, indices=0))
+        assert len(read) == readings
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("form", "readings"),
+    [(np.array, 1), (np.asfortranarray, 1), (sparse.coo_array, 1), (sparse.bsr_array, 1), (sparse.lil_array, 2)],
+)
+def test_which_arrays_are_kept(form, readings, on_card, read):
+    dense = np.array([[0, 2, 0], [0, 0, 1], [3, 0, 0]])
+    array = form(dense)
+    for _ in range(2):
+        assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, 3]
+    assert len(read) == readings
+    assert csgraph.dijkstra(array, directed=False, indices=0).tolist() == [0, 2, 3]
+    assert csgraph.dijkstra(array, unweighted=True, indices=0).tolist() == [0, 1, 2]
+    assert csgraph.dijkstra(form(2 * dense), indices=0).tolist() == [0, 4, 6]
+    assert len(read) == readings + 3
+
+
+@pytest.mark.simulator
+def test_an_array_whose_shape_alone_was_changed_is_read_anew(on_card):
+    array = sparse.coo_array([[0, 2], [0, 0]])
+    assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2]
+    array.resize(3, 3)
+    assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, np.inf]
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_the_kernel_that_looks_for_long_distances_compiles(capability, monkeypatch):
+    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
+    searches = near_far.Searches(chain(4, 5), Recorder())
+    searches.allocate()
+    Recorder.launched.clear()
+    searches.is_too_long()
+    (((_, types), function),) = Recorder.launched.items()
+    ptx, _ = cuda.compile_ptx(function, types, cc=capability)
+    assert ".entry" in ptx
+    assert_atomics(ptx, {}, function.__name__)
