@@ -87,7 +87,7 @@ def brief(rows: pd.DataFrame, archive: str) -> str:
 
 
 def changed(rows: pd.DataFrame, keys: Iterable[str]) -> list[str]:
-    """Those of the variants whose rows are all of other code than the present; rows: as measurements.load gives them."""
+    """Those of the variants whose rows are all of other code than now; rows: as measurements.load gives them."""
     known = rows[rows["code"] != ""]
     codes = known["code"].groupby(measurements.variants(known)).agg(set)
     return [key for key in keys if key in codes and digests.code(*key.split("/")) not in codes[key]]
