@@ -16,21 +16,21 @@ its own, in shared memory, and goes through it round after round without the oth
 the vertex in its own block. That the blocks do not wait for each other costs some work twice: a block may go on from a
 distance that another one lowers later.
 
-All blocks meet at a barrier of the card when their queues are empty. Each has published how many entries its part of far
-has and the least distance in it, so all raise the threshold to the same value. Then each block reads an equal share of
-every part: what is below the threshold goes to its own queue, the rest to its part of far. Far has two halves: one is
-read, the other written. A block calls the others to meet earlier where its queue is long or its part of far is full. The
-threshold then stays, and each block first moves what is left in its queue to far, so that it is shared out.
+All blocks meet at a barrier of the card when their queues are empty. Each has published how many entries its part of
+far has and the least distance in it, so all raise the threshold to the same value. Then each block reads an equal share
+of every part: what is below the threshold goes to its own queue, the rest to its part of far. Far has two halves: one
+is read, the other written. A block calls the others to meet earlier where its queue is long or its part of far is full.
+The threshold then stays, and each block first moves what is left in its queue to far, so that it is shared out.
 
 Arcs are stored in rows of DEGREE, so that those of a vertex are found without reading where they start; as many threads
-take a row. A vertex with more arcs has a row of one arc less and a link, to up to DIRECT further arcs, which the threads
-of a warp relax together. A hub has more than that: its link leads to a fan, further rows with links of their own, which
-are enqueued as vertices are. Where the graph itself has weights of 0, predecessors along such arcs are found last, so that
-they cannot form a circle.
+take a row. A vertex with more arcs has a row of one arc less and a link, to up to DIRECT further arcs, which the
+threads of a warp relax together. A hub has more than that: its link leads to a fan, further rows with links of their
+own, which are enqueued as vertices are. Where the graph itself has weights of 0, predecessors along such arcs are found
+last, so that they cannot form a circle.
 
-A near queue is a ring. A round takes an entry for every DEGREE threads from it, and adds to its end.
-The additions of even and of odd rounds have a counter each, so that one barrier per round is enough: when some threads
-already add to one, others may still read the other.
+A near queue is a ring. A round takes an entry for every DEGREE threads from it, and adds to its end. The additions of
+even and of odd rounds have a counter each, so that one barrier per round is enough: when some threads already add to
+one, others may still read the other.
 """
 
 import time
@@ -532,9 +532,10 @@ def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) ->
     """Places of each block's part of a half of far, and with how many entries a block calls the others to meet.
 
     At a meeting all parts together have an entry for each row at most, once outdated ones are dropped. After it a part
-    starts with an equal share of what they had, and a place more for each block, since shares are rounded up. A block calls when its
-    part is full, stops a round later, and adds what is left in its queue. So it ends with what it started with or with
-    the limit, and two rounds and a queue more; the average of all blocks with that and an equal share of the rows.
+    starts with an equal share of what they had, and a place more for each block, since shares are rounded up. A block
+    calls when its part is full, stops a round later, and adds what is left in its queue. So it ends with what it
+    started with or with the limit, and two rounds and a queue more; the average of all blocks with that and an equal
+    share of the rows.
     """
     queued, rows = layout(graph).queued, max(1, threads // DEGREE)
     share = blocks_for(queued, blocks)
