@@ -579,18 +579,18 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
 
 
 def choose_many(
-    graph: Graph, sources: int, card: Card | None, many: str = MANY[0], laid_out: bool = False
+    graph: Graph, sources: int, card: Card | None, many: str = MANY[0], pays: int | None = None
 ) -> tuple[str, str]:
     """The variant for distances from so many sources, or `many`, and why.
 
-    laid_out: whether a solver has the graph's hierarchy on the card. Else prepares it where nothing else decides:
-    seconds for a million vertices.
+    pays: from how many sources on a hierarchy pays, where a solver has prepared it. Else prepares it where nothing else
+    decides: seconds for a million vertices.
     """
     if card is None:
         return "dijkstra/scipy", "no GPU is visible, and SciPy gives rows without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return "dijkstra/scipy", f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
-    unfit = _unfit(graph, sources, card, laid_out)
+    unfit = _unfit(graph, sources, card, pays)
     if not unfit:
         return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
     if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
@@ -609,6 +609,10 @@ class _WholeNumbers:
     def __init__(self, graph: Graph):
         self.graph, self.largest = graph, int(graph.weights.max(initial=0))
         self.hierarchies = {}
+
+    @cached_property
+    def array(self) -> sparse.csr_array:
+        return self.graph.to_scipy()
 
     @cached_property
     def near_far(self) -> near_far.Searches:
@@ -635,14 +639,17 @@ class _WholeNumbers:
         return (self.graph.vertices - 1) * self.largest < INF
 
     def paths(self, source: int, key: str, reason: str) -> Paths:
-        """By a variant: from the source, or of all pairs. Raises TooLong."""
+        """By a variant: from the source, or of all pairs, which have none. Raises TooLong."""
         log.info("%s on %s: %s", key, self.graph.name, reason)
+        if key == "dijkstra/scipy":
+            distances, predecessors = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
+            return Paths(distances, predecessors, key, reason)
         if key == NEAR_FAR:
             found, n = self.search(source), self.graph.vertices
             result = Result(np.empty(n, np.int32), np.empty(n, np.int32))
             found.run.download((found.dist, result.distances), (found.predecessor, result.predecessors))
         else:
-            result = _run(self.graph, source, key)
+            result = _run(self.graph, key)
             self._refuse_too_long(result.distances)
         predecessors = result.predecessors
         predecessors[predecessors == -1] = NO_PREDECESSOR
@@ -650,7 +657,9 @@ class _WholeNumbers:
 
     def choose_rows(self, sources: int, many: str) -> tuple[str, str]:
         """choose_many's choice."""
-        return choose_many(self.graph, sources, Card.visible(), many, (many == MANY[1]) in self.hierarchies)
+        laid_out = (many == MANY[1]) in self.hierarchies
+        pays = (LAID_OUT_PAYS if laid_out else PREPARED_PAYS) if self.hierarchies else None
+        return choose_many(self.graph, sources, Card.visible(), many, pays)
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
         """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
@@ -678,13 +687,12 @@ class _WholeNumbers:
                         searches.run.download((on_card[start * n : (start + len(some)) * n], found))
                         yield from zip(some, found.reshape(-1, n), strict=True)
         elif key == "dijkstra/scipy":
-            array = self.graph.to_scipy()
             for start in range(0, len(sources), most):
                 some = sources[start : start + most]
-                found = csgraph.dijkstra(array, indices=some)
+                found = csgraph.dijkstra(self.array, indices=some)
                 yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
         else:
-            result = _run(self.graph, 0, key)
+            result = _run(self.graph, key)
             yield from ((source, result.distances[source]) for source in sources)
 
     def reduced(self, sources: np.ndarray) -> hierarchy.Reduced:
@@ -848,20 +856,20 @@ def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
-def _unfit(graph: Graph, sources: int, card: Card, laid_out: bool = False) -> str:
+def _unfit(graph: Graph, sources: int, card: Card, pays: int | None = None) -> str:
     """Why a contraction hierarchy is not for so many sources of the graph; empty where it is, and then prepared.
 
     Raises InputError where the file of the hierarchy is none.
     """
     n = graph.vertices
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
-    least = LAID_OUT_PAYS if laid_out else PREPARED_PAYS if prepared else PAYS
+    least = pays or (PREPARED_PAYS if prepared else PAYS)
     if sources < least:
         return f"since a contraction hierarchy pays from {least:,} sources"
     needed = 2 * 4 * LANES * SOURCES * n  # the rows of the fewest sources of a search, in both orders
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
-    if laid_out:
+    if pays:
         return ""
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
@@ -887,11 +895,12 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
     return int(found[np.isfinite(found)].max())
 
 
-def _run(graph: Graph, source: int, key: str) -> Result:
+def _run(graph: Graph, key: str) -> Result:
+    """All pairs by a variant."""
     variant = find(*key.split("/"))
     variant.check_size(graph)
     result = Result.poisoned(variant.problem, graph.vertices)
-    variant.function(graph, result, Run(source=source, on_gpu=variant.on_gpu))
+    variant.function(graph, result, Run(on_gpu=variant.on_gpu))
     return result
 
 

@@ -392,13 +392,15 @@ def test_no_source_and_no_room():
 def test_a_full_card_is_said(monkeypatch):
     """With a CPU variant, as if it were the card's."""
 
-    @functools.wraps(VARIANTS["dijkstra/scipy"].function)
+    key = "dijkstra/networkit_apsp"
+
+    @functools.wraps(VARIANTS[key].function)
     def full(graph, result, run):
         raise NotEnoughMemory(2000, 1000)
 
-    monkeypatch.setitem(VARIANTS, "dijkstra/scipy", dataclasses.replace(VARIANTS["dijkstra/scipy"], function=full))
+    monkeypatch.setitem(VARIANTS, key, dataclasses.replace(VARIANTS[key], function=full))
     with pytest.raises(NotEnoughMemory, match="needs 2,000 bytes of memory on the card"):
-        kernels.shortest_paths(random_graph(5, 9), 0)
+        kernels.all_pairs(random_graph(5, 9))
 
 
 SOURCES = [5, 0, 12, 5, 3]

@@ -195,6 +195,9 @@ def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
             np.testing.assert_array_equal(found.distances, expected[list(sources)])
         assert solver.distances([7]).variant.endswith("near_far")
         assert len(made) == 1 and made[0].many.matrix is None
+        monkeypatch.setattr(interface, "PREPARED_PAYS", 3)  # to lay it out for other results
+        assert solver.eccentricities([9, 2]).variant.endswith("near_far")
+        assert solver.eccentricities([9, 2, 4]).variant == "hierarchy/all_pairs"
 
 
 def test_a_closed_solver_refuses(no_card):
@@ -223,6 +226,15 @@ def test_a_closed_solver_gives_back_its_memory(on_card):
     solver.close()
     gc.collect()
     assert far() is None
+
+
+def test_scipys_array_is_made_once(no_card, monkeypatch):
+    made, of = [], Graph.to_scipy
+    monkeypatch.setattr(Graph, "to_scipy", lambda graph: made.append(1) or of(graph))
+    solver = kernels.prepare(chain(4, 5))
+    for _ in range(2):
+        assert solver.shortest_paths(0).distances.tolist() == solver.distances([0]).distances[0].tolist() == [0, 4, 9]
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("weights", [(4, 1), (0.5, 0.25)], ids=["whole", "float"])
