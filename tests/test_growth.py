@@ -374,6 +374,7 @@ def test_targets_plan_their_cells(tmp_path):
     assert {"Table launch_overhead", "Table growth"} <= project.plan("launch_overhead", "growth")
 
 
+@pytest.mark.ci
 def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_path):
     made = {
         **{"format": "random", "vertices": 9, "arcs": 24, "directed": False, "generate": {"kind": "grid", "seed": 1}},
@@ -406,6 +407,7 @@ PLANNED = {
 BOTH = PLANNED["nyc"] | {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}
 
 
+@pytest.mark.ci
 def test_in_the_simulator_the_archive_is_drawn(tmp_path):
     project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
     everything().to_csv(tmp_path / "results/archive/h200/timings.csv", index=False, columns=list(measurements.COLUMNS))

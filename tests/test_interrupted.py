@@ -162,6 +162,7 @@ def test_a_measurement_that_outlives_snakemake_is_not_measured_beside(tmp_path):
         job.kill()
 
 
+@pytest.mark.ci
 def test_a_killed_measurement_leaves_the_one_before(tmp_path):
     project = Project.make(tmp_path)
     cell = f"results/cells/{CPU[0]}.csv"

@@ -274,6 +274,7 @@ def test_scipys_tests_pass_with_our_functions(case, monkeypatch):
     assert redirected(case.function, np.inf) == 0
 
 
+@pytest.mark.ci
 @pytest.mark.simulator
 def test_scipys_tests_pass_with_our_functions_on_a_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD)

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from test_workflow import JOB, OTHERS, SIMULATOR, TABLE1, Project, data, measured
 
 
@@ -23,6 +24,7 @@ def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_
     assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
 
 
+@pytest.mark.ci
 def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
     asked = "results/simulated.md"
