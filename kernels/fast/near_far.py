@@ -35,7 +35,7 @@ one, others may still read the other.
 
 import time
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -493,17 +493,12 @@ def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
         start, end = end, words[QUEUED]
 
 
-def predecessor_launches(graph: Graph, source: int, block: int, tree: tuple, queue, words) -> list:
+def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
     """The launches that find predecessors, from a source, by blocks of about `block` threads.
 
     tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
-    are used only where a weight is 0.
+    are used only with free_arcs, whether a weight is 0.
     """
-    return tree_launches(source, block, tree, queue, words, free_arcs=has_free_arcs(graph))
-
-
-def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
-    """The same; free_arcs: whether a weight is 0."""
     block = max(LANES, block // LANES * LANES)
     blocks = blocks_for(len(tree[0]), block)
     found = [(find_predecessors, blocks, block, tree)]
@@ -566,11 +561,8 @@ class Searches:
         self.words_used = int(LENGTHS) + 2 * self.blocks
         of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
         run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.places * self.blocks + 4 * self.words_used)
+        self.free_arcs = has_free_arcs(graph)
         self.arcs, self.owners = lay_out(graph, run)
-
-    @cached_property
-    def free_arcs(self) -> bool:
-        return has_free_arcs(self.graph)
 
     def allocate(self) -> None:
         """Take memory for searches."""

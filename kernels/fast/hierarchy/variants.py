@@ -22,6 +22,7 @@ class Trees:
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
+        self.free_arcs = near_far.has_free_arcs(graph)
         self.arcs, self.owners = near_far.lay_out(graph, run)
 
     def allocate(self) -> None:
@@ -38,7 +39,7 @@ class Trees:
         return enqueued(
             run,
             (by_vertex, blocks_for(n, run.block), run.block, columns),
-            *near_far.predecessor_launches(self.graph, source, run.block, tree, self.queue, self.words),
+            *near_far.tree_launches(source, run.block, tree, self.queue, self.words, free_arcs=self.free_arcs),
         )
 
 
@@ -78,7 +79,7 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     on_card = OnCard(graph, run)
     search = ManySources(on_card, reduces=False)
     most = min(search.pitch(n), max(search.group, MATRIX_BYTES // (8 * n) // search.group * search.group))
-    free_arcs = bool(graph.arcs and graph.weights.min() == 0)
+    free_arcs = near_far.has_free_arcs(graph)
     if free_arcs:
         trees = Trees(graph, run)
     else:
