@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.check import check
-from kernels.fast import near_far
+from kernels.fast import near_far, near_far_kernels
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
 from tests.together import blocks_at_once
@@ -64,7 +64,7 @@ def test_queues_with_few_places(places, delta, monkeypatch):
 @pytest.mark.parametrize("blocks, places", [(2, 1), (3, 4), (5, 64)])
 def test_several_blocks(blocks, places, crowded, monkeypatch):
     monkeypatch.setattr(near_far, "MIN_PLACES", places)
-    monkeypatch.setattr(near_far, "CROWDED", crowded)
+    monkeypatch.setattr(near_far_kernels, "CROWDED", crowded)
     with blocks_at_once():
         solve(graph(range(1, 30)), shared=0, delta=3, grid=blocks)
         solve(graph([0, 1, 2]), shared=0, grid=blocks)
@@ -105,13 +105,13 @@ def far_of(on: Graph) -> np.ndarray:
     """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
     run = Run(block=5)
     places, limit = near_far.places_of_far(on, 1, 5, 64)
-    arcs, owners = near_far.lay_out(on, run)
+    arcs, owners = near_far.lay_out(on, run, near_far_kernels)
     dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
     far, words = np.full(2 * places, POISON), np.empty(int(near_far.LENGTHS) + 2, np.uint32)
     source, numbers = np.uint32(0), (np.uint64(places), np.uint32(limit), np.uint32(64))
     run.launch(
-        (near_far.initialise, 10, 5, (source, arcs, dist, predecessor, words)),
-        (near_far.search, 1, 5, (source, np.uint32(5), *numbers, arcs, owners, dist, far, words), 8 * 64),
+        (near_far_kernels.initialise, 10, 5, (source, arcs, dist, predecessor, words)),
+        (near_far_kernels.search, 1, 5, (source, np.uint32(5), *numbers, arcs, owners, dist, far, words), 8 * 64),
     )
     return np.ma.masked_equal(far, POISON).reshape(2, -1)
 
@@ -161,8 +161,10 @@ def test_a_hub_whose_free_arcs_lie_behind_links(direct, monkeypatch):
 def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, block, monkeypatch):
     monkeypatch.setattr(near_far, "DIRECT", 4)
     near_far.layout.cache_clear()
-    look, looks = near_far.take_zero_arc, []
-    monkeypatch.setattr(near_far, "take_zero_arc", lambda arc, *rest: looks.append(int(arc)) or look(arc, *rest))
+    look, looks = near_far_kernels.take_zero_arc, []
+    monkeypatch.setattr(
+        near_far_kernels, "take_zero_arc", lambda arc, *rest: looks.append(int(arc)) or look(arc, *rest)
+    )
     on = Graph.from_arcs(23, *np.array([(*arc, 0) for arc in arcs]).T)
     result = solve(on, source=22, block=block)
     near_far.layout.cache_clear()
@@ -214,9 +216,12 @@ def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
     rng = np.random.default_rng(degree)
     tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 3)]
     on = Graph.from_arcs(5, tails, rng.integers(0, 4, len(tails)), rng.integers(1, 9, len(tails)))
-    queued, (arcs, owners) = near_far.layout(on).queued, (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64)))
+    queued, (arcs, owners) = (
+        near_far.layout(on).queued,
+        (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64), near_far_kernels)),
+    )
     near_far.layout.cache_clear()
-    arcs, link, no_arc = arcs.tolist(), int(near_far.LINK), int(near_far.NO_ARC)
+    arcs, link, no_arc = arcs.tolist(), int(near_far.LINK), int(near_far_kernels.NO_ARC)
     owners, rows = [*range(5), *owners.tolist()], len(arcs) // near_far.DEGREE
     assert len(owners) == rows and queued <= rows
     found, followed = [], list(range(5))

@@ -17,7 +17,7 @@ from numba import cuda
 
 from kernels.errors import InputError
 from kernels.fast.hierarchy import cells as cutting
-from kernels.fast.near_far import LAUNCH_BOUNDS
+from kernels.fast.near_far_kernels import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.enqueuing import enqueued

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import cuda
 
-from kernels.fast import near_far
+from kernels.fast import near_far, near_far_kernels
 from kernels.fast.hierarchy.all_pairs import fill
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
@@ -23,7 +23,7 @@ class Trees:
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
         self.free_arcs = near_far.has_free_arcs(graph)
-        self.arcs, self.owners = near_far.lay_out(graph, run)
+        self.arcs, self.owners = near_far.lay_out(graph, run, near_far_kernels)
 
     def allocate(self) -> None:
         words = int(near_far.QUEUED) + 1
@@ -36,10 +36,11 @@ class Trees:
         run, n = self.run, self.graph.vertices
         tree = self.arcs, self.owners, self.dist, predecessor
         columns = np.uint32(column), np.uint64(pitch), vertex_rows, matrix, self.dist, predecessor, self.words
+        rest = {"free_arcs": self.free_arcs, "kernels": near_far_kernels}
         return enqueued(
             run,
             (by_vertex, blocks_for(n, run.block), run.block, columns),
-            *near_far.tree_launches(source, run.block, tree, self.queue, self.words, free_arcs=self.free_arcs),
+            *near_far.tree_launches(source, run.block, tree, self.queue, self.words, **rest),
         )
 
 

@@ -1,0 +1,381 @@
+"""The kernels of near_far.py, which says how they work."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import cuda, uint32, uint64
+
+from kernels.fast.near_far import CALLED, DEGREE, FAN, LEASTS, LENGTHS, LINK, QUEUED
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from kernels.graph import INF
+
+CROWDED = 512  # a block with more near entries calls the others to meet
+# Blocks of up to 1,024 threads. Without this bound the compiler gives a thread more registers than so many threads
+# can have on cards before 9.0, and the launch fails. The simulator does not take it.
+LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
+LANES = 1 if SIMULATED else 32  # threads of a warp
+FULL_WARP = 0xFFFFFFFF
+NO_ARC = np.uint64(INF << 32)  # longer than any path
+COUNT = u32((1 << 30) - 1)  # bits of how many arcs or rows a link leads to
+# Words of a block's counters: entries added in even and in odd rounds, whether to stop after an even and an odd round,
+# the entries and the least distance of its part of far.
+ADDED, STOP, FAR, LEAST = (u32(i) for i in (0, 2, 4, 5))
+COUNTERS = 6
+
+
+@cuda.jit(device=True)
+def owner_of(row, n, owners):
+    return row if row < n else owners[u32(row - n)]
+
+
+@cuda.jit
+def fill_rows(indptr, indices, weights, fan_owners, starts, stops, arcs, owners):
+    """The arcs of the rows that may be enqueued, a thread a word, without links; and the owners of those after n."""
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    row, n = u32(i // u64(DEGREE)), u32(len(indptr) - 1)
+    if i < u64(DEGREE) * u64(n + len(starts)):
+        if row < n:
+            start, stop = u32(indptr[row]), u32(indptr[u32(row + u32(1))])
+        else:
+            start, stop = u32(starts[u32(row - n)]), u32(stops[u32(row - n)])
+            owners[u32(row - n)] = fan_owners[u32(row - n)]
+        arc = u32(start + u32(i % u64(DEGREE)))
+        arcs[i] = u64(u64(weights[arc]) << u64(32) | u64(indices[arc])) if arc < stop else NO_ARC
+
+
+@cuda.jit
+def set_links(linked, links, behind, indices, weights, n, arcs, owners):
+    """The links, a thread each, with the arcs behind them and their owners."""
+    i = thread_x()
+    if i < len(linked):
+        row, link = linked[i], links[i]
+        arcs[u64(u64(DEGREE) * u64(row) + u64(DEGREE - 1))] = link
+        if not link & FAN:
+            first, count, k = u32(link), u32(link >> u64(32)) & COUNT, u32(0)
+            owner = owner_of(row, n, owners)
+            while k % u32(DEGREE) != u32(0) or k < count:
+                word, arc = NO_ARC, u32(u32(behind[i]) + k)
+                if k < count:
+                    word = u64(u64(weights[arc]) << u64(32) | u64(indices[arc]))
+                arcs[u64(u64(DEGREE) * u64(first) + u64(k))] = word
+                owners[u32(first - n + k // u32(DEGREE))] = owner
+                k = u32(k + u32(1))
+
+
+@cuda.jit
+def initialise(source, arcs, dist, predecessor, words):
+    v = thread_x()
+    if v < len(dist):
+        # Always 0 of an arc, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
+        # fit, before the search has to wait for them; using it keeps the compiler from removing the load.
+        zero = i32(arcs[u64(u64(DEGREE) * u64(v))] >> u64(63))
+        dist[v] = zero if v == source else i32(INF - zero)
+        predecessor[v] = -1
+    if v < len(words):
+        words[v] = u32(INF) if v >= LEASTS and v < QUEUED else u32(0)
+
+
+class Block(NamedTuple):
+    """What a block's threads enqueue into.
+
+    queue: of the near entries, a ring whose length is a power of two. counters: see the module. far: all parts.
+    part: where the block's part of far starts. threshold: a distance below it is near. counter: the one of this
+    round's additions. seen: what it was before them. head, tail: the first place of the ring that is still to be read,
+    and the first that is added to.
+    """
+
+    queue: np.ndarray
+    counters: np.ndarray
+    far: np.ndarray
+    part: int
+    threshold: int
+    counter: int
+    seen: int
+    head: int
+    tail: int
+
+
+@cuda.jit(device=True)
+def enqueue(v, d, block):
+    """Add (v, d) to the queue where d is near and a place is free, and return INF; else add it to far, and return d."""
+    is_near = d < block.threshold
+    # One addition for either pile, so that a warp that has both does not make them one after the other.
+    place = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
+    entry = u64(u64(d) << u64(32) | u64(v))
+    if is_near:
+        place = u32(block.tail + u32(place - block.seen))
+        if u32(place - block.head) < u32(len(block.queue)):
+            block.queue[place & u32(len(block.queue) - 1)] = entry
+            return u32(INF)
+        place = u32(cuda.atomic.add(block.counters, FAR, u32(1)))
+    block.far[u64(block.part + u64(place))] = entry
+    return d
+
+
+@cuda.jit(device=True)
+def relax(arc, d, dist, block):
+    """Relax an arc of a vertex at distance d; return what enqueue returns."""
+    v, to_v = u32(arc), u32(d + u32(arc >> u64(32)))
+    if to_v < INF and to_v < u32(cuda.atomic.min(dist, v, i32(to_v))):
+        return enqueue(v, to_v, block)
+    return u32(INF)
+
+
+@cuda.jit(device=True)
+def relax_if_less(arc, d, dist, block):
+    """The same where most arcs lower nothing: reads first, which takes less than an atomic minimum."""
+    if u32(d + u32(arc >> u64(32))) < u32(dist[u32(arc)]):
+        return relax(arc, d, dist, block)
+    return u32(INF)
+
+
+@cuda.jit(device=True)
+def follow_link(link, d, arcs, dist, block):
+    """What is behind a link, by the threads of a warp: relax its arcs or enqueue its rows. Return the least in far."""
+    least = u32(INF)
+    first, count = u32(link), u32(link >> u64(32)) & COUNT
+    i = u32(0) if SIMULATED else u32(cuda.laneid)
+    if link & FAN:
+        while i < count:
+            least = min(least, enqueue(u32(first + i), d, block))
+            i = u32(i + u32(LANES))
+    else:
+        start = u64(u64(DEGREE) * u64(first))
+        while i < count:
+            arc, other = arcs[u64(start + u64(i))], NO_ARC
+            if u32(i + u32(LANES)) < count:
+                other = arcs[u64(start + u64(u32(i + u32(LANES))))]
+            least = min(least, relax_if_less(arc, d, dist, block))
+            least = min(least, relax_if_less(other, d, dist, block))
+            i = u32(i + u32(2 * LANES))
+    return least
+
+
+@cuda.jit(device=True)
+def follow_links(link, d, arcs, dist, block):
+    """Each thread's link (0: none), one after the other by the whole warp. Return the least distance put into far."""
+    least = u32(INF)
+    if SIMULATED:
+        if link != u64(0):
+            least = follow_link(link, d, arcs, dist, block)
+    else:
+        todo = u32(cuda.ballot_sync(FULL_WARP, link != u64(0)))
+        while todo != u32(0):
+            lane = i32(cuda.ffs(i32(todo)) - 1)
+            todo = u32(todo & u32(todo - u32(1)))
+            upper = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link >> u64(32))), lane))
+            lower = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link)), lane))
+            to_owner = u32(cuda.shfl_sync(FULL_WARP, i32(d), lane))
+            least = min(least, follow_link(u64(u64(upper) << u64(32) | u64(lower)), to_owner, arcs, dist, block))
+    return least
+
+
+@cuda.jit(device=True)
+def take_row(thread, count, n, arcs, owners, dist, block):
+    """Relax a slot of one of the `count` rows at the head of the queue, and follow links. Return the least in far."""
+    link, d, least = u64(0), u32(0), u32(INF)
+    i = u32(thread // u32(DEGREE))
+    if i < count:
+        entry = block.queue[u32(block.head + i) & u32(len(block.queue) - 1)]
+        row, d = u32(entry), u32(entry >> u64(32))
+        arc = arcs[u64(u64(DEGREE) * u64(row) + u64(thread % u32(DEGREE)))]
+        if arc & LINK:
+            owner = owner_of(row, n, owners)
+            # Skips outdated entries. A fan is followed once for each distance: what the card has now is read.
+            now = cuda.atomic.min(dist, owner, i32(d)) if arc & FAN else dist[owner]
+            if u32(now) >= d:
+                link = arc
+        else:
+            least = relax(arc, d, dist, block)
+    return min(least, follow_links(link, d, arcs, dist, block))
+
+
+@cuda.jit(device=True)
+def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):
+    """Rounds until the queue is empty or the blocks should meet.
+
+    other: what the counter of the other rounds' additions is.
+    Return all of the queue that is left, the counters as they are then, and the least distance put into far.
+    """
+    queue, counters, least = block.queue, block.counters, u32(INF)
+    head, tail, counter, seen = block.head, block.tail, block.counter, block.seen
+    stop = False
+    while tail != head and not stop:
+        waiting = u32(tail - head)
+        count = min(waiting, u32(threads // u32(DEGREE)))
+        now = Block(queue, counters, block.far, block.part, block.threshold, counter, seen, head, tail)
+        asked = u32(0)
+        if thread == u32(threads - u32(1)):  # seldom has a row
+            asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
+        least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
+        if thread == u32(threads - u32(1)):
+            call = waiting > called or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
+            if call and asked <= meeting:
+                cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
+            counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
+        cuda.syncthreads()  # before what was added is read
+        added = counters[counter]
+        stop = counters[u32(STOP + (counter - ADDED))] != u32(0)
+        tail = u32(head + min(u32(waiting + u32(added - seen)), u32(len(queue))))
+        head = u32(head + count)
+        seen, other = other, added
+        counter = u32(ADDED + u32(1) - (counter - ADDED))
+    return head, tail, counter, seen, other, least
+
+
+@cuda.jit(device=True)
+def split_parts(thread, threads, parts, lengths, places, start, n, owners, words, dist, block):
+    """This block's share of all parts of far: drop outdated entries, enqueue the others. Return the least put into far.
+
+    parts: how many; lengths: the word where their lengths start; places: of each; start: where the first one starts.
+    """
+    least = u32(INF)
+    part, lane, lanes = u32(thread % parts), u32(thread // parts), max(u32(1), u32(threads // parts))
+    while part < parts and lane < lanes:
+        length = words[u32(lengths + part)]
+        i = u32((cuda.blockIdx.x + part) % parts + parts * lane)
+        while i < length:
+            entry = block.far[u64(start + u64(part) * places + u64(i))]
+            row, d = u32(entry), u32(entry >> u64(32))
+            if u32(dist[owner_of(row, n, owners)]) >= d:
+                least = min(least, enqueue(row, d, block))
+            i = u32(i + parts * lanes)
+        part = u32(part + threads)
+    return least
+
+
+@cuda.jit(**LAUNCH_BOUNDS)
+def search(source, delta, places, limit, queue_places, arcs, owners, dist, far, words):
+    """All distances: blocks that are all on the card at once, with queue_places 64-bit words of shared memory each.
+
+    places: of each block's part of a half of far. limit: a block with more entries in its part calls the others.
+    words: LENGTHS + 2 per block, as `initialise` leaves them. What lies in far before does not matter.
+    """
+    dynamic = cuda.shared.array(0, uint64)
+    counters = cuda.shared.array(COUNTERS, uint32)
+    queue = dynamic[:queue_places]
+    grid = cuda.cg.this_grid()
+    thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+    number, parts, n = u32(cuda.blockIdx.x), u32(cuda.gridDim.x), u32(len(dist))
+    half = u64(u64(parts) * places)
+    if thread == 0:
+        for i in range(COUNTERS):
+            counters[i] = u32(INF) if i == LEAST else u32(0)
+        queue[0] = u64(source)
+    head, tail = u32(0), u32(1) if number == 0 else u32(0)
+    counter, seen, other = ADDED, u32(0), u32(0)
+    threshold, meeting, called = min(delta, u32(INF)), u32(0), u32(CROWDED)
+    cuda.syncthreads()  # before other threads read the source's entry and the counters
+    while True:
+        part = u64(half * u64(meeting & u32(1)) + u64(number) * places)
+        block = Block(queue, counters, far, part, threshold, counter, seen, head, tail)
+        head, tail, counter, seen, other, least = go_through(
+            thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other
+        )
+        i = u32(head + thread)
+        while u32(i - head) < u32(tail - head):
+            entry = queue[i & u32(len(queue) - 1)]
+            least = min(least, u32(entry >> u64(32)))
+            far[u64(part + u64(cuda.atomic.add(counters, FAR, u32(1))))] = entry
+            i = u32(i + threads)
+        if least != INF:
+            cuda.atomic.min(counters, LEAST, least)
+        cuda.syncthreads()  # before the first thread reads the counters
+        lengths = u32(LENGTHS + parts * (meeting & u32(1)))
+        if thread == 0:
+            words[u32(lengths + number)] = counters[FAR]
+            cuda.atomic.min(words, u32(LEASTS + meeting % u32(3)), counters[LEAST])
+            counters[FAR], counters[LEAST] = u32(0), u32(INF)
+        grid.sync()  # before far, its lengths and the least distance are read
+        least = words[u32(LEASTS + meeting % u32(3))]
+        if least == INF:
+            return
+        if number == 0 and thread == 0:  # none reads it any more, and none lowers it before the next meeting
+            words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
+        threshold = max(threshold, min(u32(least // delta * delta + delta), u32(INF)))
+        start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
+        part = u64(half * u64(meeting & u32(1)) + u64(number) * places)
+        block = Block(queue, counters, far, part, threshold, counter, seen, u32(0), u32(0))
+        least = split_parts(thread, threads, parts, lengths, places, start, n, owners, words, dist, block)
+        if least != INF:
+            cuda.atomic.min(counters, LEAST, least)
+        cuda.syncthreads()  # before what was added is read
+        added = counters[counter]
+        head, tail = u32(0), min(u32(added - seen), u32(len(queue)))
+        called = max(u32(CROWDED), u32(u32(2) * tail))
+        seen, other = other, added
+        counter = u32(ADDED + u32(1) - (counter - ADDED))
+
+
+@cuda.jit
+def find_predecessors(arcs, owners, dist, predecessor):
+    """Predecessors along arcs of positive weight, a thread an arc; of equally good ones the last to write stays."""
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    if i < u64(len(arcs)):
+        arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        v, w = u32(arc), u32(arc >> u64(32)) & u32(INF)
+        to_v = u32(u32(dist[u]) + w)
+        if not arc & LINK and w != 0 and to_v < INF and i32(to_v) == dist[v]:
+            predecessor[v] = u
+
+
+@cuda.jit(device=True)
+def take_zero_arc(arc, u, source, dist, predecessor, queue, words):
+    """Make u the predecessor along an arc of weight 0, and queue the head, where it had none until then."""
+    v = u32(arc)
+    to_queue = arc >> u64(32) == u64(0) and v != source and dist[v] == dist[u] and predecessor[v] < 0
+    if to_queue and cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:
+        queue[cuda.atomic.add(words, QUEUED, u32(1))] = u64(v)
+
+
+@cuda.jit
+def start_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
+    """Predecessors along arcs of weight 0, from vertices that have one by now, and from the source; a thread an arc.
+
+    queue: uint64, a place for each row that may be enqueued; words[QUEUED] is 0. Each vertex gets a predecessor once,
+    and is queued then, and each row of its fan is queued once behind it. So the places are enough, and the work is
+    linear.
+    """
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    if i < u64(len(arcs)):
+        u = owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        if u == source or predecessor[u] >= 0:
+            take_zero_arc(arcs[i], u, source, dist, predecessor, queue, words)
+
+
+@cuda.jit
+def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
+    """The same from the queued rows, level by level until the queue is empty: one block, a warp a row."""
+    lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(cuda.blockDim.x // u32(LANES))
+    start, end = u32(0), words[QUEUED]
+    while start < end:
+        cuda.syncthreads()  # all have read the end before any thread adds to the queue
+        i = u32(start + u32(cuda.threadIdx.x // u32(LANES)))
+        while i < end:
+            row = u32(queue[i])
+            u, first = owner_of(row, u32(len(dist)), owners), u64(u64(DEGREE) * u64(row))
+            link, k = arcs[u64(first + u64(DEGREE - 1))], lane
+            count = u32(link >> u64(32)) & COUNT if link & LINK else u32(0)
+            while k < u32(count + u32(DEGREE)):
+                if k < u32(DEGREE):
+                    take_zero_arc(arcs[u64(first + u64(k))], u, source, dist, predecessor, queue, words)
+                elif link & FAN:
+                    queue[cuda.atomic.add(words, QUEUED, u32(1))] = u64(u32(u32(link) + k - u32(DEGREE)))
+                else:
+                    at = u64(u64(DEGREE) * u64(u32(link)) + u64(k - u32(DEGREE)))
+                    take_zero_arc(arcs[at], u, source, dist, predecessor, queue, words)
+                k = u32(k + u32(LANES))
+            i = u32(i + warps)
+        cuda.syncthreads()  # before any thread reads the queued rows and their number
+        start, end = end, words[QUEUED]
+
+
+@cuda.jit
+def find_too_long(arcs, owners, dist, found):
+    """found[0] = 1 where an arc leads from a vertex that is reached to one that is not, a thread an arc."""
+    i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
+    if i < u64(len(arcs)):
+        arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        if not arc & LINK and arc != NO_ARC and dist[u] != INF and dist[u32(arc)] == INF:
+            found[0] = 1
