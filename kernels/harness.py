@@ -52,6 +52,7 @@ class Protocol:
     source: int = 0
     checked_rows: int = 256
     full_check: int = 12_000
+    compared: bool = True  # whether distances are compared with SciPy's, beside the proof of kernels/check.py
 
     def __post_init__(self):
         for name, (low, high) in WHOLE.items():
@@ -63,6 +64,8 @@ class Protocol:
                 raise InputError(f"{name} must be {allowed}, not {value}")
             object.__setattr__(self, name, value)
         object.__setattr__(self, "source", whole(self.source, "source"))
+        if not isinstance(self.compared, bool):
+            raise InputError(f"compared must be true or false, not {reprlib.repr(self.compared)}")
         for name in ("budget_s", "timeout_s"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
@@ -177,6 +180,7 @@ def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Proto
             full_check=protocol.full_check,
             checked_rows=protocol.checked_rows,
             predecessors=not variant.program,
+            compared=protocol.compared,
         )
     except WrongResult as error:
         said = f"; {variant.program.said()}" if variant.program else ""

@@ -63,6 +63,21 @@ def test_a_wrong_distance(vertex, change):
     said = f"mine, source 0: distance of vertex {vertex} is {distances[vertex]}, the oracle says {DISTANCES[vertex]}"
     with pytest.raises(WrongResult, match=said):
         checked(graph_of(VERTICES, ARCS), "sssp", from_0(distances))
+    with pytest.raises(WrongResult, match="mine, source 0"):
+        proved(from_0(distances))
+
+
+def proved(result):
+    """How many rows are right by the proof alone."""
+    return check(graph_of(VERTICES, ARCS), "sssp", result, 0, full_check=9, checked_rows=9, compared=False)
+
+
+def test_the_proof_needs_no_oracle(monkeypatch):
+    monkeypatch.setattr(checker, "oracle", None)
+    assert proved(from_0()) == 1
+    one_too_far = [d + 1 if d < INF else INF for d in DISTANCES]
+    with pytest.raises(WrongResult, match="mine, source 0: the distance of the source is 1"):
+        proved(from_0(one_too_far))
 
 
 @pytest.mark.parametrize(
