@@ -72,7 +72,7 @@ rule measure_sources:
         dataset="|".join(config["datasets"]),
     conda:
         "../../environment.yml"
-    threads: workflow.resource_settings.cores or 1
+    threads: job_threads()
     resources:
         gpu=1,
         gpu_model=resources.gpu_model(on_gpu=True),
@@ -83,12 +83,14 @@ rule measure_sources:
         code=lambda wildcards: digests.code(*SEARCH),
         options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
         protocol=plan.protocol(config),
+        cores=untracked(kept_cores()),
         commit=untracked(config["commit"]),
     message:
         "Measure sources on {wildcards.dataset}"
     shell:
         "python -m workflow.scripts.measure_sweep --sweep sources --options {params.options:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
+        "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
+        "--commit={params.commit:q} --out {output:q} --log {log:q}"
 
 
 rule sources:

@@ -16,7 +16,7 @@ from kernels.datasets import writable
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
-from workflow.lib import lock, step
+from workflow.lib import host, lock, step
 from workflow.lib.measurements import schema
 from workflow.lib.sweeps import Sweep
 from workflow.scripts import draw_sweep, measure, sources
@@ -38,19 +38,22 @@ def measured(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protoc
             yield row | point.columns
 
 
-def write(sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str, out: Path) -> None:
-    """Measure, and write the CSV at the end.
+def write(
+    sweep: Sweep, graph: Graph, options: dict, protocol: harness.Protocol, commit: str, out: Path, cores: int = 0
+) -> None:
+    """Measure on a card that no other job has, and write the CSV at the end. cores: as host.one_card has it.
 
     Raises InputError where no GPU is there, another process measures it, or a result is wrong.
     """
-    if not card.gpu_visible():
-        raise InputError(f"{sweep.name} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-    with lock.held(out):
-        try:
-            rows = list(measured(sweep, graph, options, protocol, commit))
-        except WrongResult as error:
-            raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
-        schema(sweep.columns).write(rows, out)
+    with host.one_card(cores):
+        if not card.gpu_visible():
+            raise InputError(f"{sweep.name} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+        with lock.held(out):
+            try:
+                rows = list(measured(sweep, graph, options, protocol, commit))
+            except WrongResult as error:
+                raise InputError(f"{sweep.name}: wrong result, nothing is published: {error}") from None
+            schema(sweep.columns).write(rows, out)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -59,7 +62,7 @@ def main(args: argparse.Namespace) -> None:
     writable(args.out)
     graph, protocol = Graph.load(args.graph), harness.Protocol.of(args.protocol)
     commit, _ = measure.state_of_project(args.commit)
-    write(SWEEPS[args.sweep], graph, args.options, protocol, commit, args.out)
+    write(SWEEPS[args.sweep], graph, args.options, protocol, commit, args.out, args.cores)
 
 
 if __name__ == "__main__":
@@ -70,6 +73,7 @@ if __name__ == "__main__":
     arguments.add_argument(
         "--protocol", type=step.json_object, default={}, metavar="JSON", help="config.yaml's protocol"
     )
+    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     step.run(main, arguments)
