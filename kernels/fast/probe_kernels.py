@@ -1,0 +1,60 @@
+"""The kernels of probe.py, which says what they are for."""
+
+from numba import cuda, uint32
+
+from kernels.fast.near_far import DEGREE, FAN, LINK
+from kernels.fast.near_far_kernels import COUNT, NO_ARC
+from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+
+ADDED, HUBS = 0, 1  # counters: of vertices in the queue, and whether one of them has rows behind its link
+
+
+@cuda.jit
+def clear(seen):
+    v = thread_x()
+    if v < len(seen):
+        seen[v] = -1
+
+
+@cuda.jit(device=True)
+def enqueue(arc, seen, queue, counters):
+    """The head of an arc, where it is seen for the first time."""
+    v = u32(arc)
+    if arc != NO_ARC and cuda.atomic.cas(seen, v, i32(-1), i32(0)) == -1:
+        queue[cuda.atomic.add(counters, ADDED, u32(1))] = u64(v)
+
+
+@cuda.jit
+def walk(source, levels, wide, arcs, seen, queue, words):
+    """Breadth first from the source, by one block, until a level has `wide` vertices, or for so many levels.
+
+    arcs: as near_far.lay_out gives them. seen: int32, (n,), all -1. queue: uint64, a place for each vertex.
+    words: what was found, as probe.Reached has it. A vertex with more arcs than a link leads to counts as a wide level.
+    """
+    counters = cuda.shared.array(2, uint32)
+    thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+    if thread == 0:
+        counters[ADDED], counters[HUBS] = u32(1), u32(0)
+        queue[0], seen[source] = u64(source), 0
+    start, end, level, stop = u32(0), u32(1), u32(0), False
+    cuda.syncthreads()  # before other threads read the source's entry
+    while start < end and level < levels and not stop:
+        k = thread
+        while k < u32(DEGREE) * u32(end - start):
+            v = queue[u32(start + k // u32(DEGREE))]
+            arc = arcs[u64(u64(DEGREE) * v + u64(k % u32(DEGREE)))]
+            if not arc & LINK:
+                enqueue(arc, seen, queue, counters)
+            elif arc & FAN:
+                counters[HUBS] = u32(1)
+            else:
+                first = u64(u64(DEGREE) * u64(u32(arc)))
+                for j in range(u32(arc >> u64(32)) & COUNT):
+                    enqueue(arcs[u64(first + u64(j))], seen, queue, counters)
+            k = u32(k + threads)
+        cuda.syncthreads()  # before what was added is read
+        start, end, level = end, counters[ADDED], u32(level + u32(1))
+        stop = counters[HUBS] != u32(0) or u32(end - start) >= wide
+        cuda.syncthreads()  # before anything is added again
+    if thread == 0:
+        words[0], words[1], words[2], words[3] = level, end, u32(stop), u32(start == end)

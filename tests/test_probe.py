@@ -1,0 +1,92 @@
+"""Whether a graph is narrow, by going through it breadth first."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import cuda
+from numba.cuda import dispatcher
+from scipy.sparse import csgraph
+
+from kernels.fast import near_far, probe, probe_kernels
+from kernels.fast.probe import Reached
+from kernels.graph import Graph
+from kernels.run import Run
+from tests import graphs
+from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
+
+
+def searches_on(graph):
+    found = near_far.Searches(graph, Run(block=64))
+    found.allocate()
+    return found
+
+
+def levels_by_scipy(graph, source):
+    """How many vertices each level has."""
+    hops = csgraph.dijkstra(graph.to_scipy(), indices=source, unweighted=True)
+    return np.bincount(hops[np.isfinite(hops)].astype(int))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("source", [0, 3])
+@pytest.mark.parametrize("make", [graphs.path, graphs.comb, graphs.grid, graphs.sparse], ids=lambda make: make.__name__)
+def test_it_goes_by_levels(make, source, monkeypatch):
+    graph, sizes = make(90), levels_by_scipy(make(90), source)
+    on = searches_on(graph)
+    monkeypatch.setattr(probe, "WIDE", 91)
+    assert probe.reach(on, source, probe_kernels) == Reached(len(sizes), sizes.sum(), False, True)
+    monkeypatch.setattr(probe, "LEVELS", 2)
+    assert probe.reach(on, source, probe_kernels) == Reached(min(2, len(sizes)), sizes[:3].sum(), False, len(sizes) < 3)
+    if len(sizes) > 1:
+        monkeypatch.setattr(probe, "WIDE", sizes[1])
+        assert probe.reach(on, source, probe_kernels) == Reached(1, sizes[:2].sum(), True, False)
+
+
+@pytest.mark.simulator
+def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(monkeypatch):
+    monkeypatch.setattr(probe, "WIDE", 1000)
+    few, many = graphs.star(3 + near_far.DIRECT), graphs.star(9 + near_far.DIRECT)
+    assert probe.reach(searches_on(few), 1, probe_kernels)[1:] == (few.vertices, False, True)
+    assert probe.reach(searches_on(many), 1, probe_kernels)[2:] == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("found", "narrow"),
+    [
+        (Reached(2000, 4001, False, False), True),  # a path both ways
+        (Reached(2000, 20_000, False, False), False),  # ten times as wide
+        (Reached(2, 2, False, True), False),  # a component of two vertices
+        (Reached(500, 1000, True, False), False),
+    ],
+)
+def test_what_is_narrow(found, narrow, monkeypatch):
+    n = 10**6
+    graph = SimpleNamespace(vertices=n, arcs=2 * n, indptr=np.r_[0, 2, 2])
+    monkeypatch.setattr(probe, "reach", lambda *_: found)
+    assert probe.is_narrow(SimpleNamespace(graph=graph), 0, None) == narrow
+
+
+def test_it_is_narrow_from_the_vertex_with_most_arcs_too(monkeypatch):
+    graph = Graph.from_arcs(5, [0, 1, 2, 2, 2], [1, 2, 3, 4, 4], [1] * 5)
+    from_ = {0: Reached(2000, 2001, False, False), 2: Reached(1, 3, True, False)}
+    monkeypatch.setattr(probe, "reach", lambda searches, source, kernels: from_[source])
+    monkeypatch.setattr(probe, "scipy_us", lambda graph: 1)
+    assert not probe.is_narrow(SimpleNamespace(graph=graph), 0, None)
+    from_[2] = from_[0]
+    assert probe.is_narrow(SimpleNamespace(graph=graph), 0, None)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_its_kernels_compile(capability, monkeypatch):
+    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
+    on = near_far.Searches(graphs.path(9), Recorder())
+    on.allocate()
+    Recorder.launched.clear()
+    probe.reach(on, 0, probe_kernels)
+    for (_, types), function in Recorder.launched.items():
+        ptx, _ = cuda.compile_ptx(function, types, cc=capability)
+        atomics = {"cas.b32": 2, "add.u32": 2} if function.__name__ == "walk" else {}
+        assert_atomics(ptx, atomics, function.__name__)
