@@ -16,6 +16,7 @@ import numpy as np
 from kernels import run as runs
 from kernels.check import check
 from kernels.errors import InputError, NotEnoughMemory, TimeLimit, WrongResult, whole
+from kernels.fast.near_far import DEGREE
 from kernels.gpu import card
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
@@ -219,15 +220,17 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
 
 
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
-    """Compile all kernels that the variant may launch by running it on two vertices and an edge; then warm up.
+    """Compile all kernels that the variant may launch by running it on two vertices and parallel edges; then warm up.
 
-    It runs twice, since there may be one kernel for shared memory and another for global memory. The edge weighs 0
-    where the graph has a weight of 0, which may need other kernels too. Somebody's program has nothing to compile.
+    It runs twice, since there may be one kernel for shared memory and another for global memory. The edges weigh 0
+    where the graph has a weight of 0, which may need other kernels too; there are so many since near_far has a kernel
+    for what does not fit in a row. Somebody's program has nothing to compile.
     """
     if variant.program:
         return
     weight = min(1, graph.weights.min(initial=1))
-    tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.full(2, weight), directed=graph.directed)
+    tails = np.repeat([0, 1], DEGREE + 1)
+    tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)
     for shared in (None, 0) if variant.on_gpu else (None,):
         run = replace(_new_run(variant, protocol), source=0, shared=shared)
         variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
