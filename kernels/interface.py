@@ -905,6 +905,8 @@ def _unfit(graph: Graph, sources: int, card: Card, pays: int | None = None) -> s
     Raises InputError where the file of the hierarchy is none.
     """
     n = graph.vertices
+    if sources < (least := pays or min(PAYS, PREPARED_PAYS)):
+        return f"since a contraction hierarchy pays from {least:,} sources at the earliest"
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
     least = pays or (PREPARED_PAYS if prepared else PAYS)
     if sources < least:
