@@ -8,6 +8,7 @@ import fake_driver
 import numpy as np
 import pytest
 from cuda.bindings import driver as bindings
+from cuda.core.utils import StridedMemoryView
 
 from kernels import interface
 from kernels.errors import NotEnoughMemory
@@ -128,6 +129,19 @@ def test_a_tensor_that_nobody_takes_is_returned_with_its_capsule(run, driver):
     assert len(driver.memory) == 1
     del capsules
     assert not driver.memory and not dlpack._LENT
+
+
+def test_cuda_core_takes_a_tensor(run, driver):
+    """Which checks what it is given, and needs no card for it."""
+    (array,) = run.upload(np.arange(6, dtype=np.int32))
+    view = StridedMemoryView.from_dlpack(array, stream_ptr=-1)
+    assert (view.ptr, view.shape, view.dtype, view.device_id) == (array.address, (6,), np.int32, 0)
+    assert view.is_device_accessible and not view.readonly
+    del array
+    assert len(driver.memory) == 1
+    del view
+    gc.collect()
+    assert not driver.memory
 
 
 def test_the_layout_of_a_tensor():
