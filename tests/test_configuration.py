@@ -416,7 +416,7 @@ def imports(module: str) -> set[str]:
     found = [module]
     for name in found:  # which grows
         text = (ROOT / "kernels" / f"{name.replace('.', '/')}.py").read_text()
-        for package, names in re.findall(r"^from kernels\.?(\S*) import (\([^)]*\)|.*)", text, re.MULTILINE):
+        for package, names in re.findall(r"^ *from kernels\.?(\S*) import (\([^)]*\)|.*)", text, re.MULTILINE):
             candidates = {package, *(f"{package}.{name}".lstrip(".") for name in re.findall(r"\w+", names))}
             files = {name for name in candidates if (ROOT / "kernels" / f"{name.replace('.', '/')}.py").is_file()}
             found += sorted(files - {*found, *NOT_TIMED})
