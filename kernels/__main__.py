@@ -6,23 +6,29 @@ python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --out
 python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import re
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from kernels import datasets, harness, interface
-from kernels.check import check
+from kernels import datasets, interface
 from kernels.errors import InputError, reported
-from kernels.gpu import card
 from kernels.graph import INF
-from kernels.run import Result
-from kernels.variants import ALGORITHMS, VARIANTS, Variant, find
+from kernels.later import Later
 
+if TYPE_CHECKING:
+    from kernels.run import Result
+    from kernels.variants import Variant
+
+harness, variants, checks = (Later(f"kernels.{name}") for name in ("harness", "variants", "check"))
+card = Later("kernels.gpu.card")
+PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
 TOOLS = {
     "parse": (datasets.parse, "a DIMACS file becomes the text format"),
     "add": (datasets.add, "a SNAP file becomes the text format, with random weights"),
@@ -31,7 +37,7 @@ TOOLS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    variant = find(args.algorithm, args.variant)
+    variant = variants.find(args.algorithm, args.variant)
     if variant.on_gpu and not card.SIMULATED and not card.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one")
     if args.to and args.output != "write":
@@ -48,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     if not (variant.on_gpu and card.SIMULATED):
         print(f"{variant.key} on {graph.name}: {timing.seconds:.6g} s", file=sys.stderr)
     if args.validate:
-        rows = check(
+        rows = checks.check(
             graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
         )
         print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all right", file=sys.stderr)
@@ -113,12 +119,15 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray):
         yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(first: str = "") -> argparse.ArgumentParser:
+    """first: the command's first word. Where it names no algorithm, their commands are left out: knowing their variants
+    takes longer than many a search.
+    """
     top = argparse.ArgumentParser(
         prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
-    for problem, text in (("sssp", "from one source"), ("apsp", "of all pairs")):
+    for problem, text in PROBLEMS.items():
         command = commands.add_parser(problem, help=f"shortest paths {text}, by the variant that suits the graph")
         command.set_defaults(act=solve, problem=problem)
         command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
@@ -128,8 +137,8 @@ def parser() -> argparse.ArgumentParser:
             many = "distances from each of these, without predecessors"
             start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=many)
         command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
-    for algorithm in ALGORITHMS:
-        names = [v.name for v in VARIANTS.values() if v.algorithm == algorithm]
+    for algorithm in () if first in (*PROBLEMS, *TOOLS, "random") else variants.ALGORITHMS:
+        names = [v.name for v in variants.VARIANTS.values() if v.algorithm == algorithm]
         command = commands.add_parser(algorithm, help=f"run {', '.join(names)}")
         command.set_defaults(act=run, algorithm=algorithm)
         command.add_argument("variant", choices=names)
@@ -175,7 +184,7 @@ def target(args: argparse.Namespace) -> Path | None:
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     with reported(sys.exit):
-        args = parser().parse_args()
+        args = parser(*sys.argv[1:2]).parse_args()
         args.act(args)
 
 

@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import pandas as pd
 
 from kernels import memory
 from kernels.errors import InputError, naming, whole
@@ -304,6 +303,8 @@ def read_snap(path, expected: Counts | None = None) -> Arcs:
         raise InputError(f"{path}: no arcs in it: expected lines with {SNAP.expected}")
     ends = np.concatenate([tails, heads])
     del tails, heads
+    import pandas as pd
+
     places, ids = pd.factorize(ends, sort=True)
     if counts and counts.vertices != len(ids):
         raise InputError(f"{path}: {len(ids)} vertices have arcs, {counts.source} {counts.vertices}: {counts.advice}")
@@ -466,6 +467,8 @@ def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
     if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
         return None
+    import pandas as pd  # takes a quarter of a second, and packed graphs need none
+
     try:
         table = pd.read_csv(
             io.BytesIO(arcs),

@@ -11,6 +11,9 @@
 Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infinite where there is no path; predecessors
 int32, -9999 where there is none. Weights that are no whole numbers from 0 to 2^31 - 2, and distances above that, are
 searched in float64 (kernels/fast/floats.py). kernels/csgraph.py has SciPy's own signatures.
+
+What a search from one source does not need is imported when it is needed, and its kernels are kept on disk
+(kernels/gpu/kept.py): a first answer comes before numba would have been imported.
 """
 
 from __future__ import annotations
@@ -26,28 +29,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import cuda
 from scipy import sparse
-from scipy.sparse import csgraph
 
-from kernels import datasets, libraries, memory
+from kernels import datasets, memory
 from kernels.errors import InputError, whole
-from kernels.fast import floats, near_far
-from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
-from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs as hierarchy
-from kernels.fast.hierarchy import elimination
-from kernels.fast.hierarchy.many_sources import LANES, SOURCES
-from kernels.fast.hierarchy.variants import MATRIX_BYTES
-from kernels.fast.multi_source import bytes_of_block
-from kernels.gpu import card
+from kernels.fast import near_far
+from kernels.fast.float_graph import FloatGraph
+from kernels.gpu import driver_api, kept
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.run import Result, Run
-from kernels.variants import find
+from kernels.later import Later
 
+if TYPE_CHECKING:
+    from kernels.run import Result
+
+csgraph = Later("scipy.sparse.csgraph")
+libraries = Later("kernels.libraries")
+floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
+hierarchy, elimination, many_sources = (
+    Later(f"kernels.fast.hierarchy.{name}") for name in ("all_pairs", "elimination", "many_sources")
+)
+NEAR_FAR_KERNELS = "kernels.fast.near_far_kernels"
+KEPT = kept.Kernels(NEAR_FAR_KERNELS, LANES=32), kept.Kernels("kernels.fast.results")
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
 NEAR_FAR = "delta_stepping/near_far"
@@ -127,10 +132,22 @@ class Card:
     @classmethod
     def visible(cls) -> Card | None:
         """The card of this machine; None where there is none, which is said once, and in numba's simulator."""
-        if not card.gpu_visible():
+        if not gpu_visible():
             _say_no_gpu()
             return None
-        return cls(Run().shared_limit, card.free_memory())
+        device = driver_api.device()
+        return cls(device.shared_limit, device.free_memory())
+
+
+def gpu_visible() -> bool:
+    """Whether a real GPU can be used from here: there is one, and kernels are kept for it or numba can compile them."""
+    if driver_api.simulated() or not driver_api.cards():
+        return False
+    if kept.any_kept(NEAR_FAR_KERNELS, driver_api.device()):
+        return True
+    from kernels.gpu import card
+
+    return card.gpu_visible()
 
 
 @cache
@@ -143,11 +160,18 @@ class TooLong(Exception):
     """A distance is above 2^31 - 2."""
 
 
+def Run(**settings):
+    """A kernels.run.Run."""
+    from kernels import run
+
+    return run.Run(**settings)
+
+
 def prepare(graph) -> Solver:
     """A solver of the graph, laid out on the card and compiled for searches from one source; see Solver."""
     solver = Solver(graph)
     if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
-        solver.shortest_paths(0)  # compiles all kernels of a search, and no other
+        solver.shortest_paths(0)  # compiles or loads all kernels of a search, and no other
     return solver
 
 
@@ -223,6 +247,8 @@ class Solver:
             self._closed = True
             for name in ("in_whole_numbers", "in_float64"):
                 vars(self).pop(name, None)
+            if self._device:
+                self._device.trim()
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -230,16 +256,12 @@ class Solver:
         with self._lock:
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
-            with self._device:
+            with self._device.current() if self._device else nullcontext():
                 yield
 
     @cached_property
-    def _device(self):
-        """A context manager: in it the calling thread has the card's context."""
-        if not self.on_card:
-            return nullcontext()
-        cuda.current_context()  # makes it, in this thread
-        return cuda.gpus.current
+    def _device(self) -> driver_api.Device | None:
+        return driver_api.device() if self.on_card and not driver_api.simulated() else None
 
     @cached_property
     def in_whole_numbers(self) -> _WholeNumbers:
@@ -261,10 +283,10 @@ class Solver:
     def shortest_paths(self, source: int, out: str = "host") -> Paths:
         """From one source to all vertices.
 
-        out="device" leaves the results on the card, as the kernels have them: two arrays of numba's, int32, (n,), with
-        __cuda_array_interface__, so that CuPy and PyTorch take them without a copy. A distance is then 2^31 - 1 and a
-        predecessor -1 where there is none. They are the caller's; no later search changes them. Raises InputError where
-        there is no GPU, or the weights or distances are no whole numbers up to 2^31 - 2.
+        out="device" leaves the results on the card, as the kernels have them: two kernels.gpu.driver_api.DeviceArray,
+        int32, (n,), which CuPy and PyTorch take without a copy, by __cuda_array_interface__ or DLPack. A distance is
+        then 2^31 - 1 and a predecessor -1 where there is none. They are the caller's; no later search changes them.
+        Raises InputError where there is no GPU, or the weights or distances are no whole numbers up to 2^31 - 2.
         """
         source = self.graph.check_source(source)
         if out not in ("host", "device"):
@@ -336,8 +358,7 @@ class Solver:
             distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
             key, reason = choose_sssp(self.graph, self.card)
             for row, source in enumerate(sources.tolist()):
-                found = on.paths(source, key, reason)
-                distances[row], predecessors[row] = found.distances, found.predecessors
+                on.paths(source, key, reason, into=(distances[row], predecessors[row]))
             return Paths(distances, predecessors, key, reason)
 
         with self.working():
@@ -550,6 +571,10 @@ def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     """The variant for all pairs, and why."""
+    from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
+    from kernels.fast.hierarchy.variants import MATRIX_BYTES
+    from kernels.fast.multi_source import bytes_of_block
+
     n, arcs = graph.vertices, graph.arcs
     if card is None:
         if importlib.util.find_spec("networkit"):
@@ -603,12 +628,13 @@ def choose_many(
 class _WholeNumbers:
     """Searches on a Graph. What they lay out on the card stays.
 
-    largest: the largest weight. hierarchies: by whether they reduce what they find.
+    largest: the largest weight. hierarchies: by whether they reduce what they find. lengths: distances in float64,
+    (n,), on the card, where there were any.
     """
 
     def __init__(self, graph: Graph):
         self.graph, self.largest = graph, int(graph.weights.max(initial=0))
-        self.hierarchies = {}
+        self.hierarchies, self.lengths = {}, None
 
     @cached_property
     def array(self) -> sparse.csr_array:
@@ -616,7 +642,10 @@ class _WholeNumbers:
 
     @cached_property
     def near_far(self) -> near_far.Searches:
-        searches = near_far.Searches(self.graph, Run())
+        if driver_api.simulated():
+            searches = near_far.Searches(self.graph, Run())
+        else:
+            searches = near_far.Searches(self.graph, driver_api.DriverRun(driver_api.device()), KEPT[0])
         searches.allocate()
         return searches
 
@@ -638,22 +667,36 @@ class _WholeNumbers:
         """Whether no path can be longer than 2^31 - 2."""
         return (self.graph.vertices - 1) * self.largest < INF
 
-    def paths(self, source: int, key: str, reason: str) -> Paths:
-        """By a variant: from the source, or of all pairs, which have none. Raises TooLong."""
+    def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
+        """By a variant: from the source, or of all pairs, which have none. Raises TooLong.
+
+        into: where distances and predecessors from the source are to be; None for new arrays.
+        """
         log.info("%s on %s: %s", key, self.graph.name, reason)
-        if key == "dijkstra/scipy":
-            distances, predecessors = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
-            return Paths(distances, predecessors, key, reason)
         if key == NEAR_FAR:
-            found, n = self.search(source), self.graph.vertices
-            result = Result(np.empty(n, np.int32), np.empty(n, np.int32))
-            found.run.download((found.dist, result.distances), (found.predecessor, result.predecessors))
+            into = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
+            self._download(self.search(source), *into)
+            return Paths(*into, key, reason)
+        if key == "dijkstra/scipy":
+            found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
         else:
             result = _run(self.graph, key)
             self._refuse_too_long(result.distances)
-        predecessors = result.predecessors
-        predecessors[predecessors == -1] = NO_PREDECESSOR
-        return Paths(_as_float64(result.distances), predecessors, key, reason)
+            result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
+            found = _as_float64(result.distances), result.predecessors
+        if into:
+            into[0][:], into[1][:] = found
+        return Paths(*(into or found), key, reason)
+
+    def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray) -> None:
+        """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time."""
+        run, n = found.run, self.graph.vertices
+        if self.lengths is None:
+            run.require(8 * n)
+            (self.lengths,) = run.allocate((n, np.float64))
+        kernels = results if driver_api.simulated() else KEPT[1]
+        run.launch((kernels.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
+        run.download((self.lengths, distances), (found.predecessor, predecessors))
 
     def choose_rows(self, sources: int, many: str) -> tuple[str, str]:
         """choose_many's choice."""
@@ -862,11 +905,14 @@ def _unfit(graph: Graph, sources: int, card: Card, pays: int | None = None) -> s
     Raises InputError where the file of the hierarchy is none.
     """
     n = graph.vertices
+    if sources < (least := pays or min(PAYS, PREPARED_PAYS)):
+        return f"since a contraction hierarchy pays from {least:,} sources at the earliest"
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
     least = pays or (PREPARED_PAYS if prepared else PAYS)
     if sources < least:
         return f"since a contraction hierarchy pays from {least:,} sources"
-    needed = 2 * 4 * LANES * SOURCES * n  # the rows of the fewest sources of a search, in both orders
+    lanes = many_sources.LANES
+    needed = 2 * 4 * lanes * many_sources.SOURCES * n  # the rows of the fewest sources of a search, in both orders
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
     if pays:
@@ -879,7 +925,7 @@ def _unfit(graph: Graph, sources: int, card: Card, pays: int | None = None) -> s
         if prepared:
             raise
         return f"since {str(error).removesuffix(': take another variant')}"
-    needed = 4 * LANES * (height + 1)
+    needed = 4 * lanes * (height + 1)
     if needed > card.shared:
         return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
     return ""
@@ -897,6 +943,9 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
 
 def _run(graph: Graph, key: str) -> Result:
     """All pairs by a variant."""
+    from kernels.run import Result
+    from kernels.variants import find
+
     variant = find(*key.split("/"))
     variant.check_size(graph)
     result = Result.poisoned(variant.problem, graph.vertices)

@@ -1,7 +1,9 @@
 """On a card: every GPU variant with its real blocks and tiles against SciPy, and how kernels are launched and timed."""
 
 import csv
+import gc
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from pathlib import Path
 import conftest
 import numpy as np
 import pytest
+from cuda.core.utils import StridedMemoryView
 from numba import cuda, int32
 from scipy.sparse import csgraph
 
@@ -27,7 +30,7 @@ from kernels.fast import multi_source
 from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.floats import FloatGraph, Searches
 from kernels.fast.hierarchy import elimination
-from kernels.gpu import card, internals, launching
+from kernels.gpu import card, driver_api, internals, kept, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.run import PHASES, Run
@@ -615,6 +618,83 @@ def test_a_solver_from_threads():
             np.testing.assert_array_equal(np.where(distances == INF, np.inf, distances), found.distances)
     for solver in solvers:
         solver.close()
+
+
+@pytest.mark.gpu
+def test_results_on_the_card_are_taken_without_a_copy():
+    on = graphs.sparse(9000)
+    with kernels.prepare(on) as solver:
+        left, found = solver.shortest_paths(3, out="device"), solver.shortest_paths(3)
+    distances, predecessors = cuda.as_cuda_array(left.distances), cuda.as_cuda_array(left.predecessors)
+    by_dlpack = StridedMemoryView.from_dlpack(left.distances, stream_ptr=-1)
+    address = left.distances.address
+    assert distances.__cuda_array_interface__["data"][0] == by_dlpack.ptr == address and by_dlpack.shape == (9000,)
+    for array, whole, none, other in (
+        (distances, found.distances, INF, np.inf),
+        (predecessors, found.predecessors, -1, -9999),
+    ):
+        host = array.copy_to_host()
+        np.testing.assert_array_equal(np.where(host == none, other, host), whole)
+    del left  # numba's arrays keep the memory
+    kernels.shortest_paths(graphs.grid(9000), 0)
+    host = distances.copy_to_host()
+    np.testing.assert_array_equal(np.where(host == INF, np.inf, host), found.distances)
+
+
+@pytest.mark.gpu
+def test_arguments_of_launches_without_numba_arrive_as_they_were_sent():
+    device = driver_api.device()
+    with device.current():
+        kept.check_arguments.__wrapped__(device)
+
+
+IN_A_PROCESS = """
+import sys, kernels, numpy as np
+found = kernels.shortest_paths("graph.npz", 5)
+assert found.variant == "delta_stepping/near_far"
+np.save("found.npy", found.distances)
+print("numba" in sys.modules)
+if len(sys.argv) > 1:  # numba afterwards, with the same context
+    print(kernels.all_pairs("small.npz").variant)
+    assert (kernels.shortest_paths("graph.npz", 5).distances == found.distances).all()
+"""
+
+
+@pytest.mark.gpu
+def test_a_later_process_needs_no_compiler(tmp_path):
+    on = graphs.sparse(9000)
+    on.save(tmp_path / "graph.npz")
+    graphs.sparse(1000).save(tmp_path / "small.npz")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CUDA_SHORTEST_PATHS_CACHE": str(tmp_path / "cache")}
+
+    def process(*more):
+        command = [sys.executable, "-c", IN_A_PROCESS, *more]
+        ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        distances = np.load(tmp_path / "found.npy")
+        np.testing.assert_array_equal(distances, csgraph.dijkstra(on.to_scipy(), indices=5))
+        return ran.stdout.split()
+
+    assert process() == ["True"]
+    assert process() == ["False"]
+    assert process("more") == ["False", "bellman_ford/multi_source_apsp"]
+    for file in (path for path in tmp_path.rglob("search-*") if path.is_file()):
+        file.write_bytes(file.read_bytes()[:-1])
+    assert process() == ["True"]
+
+
+@pytest.mark.gpu
+def test_a_solver_gives_its_memory_back():
+    on = graphs.grid(90_000)
+    device, free = driver_api.device(), []
+    for _ in range(4):
+        with kernels.prepare(on) as solver:
+            solver.shortest_paths(5, out="device")
+        gc.collect()
+        device.trim()
+        with device.current():
+            free.append((device.free_memory(), cuda.current_context().get_memory_info().free))
+    assert len({*free[1:]}) == 1 and free[1][0] == free[1][1]
 
 
 @pytest.mark.gpu

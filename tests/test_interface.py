@@ -17,7 +17,7 @@ from kernels import datasets, interface
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, cells, elimination
+from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.interface import Card, choose_apsp, choose_many, choose_sssp
 from kernels.run import Result, Run
@@ -31,7 +31,7 @@ CARD = Card(shared=232_384, free=140 * 10**9)
 
 @pytest.fixture(autouse=True)
 def no_card(monkeypatch):
-    monkeypatch.setattr(interface.card, "gpu_visible", lambda: False)
+    monkeypatch.setattr(interface, "gpu_visible", lambda: False)
 
 
 def sample(form):
@@ -551,7 +551,7 @@ def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
     small = Card(9000, CARD.free)
     assert choose_apsp(streets, small)[0] == "floyd_warshall/blocked16"
     monkeypatch.setattr(interface, "LARGE", 2500)
-    monkeypatch.setattr(interface, "LANES", 2)
+    monkeypatch.setattr(many_sources, "LANES", 2)
     assert choose_apsp(streets, small)[0] == "hierarchy/apsp"
     assert choose_apsp(streets, Card(9000, 12 * 2500**2))[0] == "hierarchy/apsp"
     assert choose_apsp(streets, Card(9000, 12 * 2500**2 - 1))[0] == "floyd_warshall/staged"

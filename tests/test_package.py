@@ -106,7 +106,7 @@ def imported(folder):
     return found - sys.stdlib_module_names - {"kernels", "workflow"}
 
 
-@pytest.mark.parametrize(("folder", "extras"), [("kernels", ["networkx"]), ("workflow", ["workflow"])])
+@pytest.mark.parametrize(("folder", "extras"), [("kernels", ["networkx"]), ("workflow", ["workflow", "networkx"])])
 def test_what_is_imported_is_a_dependency(folder, extras):
     listed = [*PROJECT["dependencies"], *(text for extra in extras for text in PROJECT["optional-dependencies"][extra])]
     known = {Requirement(text).name for text in listed}

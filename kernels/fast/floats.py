@@ -28,20 +28,18 @@ all vertices at once. Distances are then within rounding, as SciPy's Johnson is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels.errors import InputError
+from kernels.fast.float_graph import FloatGraph
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph
+from kernels.graph import INF
 from kernels.run import Run
 
 LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
@@ -49,72 +47,6 @@ TINY = np.finfo(np.float64).tiny  # above 0, and above what is lost where a boun
 NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
 EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # of threads in a block; the simulator does not take it
-
-
-@dataclass(frozen=True, eq=False)
-class FloatGraph:
-    """A directed graph as compressed sparse rows, as kernels.graph.Graph, but with weights of any size.
-
-    indptr: int32, (n + 1,). indices: int32, (m,). weights: float64, (m,), finite.
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
-    name: str = "graph"
-
-    @classmethod
-    def from_arcs(cls, vertices: int, tails, heads, weights: np.ndarray) -> FloatGraph:
-        """Build from m arcs: tails and heads as for Graph.from_arcs, weights float64, (m,).
-
-        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and for a weight of NaN or inf.
-        """
-        if len(wrong := weights[~np.isfinite(weights)]):
-            raise InputError(f"a weight is {wrong[0]}: no path through it has a length")
-        graph = Graph.from_arcs(vertices, tails, heads, np.arange(len(weights)))  # which checks, and sorts by tail
-        return cls(graph.indptr, graph.indices, weights[graph.weights])
-
-    @classmethod
-    def of(cls, graph: Graph) -> FloatGraph:
-        """The same graph, its weights as float64."""
-        return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
-
-    @property
-    def vertices(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def arcs(self) -> int:
-        return len(self.indices)
-
-    check_source = Graph.check_source
-
-    @cached_property
-    def exponent(self) -> int:
-        """The weights are scaled by 2 to this power.
-
-        The largest with which no path is longer than 2^31 - 2: a path leaves each vertex once at most, so it is no
-        longer than the sum of each vertex's largest weight.
-        """
-        starts = self.indptr[:-1][np.diff(self.indptr) > 0]
-        largest = np.maximum.reduceat(self.weights, starts) if len(starts) else np.zeros(1)
-        _, shift = np.frexp(largest.max())
-        total = np.ldexp(largest, -shift).sum()  # of weights up to 1, so that no sum is infinite
-        if total == 0:
-            return 0
-        room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each
-        return int(np.floor(np.log2(room / total))) - int(shift)
-
-    @cached_property
-    def scaled(self) -> Graph:
-        """The same arcs with whole weights: scaled and rounded up; 0 stays 0, and no other becomes 0."""
-        whole = np.ceil(np.ldexp(self.weights, self.exponent))
-        whole = np.clip(whole, self.weights > 0, INF - 1).astype(np.int32)
-        return Graph(self.indptr, self.indices, whole, meta={"name": self.name})
-
-    def to_scipy(self) -> csr_array:
-        """As a float64 CSR array; parallel arcs stay."""
-        return csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
 
 
 class Found(NamedTuple):

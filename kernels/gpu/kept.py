@@ -1,0 +1,283 @@
+"""Compiled kernels, kept on disk: a later process loads them without importing the compiler.
+
+The folder is CUDA_SHORTEST_PATHS_CACHE, else cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. In it a folder for each
+key has a file for each kernel and types of its arguments. The key is a digest of all that the machine code depends on:
+the source of the kernels' module and of all modules of this package that it imports, the versions of numba-cuda and of
+what compiles for it, numba's settings, the card's compute capability and the driver's version. Where one of them
+changes, there is another key; of all folders the last ones stay. Where a file cannot be read or is damaged, the kernel
+is compiled again. Where none can be written, it is compiled in each process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import json
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from cuda.bindings import driver
+
+from kernels.gpu.driver_api import Device, DriverRun, checked
+
+log = logging.getLogger(__name__)
+FORMAT = 1  # of the files
+KEYS = 16  # folders that stay
+PACKAGE, ROOT = __name__.split(".")[0], Path(__file__).parents[1]
+IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
+COMPILERS = (  # the distributions that machine code depends on; of CUDA 12 the wheels have another name
+    *("numba-cuda", "numba", "llvmlite", "cuda-bindings", "cuda-core"),
+    *(f"nvidia-{name}{of}" for name in _WHEELS for of in ("", "-cu12")),
+)
+_STARTED = time.time()
+
+
+class Compiled(NamedTuple):
+    """entry: the kernel's name in the machine code. cooperative: whether all blocks must be on the card at once."""
+
+    entry: str
+    cooperative: bool
+    code: bytes
+
+
+class Kernels:
+    """In the place of a module of kernels: its attributes are kernels that kernels.gpu.driver_api.DriverRun launches.
+
+    module: its full name. constants: attributes of the module that are no kernels.
+    """
+
+    def __init__(self, module: str, **constants):
+        self._module = module
+        vars(self).update(constants)
+
+    def __getattr__(self, name: str) -> Kernel:
+        kernel = Kernel(self._module, name)
+        setattr(self, name, kernel)
+        return kernel
+
+
+class Kernel:
+    """A kernel of a module, compiled for each types of arguments that it is launched with."""
+
+    def __init__(self, module: str, name: str):
+        self.module, self.name, self._loaded = module, name, {}
+
+    def loaded(self, device: Device, kinds: tuple[str, ...]) -> tuple:
+        """The driver's handle of the kernel for these types of arguments, and whether its launch is cooperative."""
+        if (device.number, kinds) not in self._loaded:
+            self._loaded[device.number, kinds] = load(self.compiled(device, kinds))
+        handle, cooperative, _ = self._loaded[device.number, kinds]
+        return handle, cooperative
+
+    def compiled(self, device: Device, kinds: tuple[str, ...]) -> Compiled:
+        """From the disk, or compiled and written there."""
+        key = key_of(self.module, device.capability)
+        folder = folder_of(key)
+        path = folder and folder / f"{self.name}-{_digest(json.dumps(kinds).encode())}"
+        if path and (found := read(path)):
+            return found
+        check_arguments(device)
+        log.info("compiling %s", self.name)
+        found = by_numba(self.module, self.name, kinds)
+        if path and not changed_since(_STARTED, self.module):
+            write(path, found)
+        return found
+
+
+def load(compiled: Compiled) -> tuple:
+    """The driver's handle of compiled code, whether its launch is cooperative, and what must live as long."""
+    library = checked(driver.cuLibraryLoadData(compiled.code, [], [], 0, [], [], 0))
+    return checked(driver.cuLibraryGetKernel(library, compiled.entry.encode())), compiled.cooperative, library
+
+
+def by_numba(module: str, name: str, kinds: tuple[str, ...]) -> Compiled:
+    """Compile a kernel for the card of the context."""
+    import numba
+
+    def of(kind: str):
+        number = numba.from_dtype(np.dtype(kind.removesuffix("[]")))
+        return numba.types.Array(number, 1, "C") if kind.endswith("[]") else number
+
+    kernel = getattr(importlib.import_module(module), name).compile(tuple(map(of, kinds)))
+    return Compiled(kernel.entry_name, bool(kernel.cooperative), bytes(kernel._codelibrary.get_cubin().code))
+
+
+@cache
+def check_arguments(device: Device) -> None:
+    """Launch a kernel that writes down its arguments. Raise RuntimeError where they arrive changed: numba passes them
+    otherwise than driver_api.as_passed.
+
+    Done where a kernel is compiled: the key of what is kept has the versions that this depends on.
+    """
+    from kernels.gpu import internals
+
+    run = DriverRun(device)
+    (arrived,) = run.upload(np.zeros_like(internals.EXPECTED))
+    arguments = *(run.upload(a)[0] if a.ndim else a for a in internals.ECHOED), arrived
+    run.launch((_Echo(), 1, 1, arguments))
+    internals.check_echo(arrived.copy_to_host())
+
+
+class _Echo:
+    """The kernel that writes down its arguments, which is not kept."""
+
+    def loaded(self, device: Device, kinds: tuple[str, ...]) -> tuple:
+        handle, cooperative, self.library = load(by_numba(f"{__package__}.internals", "echo", kinds))
+        return handle, cooperative
+
+
+def any_kept(module: str, device: Device) -> bool:
+    """Whether a kernel of the module is kept, so that there was a compiler."""
+    folder = folder_of(key_of(module, device.capability))
+    try:
+        return bool(folder and any(folder.iterdir()))
+    except OSError:
+        return False
+
+
+# The key.
+
+
+@cache
+def key_of(module: str, capability: tuple[int, int]) -> str:
+    """A digest of what the machine code of a module's kernels depends on."""
+    return _digest(json.dumps(parts_of_key(module, capability), sort_keys=True).encode())
+
+
+def parts_of_key(module: str, capability: tuple[int, int]) -> dict:
+    """What key_of digests, by name."""
+    return {
+        "format": FORMAT,
+        "module": module,
+        "source": source_digest(module),
+        "python": sys.version_info[:2],
+        "compilers": {name: found for name in COMPILERS if (found := _version(name))},
+        "settings": settings(),
+        "capability": capability,
+        "driver": checked(driver.cuDriverGetVersion()),
+    }
+
+
+def settings() -> dict[str, str]:
+    """What numba reads besides the source: variables of the environment, and its file in the working directory."""
+    begins = "NUMBA_", "CUDA_HOME", "CUDA_PATH"
+    found = {name: value for name, value in os.environ.items() if name.startswith(begins)}
+    with contextlib.suppress(OSError, UnicodeError):
+        found["file"] = Path(".numba_config.yaml").read_text()
+    return found
+
+
+def source_digest(module: str) -> str:
+    """A digest of the source of a module and of all modules of this package that it imports."""
+    found = hashlib.sha256()
+    for path in sources(module):
+        text = path.read_bytes()
+        found.update(f"{path.relative_to(ROOT).as_posix()} {len(text)}\n".encode() + text)
+    return found.hexdigest()
+
+
+def sources(module: str) -> list[Path]:
+    """The files of a module and of all modules of this package that it may import, sorted."""
+    found = [ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")]
+    for path in found:  # which grows
+        for dots, name, names in IMPORT.findall(path.read_bytes()):
+            parts = name.decode().split(".") if name else []
+            if dots:
+                folder = path.parents[len(dots) - 1]
+            elif parts and parts[0] == PACKAGE:
+                folder, parts = ROOT, parts[1:]
+            else:
+                continue
+            at = folder.joinpath(*parts)
+            files = [at / f"{word.decode()}.py" for word in re.findall(rb"\w+", names)]
+            files += [at.with_suffix(".py")] if parts else []
+            found += {file for file in files if file.is_file()}.difference(found)
+    return sorted(found)
+
+
+def changed_since(when: float, module: str) -> bool:
+    """Whether a source has changed since then, so that it may not be what was imported."""
+    return any(path.stat().st_mtime > when for path in sources(module))
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+# The disk.
+
+
+def root() -> Path | None:
+    """The folder of all that is kept; None where there is no home."""
+    if own := os.environ.get("CUDA_SHORTEST_PATHS_CACHE"):
+        return Path(own)
+    if (caches := Path(os.environ.get("XDG_CACHE_HOME", ""))).is_absolute():
+        return caches / "cuda_shortest_paths"
+    try:
+        return Path.home() / ".cache/cuda_shortest_paths"
+    except RuntimeError:
+        return None
+
+
+def folder_of(key: str) -> Path | None:
+    """Where what has this key is kept."""
+    return (at := root()) and at / key
+
+
+def read(path: Path) -> Compiled | None:
+    """What `write` wrote; None where there is nothing, or where it is damaged."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return None
+    digest, _, rest = text.partition(b"\n")
+    if digest.decode(errors="replace") != hashlib.sha256(rest).hexdigest():
+        log.info("%s is damaged: it is compiled again", path)
+        return None
+    head, _, code = rest.partition(b"\n")
+    return Compiled(**json.loads(head), code=code)
+
+
+def write(path: Path, compiled: Compiled) -> None:
+    """Write a file at once, whatever other processes do. A folder that cannot be written to is no error."""
+    head = {"entry": compiled.entry, "cooperative": compiled.cooperative}
+    rest = json.dumps(head).encode() + b"\n" + compiled.code
+    temporary = None
+    try:
+        if not path.parent.is_dir():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _forget(path.parent.parent)
+        number, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+        with open(number, "wb") as file:
+            file.write(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
+        os.replace(temporary, path)
+    except OSError as error:
+        log.info("compiled kernels cannot be kept in %s: %s", path.parent, error)
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _forget(folder: Path) -> None:
+    """Delete all folders of keys but the KEYS that were made or written to last."""
+    keys = (path for path in folder.iterdir() if re.fullmatch("[0-9a-f]{32}", path.name))
+    for path in sorted(keys, key=lambda path: -path.stat().st_mtime)[KEYS:]:
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""Show what calls of the library take: results/library_times.md, of results/library_times.csv."""
+
+from kernels.gpu.card import SIMULATOR
+from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+
+TITLE = "Seconds of calls of the library"
+LATER = 20  # times as many repeats of a later call as of a first answer
+
+
+class What:
+    """What is measured; the words stand in the file and in the table."""
+
+    COMPILED = "first answer of a process, nothing kept"
+    KEPT = "first answer of a process, compiled kernels kept"
+    COMMAND = "python -m kernels sssp, compiled kernels kept"
+    SOLVER = "a solver's shortest_paths"
+    ON_CARD = "a solver's shortest_paths, left on the card"
+    KERNELS = "the kernels alone, between two events"
+    SAME_GRAPH = "shortest_paths, the same Graph again"
+    SAME_ARRAY = "csgraph.dijkstra, the same array again"
+    SAME_ARRAY_TREE = "csgraph.dijkstra, the same array again, with predecessors"
+    SCIPY = "scipy.sparse.csgraph.dijkstra"
+    SCIPY_TREE = "scipy.sparse.csgraph.dijkstra, with predecessors"
+    NETWORKX = "NetworkX's single_source_dijkstra"
+    BACKEND_FIRST = "the same by the backend, first call"
+    BACKEND = "the same by the backend, second call"
+
+
+ALL = [value for name, value in vars(What).items() if name.isupper()]
+SCHEMA = Schema(
+    (
+        *("dataset", "vertices", "arcs", "what", "repeat", "seconds", "device", "driver", "cuda", "cpu_model"),
+        *("numba_cuda", "commit", "tree_clean", "started", "host", "substitute"),
+    ),
+    ("vertices", "arcs", "repeat", "seconds"),
+    (
+        matching("dataset"),
+        whole("vertices", 1),
+        whole("arcs", 0),
+        one_of("what", *ALL),
+        whole("repeat", 1),
+        above_0("seconds"),
+        matching("device"),
+        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
+        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
+        one_of("tree_clean", "True", "False", ""),
+        moment("started"),
+        once("dataset", "what", "repeat"),
+        numbered("repeat", "dataset", "what"),
+        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+    ),
+    "measure again, or leave the file out",
+    "{what} on {dataset}",
+)
