@@ -297,6 +297,7 @@ def test_archive_keeps_what_was_measured(changeable):
 
 def test_what_was_measured_so_far_can_be_audited(tmp_path):
     project = Project.make(tmp_path)
+    assert "made: nothing was made yet" in project.snakemake("-n", "made", code=1)
     project.snakemake(CELL)
     assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
     project.snakemake("audit", "--config", "mode=simulator")

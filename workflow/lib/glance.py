@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from workflow.lib.claims import Audited, Claim, Finding, outcome, tally
+from workflow.lib.pages import Page
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, UNKNOWN
 
@@ -54,8 +55,8 @@ def ratios(claim: Claim, findings: Mapping[str, Finding]) -> str:
     return f"{text}, {FEW}" if few and not any(finding.decided for finding in findings.values()) else text
 
 
-def page(audited: ByCard, sources: Mapping[str, str], substitutes: Sequence[str]) -> list:
-    """A page as workflow/lib/pages.py takes it. sources: by head, where its measurements come from."""
+def page(audited: ByCard, sources: Mapping[str, str], substitutes: Sequence[str]) -> Page:
+    """sources: by head, where its measurements come from. substitutes: the datasets that are not the paper's."""
     first = next(iter(audited))
     others = [f"{', '.join(substitutes)} are substitutes for the paper's graphs."] if substitutes else []
     said = [f"{head}: {source}" for head, source in sources.items()]

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +22,7 @@ from workflow.lib import batches, claims, measurements, pages, step, verdicts
 from workflow.lib.batches import ratios
 from workflow.lib.claims import Audited, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
+from workflow.lib.glance import ByCard
 from workflow.lib.measurements import card, substitutes
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
@@ -64,9 +65,6 @@ def rule_graph() -> str:
     lines = [line for line in said[said.index("flowchart") :].strip().splitlines() if "style" not in line]
     lines.sort(key=lambda line: line if "-->" in line else "")
     return "\n".join(["```mermaid", *lines, "```"])
-
-
-ByCard = Mapping[str, Sequence[Audited]]  # by the name of a card, the claims as its archive's batches judge them
 
 
 def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Path]) -> str:
