@@ -8,7 +8,7 @@
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
 #     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*; results/summary.*: each cell
-#     results/*.html        pages of the report that `snakemake --report report.html` makes of all this
+#     results/*.html        pages of the report that `snakemake made --report report.html` makes of all this
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
 #     results/archive/      measurements that are kept, by GPU; results/history.csv: a row for each batch and cell
 #
@@ -19,7 +19,7 @@
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
 # stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, layouts, peak, peak_table,
-# all_pairs, history (from batch to batch).
+# all_pairs, history (from batch to batch), made (what was made so far, for --report).
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -59,7 +59,7 @@ rule all:
         figure_files("claims"),
         page_files("summary"),
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
-        APPENDIX,
+        rules.appendix.output,
 
 
 rule extensions:

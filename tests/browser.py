@@ -25,6 +25,7 @@ FLAGS = (
 )
 LOCAL = ("file:", "data:", "blob:", "about:")
 PATIENCE_S = 30
+KEYS = {"Tab": 9, "Enter": 13, "ArrowRight": 39}  # by their virtual key codes
 
 
 def find() -> str | None:
@@ -122,6 +123,21 @@ class Page:
         except ProtocolError:  # a frame that was there a moment ago is replaced
             pass
         return False
+
+    def show_as(self, width: int | None = None, scheme: str = "light") -> None:
+        """How the page is shown from now on: with the width of a phone in pixels, or the window's; light or dark."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        if width:
+            size = {"width": width, "height": 800, "deviceScaleFactor": 1}
+            self.call("Emulation.setDeviceMetricsOverride", mobile=True, **size)
+        else:
+            self.call("Emulation.clearDeviceMetricsOverride")
+
+    def press(self, key: str) -> None:
+        """Press one of KEYS."""
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if kind == "keyDown" and key == "Enter" else {}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=KEYS[key], **text)
 
     def screenshot(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))

@@ -939,6 +939,10 @@ MUTATIONS = [
         "tests/test_configuration.py::test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer"),
     Mutation("workflow/lib/plan.py", "cell[2]) in shown]", "cell[2]) not in shown]",
         "tests/test_configuration.py::test_the_papers_cells"),
+    Mutation("workflow/lib/glance.py", "in of_card.items() if one.decided}", "in of_card.items()}",
+        "tests/test_report.py::test_claims_at_a_glance"),
+    Mutation("workflow/scripts/appendix.py", "archive.write(path, os.path.relpath(path))", "archive.write(path)",
+        "tests/test_report.py::test_the_measurements_are_packed_under_their_paths"),
 ]
 # fmt: on
 MUTATIONS += [

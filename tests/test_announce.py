@@ -80,7 +80,7 @@ def test_at_the_end_it_counts_verdicts_and_says_where_all_lies(simulating, monke
         "results/table1.md",
         "figures/figure6.svg",
         "results/simulated.md, of 2 cells",
-        "--report report.html",
+        "made --report report.html",
     ):
         assert part in said
     simulating(False)

@@ -1,8 +1,9 @@
-"""The report in a browser: what a reader finds by clicking, and that nothing outside it is asked for.
+"""The report in a browser: what a reader finds by clicking, and that nothing outside it is asked for; its own pages.
 
 Made of the archive, where there is no GPU. With REQUIRE_CHROMIUM=1 a missing browser is a failure.
 """
 
+import csv
 import json
 import os
 import re
@@ -10,27 +11,48 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from matplotlib.image import imread
 from test_workflow import ROOT, SIMULATOR, Project
 
 from tests import browser
-from tests.rows import STATE, record
+from tests.rows import STATE, in_batches, record, rows_of
+from workflow.lib import claims, glance, measurements, pages
+from workflow.lib.render import CROSS
 from workflow.scripts import appendix
 
-# The menu, the lists behind it, and a text on each page; a figure is an image, a CSV or JSON file is saved.
+ARCHIVE = ROOT / "results/archive/h200"
+BATCH = "K"  # one of the archive's that is taken for this machine's, to compare
+MOST_BYTES = 8_000_000
+
+# The menu, the lists behind it, and a text on each page; a figure is an image, a file of another kind is saved.
 CONTENTS = {
-    "1. Tables": {
+    "1. Claims": {
+        "At a glance": "Of the paper's 12 claims",
+        "At a glance, drawn": "image",
+        "Each claim": "Stride is slower than Naive",
+    },
+    "2. Tables": {
         "Table 1": "Results of Bellman-Ford on US road networks dataset",
         "Table 2": "Results of Dijkstra's Algorithm on SNAP's gnutella network dataset",
         "Table 3": "Results of Floyd-Warshall",
     },
-    "2. Figures": {"Figure 5": "image", "Figure 6": "image"},
-    "3. Claims": {"Claims": "Stride is slower than Naive", "Claims at a glance": "image"},
-    "4. Measurements": {"Summary": "95 % interval", "timings.csv": "saved"},
-    "5. Provenance": {"Provenance": "Software", "provenance.json": "saved", "Simulator": "row checked"},
-    "6. Configuration": {"Configuration": "warmup_launches"},
+    "3. Figures": {"Figure 5": "image", "Figure 6": "image"},
+    "4. Batches and hosts": {
+        "Batches and hosts": "fa2e7aeb",
+        "Provenance": "Software",
+        "Simulator": "row checked",
+    },
+    "5. Measurements": {"measurements.zip": "saved", "Summary": "95 % interval"},
+    "6. All pairs": {"All pairs": "All pairs of road networks", "All pairs, drawn": "image"},
+    "7. Beside the archive": {"Beside the archive": "This machine beside the archive h200"},
+    "9. Configuration": {"Configuration": "warmup_launches"},
+}
+OURS = {  # the pages that we write, by their files in results/
+    *("all_pairs", "batches", "claims", "compare", "configuration", "glance", "provenance", "simulated", "summary"),
+    *("table1", "table2", "table3"),
 }
 # No network to download from, were anything to be.
 OFFLINE = SIMULATOR | dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
@@ -42,8 +64,28 @@ def project(tmp_path_factory):
         why = "Chromium is not installed"
         (pytest.fail if os.environ.get("REQUIRE_CHROMIUM") == "1" else pytest.skip)(why)
     project = Project.make(tmp_path_factory.mktemp("report"), stub=False, mode="auto")
-    project.snakemake(environment=OFFLINE)
+    batch = take_batch(project.folder / "results/batches" / BATCH)
+    project.snakemake("compare", environment=OFFLINE)
+    shutil.rmtree(batch)
+    project.snakemake("all", "all_pairs", environment=OFFLINE)
     return project
+
+
+def take_batch(folder):
+    """Write the archive's BATCH into a folder, as if this machine had measured it."""
+    with open(ARCHIVE / "timings.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["batch"] == BATCH]
+    records = json.loads((ARCHIVE / "provenance.json").read_text())
+    job = folder / rows[0]["problem"] / rows[0]["dataset"]
+    job.mkdir(parents=True)
+    with open(job / "timings.csv", "w", newline="") as file:
+        lines = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(rows)
+    (job / "provenance.json").write_text(
+        json.dumps({name: one for name, one in records.items() if name.endswith(f"/{BATCH}")})
+    )
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +98,8 @@ def page(project, tmp_path_factory):
 def report(request, project, page, tmp_path_factory):
     """The report, opened where none of the project's files lies beside it."""
     made = project.folder / f"report.{request.param}"
-    project.snakemake("--report", made.name, environment=OFFLINE)
+    project.snakemake("made", "--report", made.name, environment=OFFLINE)
+    assert made.stat().st_size < MOST_BYTES
     folder = tmp_path_factory.mktemp("moved")
     if request.param == "zip":
         shutil.unpack_archive(made, folder)
@@ -99,6 +142,9 @@ def test_everything_is_found_in_the_readers_order(report, tmp_path):
             click(report, button(label, "eye"))
             if content == "image":
                 report.wait("document.querySelector('#app img[src*=svg]:not(nav img)')?.naturalWidth > 300")
+                assert report.evaluate(
+                    "document.querySelector('#app img:not(nav img)').getBoundingClientRect().top >= 0"
+                )
             else:
                 report.wait_for_frame(content)
             report.screenshot(tmp_path / f"{label}.png")
@@ -126,13 +172,100 @@ def test_each_result_has_a_caption(report):
 @pytest.mark.ci
 def test_the_first_page_leads_to_results_code_and_run_times(report):
     home(report)
-    click(report, link("Workflow"))
+    report.wait(f"document.querySelector('.prose table')?.innerText.includes('{CROSS}')")
+    heads = "[...document.querySelectorAll('.prose th')].map(head => head.innerText)"
+    assert report.evaluate(heads) == ["No.", "Claim", "The paper's tables", "H200", "H100", "Verdict"]
+    assert report.evaluate("document.querySelectorAll('.prose tbody tr').length") == 12
     click(report, link("Table 3"))
     report.wait("document.querySelector('nav .prose')?.innerText.includes('Other formats are beside it')")
-    home(report)
-    click(report, link("Statistics"))
-    report.wait("document.querySelectorAll('.vega-embed canvas, .vega-embed svg.marks').length == 2")
+    for name, graphs in (("Workflow", 1), ("Statistics", 2)):
+        for menu in ("nav", ".prose"):
+            home(report)
+            click(report, f"[...document.querySelectorAll('{menu} a')].find(a => a.innerText.trim() == {name!r})")
+            report.wait(f"document.querySelectorAll('.vega-embed canvas, .vega-embed svg.marks').length == {graphs}")
     assert report.errors == [] and report.requests == []
+
+
+@pytest.fixture(scope="module")
+def own(project, page):
+    """The pages that we write; the browser shows pages as before afterwards."""
+    found = sorted((project.folder / "results").glob("*.html"))
+    assert {path.stem for path in found} == OURS
+    yield found
+    page.show_as()
+
+
+@pytest.mark.ci
+def test_no_page_of_ours_is_wider_than_400_pixels(own, page):
+    page.show_as(width=400)
+    for path in own:
+        page.open(path)
+        assert page.evaluate("[innerWidth, document.documentElement.scrollWidth]") == [400, 400], path.name
+        assert page.errors == [] and page.requests == []
+
+
+# Of all text of a page the least contrast with what is behind it, by the formula of WCAG 2; and how light the page is.
+CONTRAST = """(() => {
+    const light = color => color.match(/[\\d.]+/g).slice(0, 3)
+        .map(part => part / 255).map(part => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4)
+        .reduce((sum, part, i) => sum + part * [.2126, .7152, .0722][i], 0)
+    const behind = element => {
+        const color = getComputedStyle(element).backgroundColor
+        return color == 'rgba(0, 0, 0, 0)' ? behind(element.parentElement) : color
+    }
+    const texts = [...document.querySelectorAll('main *')].filter(
+        element => [...element.childNodes].some(node => node.nodeType == 3 && node.data.trim()))
+    const ratios = texts.map(element => [getComputedStyle(element).color, behind(element)].map(light))
+        .map(pair => pair.sort((one, other) => other - one))
+    return [Math.min(...ratios.map(([more, less]) => (more + .05) / (less + .05))), light(behind(document.body))]
+})()"""
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(own, page, scheme):
+    page.show_as(scheme=scheme)
+    for path in own:
+        page.open(path)
+        contrast, light = page.evaluate(CONTRAST)
+        assert contrast >= 4.5, path.name
+        assert (light > 0.5) == (scheme == "light"), path.name
+
+
+@pytest.mark.ci
+def test_pages_of_ours_need_no_mouse(own, page):
+    page.show_as(width=400)
+    focused = "document.activeElement"
+    for path in own:
+        page.open(path)
+        hidden = page.evaluate(
+            "[...document.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth"
+            " && !['visible', 'hidden'].includes(getComputedStyle(e).overflowX)).map(e => e.ariaLabel)"
+        )
+        reached = []
+        for _ in range(page.evaluate("document.querySelectorAll('a, [tabindex]').length")):
+            page.press("Tab")
+            assert page.evaluate(f"getComputedStyle({focused}).outlineStyle") == "solid", path.name
+            if page.evaluate(f"{focused}.tagName") == "A":
+                continue
+            name = page.evaluate(f"{focused}.role == 'region' && {focused}.ariaLabel")
+            assert name
+            reached.append(name)
+            if name in hidden:
+                page.press("ArrowRight")
+                page.wait(f"{focused}.scrollLeft > 0")
+        assert [name for name in reached if name in hidden] == hidden, path.name
+
+
+@pytest.mark.ci
+def test_a_link_leads_to_its_part_by_the_keyboard(own, page):
+    page.show_as(width=400)
+    (claims_page,) = [path for path in own if path.stem == "claims"]
+    page.open(claims_page)
+    page.evaluate("[...document.querySelectorAll('nav a')].at(-1).focus()")
+    page.press("Enter")
+    top = "document.querySelector('#part12').getBoundingClientRect().top"
+    page.wait(f"location.hash == '#part12' && {top} >= 0 && {top} < innerHeight")
 
 
 def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
@@ -158,6 +291,7 @@ def test_a_broken_provenance_is_refused_in_one_line(tmp_path):
     broken = tmp_path / "naive.json"
     broken.write_text("{")
     command = [sys.executable, "-m", "workflow.scripts.appendix", "--provenance", str(broken), "--config", "{}"]
+    command += ["--tolerance", "0.05"]
     ran = subprocess.run(
         [*command, "--source", "Here.", "--out-dir", str(tmp_path)], cwd=ROOT, capture_output=True, text=True
     )
@@ -178,3 +312,71 @@ def test_an_error_and_a_request_are_noted(page, tmp_path):
     noted = " ".join(page.errors)
     assert all(word in noted for word in ("said", "thrown", "inner"))
     assert sorted(page.requests) == ["http://inner.example/", "http://outer.example/"]
+
+
+FLAG, NAIVE = ("bellman_ford/stride_flag", "nyc"), ("bellman_ford/naive", "nyc")
+
+
+def audited(seconds, batches):
+    """Two of the claims, judged on Stride with Flag and Naive on nyc, which took 1 s and so many."""
+    listed = [claim for claim in claims.claims() if claim.id in ("stride_largest", "flag_factor")]
+    rows = in_batches(rows_of({FLAG: 1.0, NAIVE: seconds}), batches, [{NAIVE[0]: 1.0}, {NAIVE[0]: 1.001}] * 2)
+    return claims.audit(claims.select(rows, listed), listed, 0.05)
+
+
+def test_claims_at_a_glance():
+    """A column a card; the verdict is that of each card with batches enough."""
+    few, decided = audited(2.8, "a"), audited(2.8, "abc")
+    number, said = 1, ["No.", "A", "B", "Verdict"]
+    assert glance.table({"A": decided, "B": few}).loc[number, said].to_list() == [
+        *("2", f"{CROSS}2.80 on 1 of 6 graphs", f"{CROSS}2.80 on 1 of 6 graphs, too few batches"),
+        "as claimed (1 of 6 decided)",
+    ]
+    assert glance.table({"A": few, "B": decided}).loc[number, "Verdict"] == "B: as claimed (1 of 6 decided)"
+    assert glance.table({"A": few, "B": few}).loc[number, "Verdict"] == "too few batches"
+    both = glance.table({"A": audited(2.0, "abc"), "B": decided})
+    assert both.loc[number, "Verdict"] == "A: not as claimed (1 of 6 decided); B: as claimed (1 of 6 decided)"
+    assert both.loc[0, ["The paper's tables", "A"]].to_list() == ["as claimed: 2.41 s", "not measured"]
+
+
+def test_batches_and_hosts():
+    rows = in_batches(rows_of({FLAG: 1.0, ("bellman_ford/cpu", "nyc"): 9.0}), "ab")
+    rows["cores"] = rows["cores"].where(rows["driver"] != "", 16)
+    alone = rows_of({NAIVE: 1.0})
+    found = appendix.batches_table({"here": rows, "h200": alone})
+    assert found[["From", "Batch", "Host", "Cores", "Cards", "Rows"]].to_numpy().tolist() == [
+        ["here", "a", "hosta", "16", f"1 {CROSS} test card", "4"],
+        ["here", "b", "hostb", "16", f"1 {CROSS} test card", "4"],
+        ["h200", "none", "-", "-", "test card", "2"],
+    ]
+    found = appendix.hosts_table({"here": rows, "h200": rows[rows["batch"] == "b"]})
+    assert found[["Host", "Cards", "Batches"]].to_numpy().tolist() == [
+        ["hosta", "test card: a", "here: a"],
+        ["hostb", "test card: b", "here: b; h200: b"],
+    ]
+
+
+def test_without_measurements_there_are_pages_too():
+    none = {"h200": measurements.load([])}
+    table, page = appendix.at_a_glance(none, "Nothing measured.", 0.05)
+    assert set(table["Verdict"]) == {"not measured"} and "CPU: Nothing measured." in pages.to_html(page)
+    assert "<table" not in pages.to_html(appendix.of_batches(none, "Nothing measured."))
+
+
+def test_the_measurements_are_packed_under_their_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("results/one").mkdir(parents=True)
+    Path("results/one/timings.csv").write_text("a,b\n")
+    appendix.pack([Path("results/one/timings.csv").resolve()], Path("measurements.zip"))
+    with ZipFile("measurements.zip") as archive:
+        assert archive.namelist() == ["results/one/timings.csv"]
+        assert archive.read("results/one/timings.csv") == b"a,b\n"
+
+
+def test_a_page_of_several_parts_has_links_to_them():
+    parts = [("h2", "One & all"), ("p", "x"), ("h2", "Two"), ("h2", "Three")]
+    page = pages.to_html([("h1", "Title"), *parts])
+    for number, part in enumerate(("One &amp; all", "Two", "Three"), start=1):
+        assert f'<a href="#part{number}">{part}</a>' in page and f'<h2 id="part{number}">{part}</h2>' in page
+    assert page.index("<h1") < page.index("<nav") < page.index("<h2")
+    assert "<nav" not in pages.to_html([("h1", "Title"), *parts[:3]])

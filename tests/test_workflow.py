@@ -281,7 +281,8 @@ def test_where_all_was_run_nothing_is_left(finished):
         *(f"figures/{name}.{end}" for name in ("figure5", "figure6", "claims") for end in ("svg", "pdf", "png")),
         *("results/timings.csv", "results/provenance.json"),
         *(f"results/{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
-        *(f"results/{page}.html" for page in ("provenance", "configuration")),
+        *(f"results/{page}.html" for page in ("glance", "batches", "provenance", "configuration")),
+        *("results/glance.csv", "results/measurements.zip"),
     }
 
 
@@ -296,6 +297,7 @@ def test_archive_keeps_what_was_measured(changeable):
 
 def test_what_was_measured_so_far_can_be_audited(tmp_path):
     project = Project.make(tmp_path)
+    assert "made: nothing was made yet" in project.snakemake("-n", "made", code=1)
     project.snakemake(CELL)
     assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
     project.snakemake("audit", "--config", "mode=simulator")

@@ -5,7 +5,7 @@ The claims stand in workflow/paper/claims.csv; rule() says how a verdict is reac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,14 @@ from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, OPPOSITE, SAME, UN
 CLAIMS = measurements.PAPER / "claims.csv"
 VALUED = ("times_faster", "faster_by_s")  # relations that claim a value, from low to high
 RELATIONS = ("slower", "faster", "fastest", "no_better", *VALUED)
+TALLIED = {  # how claims with that verdict are counted, in this order
+    verdicts.CLAIMED: "{} as claimed",
+    verdicts.NOT_CLAIMED: "{} not as claimed",
+    verdicts.MIXED: "{} mixed",
+    INCONCLUSIVE: "{} inconclusive",
+    FEW: "{} without a verdict for want of batches",
+    UNKNOWN: "{} not measured",
+}
 
 
 @dataclass(frozen=True)
@@ -119,6 +127,11 @@ class Audited:
         return f"{word}, on this card" if len(cards) == 1 and word not in (FEW, UNKNOWN) else word
 
     @property
+    def decided(self) -> bool:
+        """Whether our batches decide the claim on any dataset."""
+        return any(finding.decided for finding in self.here.values())
+
+    @property
     def counted(self) -> str:
         """The verdict, and on how many datasets it rests where that is not on all."""
         decided = sum(finding.decided for finding in self.here.values())
@@ -130,6 +143,13 @@ class Audited:
 def outcome(findings: Mapping[str, Finding]) -> str:
     """The verdict on a claim, from what was found on its datasets."""
     return verdicts.whole([finding.verdict for finding in findings.values()])
+
+
+def tally(audited: Sequence[Audited]) -> str:
+    """ "Of the paper's 12 claims: 4 as claimed, 3 not as claimed, 5 mixed"."""
+    words = [outcome(one.here) for one in audited]
+    counts = [said.format(count) for word, said in TALLIED.items() if (count := words.count(word))]
+    return f"Of the paper's {len(words)} claims: {', '.join(counts)}"
 
 
 def claims(path: Path = CLAIMS) -> list[Claim]:

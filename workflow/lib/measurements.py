@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -439,6 +440,12 @@ def substitutes(rows: pd.DataFrame) -> dict[str, str]:
         if said:
             result[dataset] = "; ".join(said)
     return result
+
+
+def card(rows: pd.DataFrame) -> str:
+    """The name of the card, as "H200" or "H100", without its memory; "CPU" where no row is of a card."""
+    names = rows["device"][rows["driver"] != ""].unique()
+    return re.sub(r"^NVIDIA | \d+GB.*$", "", names[0]) if len(names) else "CPU"
 
 
 def marked(dataset: str, substitutes: Mapping[str, str]) -> str:

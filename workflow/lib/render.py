@@ -34,15 +34,29 @@ LATEX = str.maketrans(
     }
 )
 STYLE = """
-body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #222 }
-table { border-collapse: collapse; border-block: 2px solid #222 }
-caption { font-weight: bold; text-align: left; padding-bottom: .6em }
+:root { color-scheme: light dark; --paper: #fff; --ink: #222; --rule: #ccc; --link: #0b57d0 }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #17191c; --ink: #e4e4e4; --rule: #4a4d52; --link: #8ab4f8 }
+}
+html { background: var(--paper); color: var(--ink) }
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; overflow-wrap: anywhere }
+a { color: var(--link) }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
+table { border-collapse: collapse; border-block: 2px solid; overflow-wrap: normal }
+caption { font-weight: bold; text-align: left; padding: 0 max(0px, 100% - 90vw) .6em 0 }
 th, td { padding: .35em .8em; text-align: left; vertical-align: top }
-th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid #222 }
-tbody tr + tr { border-top: 1px solid #ccc }
+th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid }
+tbody tr + tr { border-top: 1px solid var(--rule) }
 td { white-space: nowrap; font-variant-numeric: tabular-nums }
 .wide { overflow-x: auto }
+.wide > table { width: max-content; max-width: max(100%, 60em) }
 ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
+nav ul { columns: 24em }
+@media (max-width: 40em) {
+  body { margin: 1em }
+  h1 { font-size: 1.4em }
+  h2 { font-size: 1.2em }
+}
 """
 
 
@@ -151,12 +165,12 @@ def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[in
     right = ", ".join(f"td:nth-child({number})" for number in numbers)
     shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
     table = shown.to_html(cell_ids=False).rstrip()
-    return html_document(title, f"{right} {{ text-align: right }}\n", [scrolling(table), html_list(notes)])
+    return html_document(title, f"{right} {{ text-align: right }}\n", [scrolling(table, title), html_list(notes)])
 
 
-def scrolling(table: str) -> str:
-    """A table that scrolls by itself where it is wider than the page."""
-    return f'<div class="wide">{table}</div>'
+def scrolling(content: str, label: str) -> str:
+    """What scrolls by itself where it is wider than the page, by the arrow keys too; label: how it is announced."""
+    return f'<div class="wide" role="region" aria-label="{html.escape(label)}" tabindex="0">{content}</div>'
 
 
 def html_document(title: str, style: str, body: list[str]) -> str:
@@ -164,9 +178,11 @@ def html_document(title: str, style: str, body: list[str]) -> str:
     return "\n".join(
         [
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<style>{STYLE}{style}</style>",
+            "<main>",
             *body,
-            "</html>\n",
+            "</main>\n</html>\n",
         ]
     )
 

@@ -63,7 +63,7 @@ rule all_pairs_table:
     input:
         ALL_PAIRS_RECORDS,
     output:
-        in_report(page_files("all_pairs"), "extensions", "All pairs", "all_pairs"),
+        in_report(page_files("all_pairs"), "all_pairs", "All pairs", "all_pairs"),
     log:
         "logs/all_pairs_table.log",
     localrule: True
@@ -84,7 +84,7 @@ rule all_pairs_figure:
         json=ALL_PAIRS_RECORDS,
         coordinates=[coordinates_file(dataset) for dataset in MAPS],
     output:
-        in_report(figure_files("all_pairs"), "extensions", "All pairs, drawn", "all_pairs_figure", ".svg"),
+        in_report(figure_files("all_pairs"), "all_pairs", "All pairs, drawn", "all_pairs_figure", ".svg"),
     log:
         "logs/all_pairs_figure.log",
     localrule: True

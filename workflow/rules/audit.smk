@@ -3,7 +3,7 @@ rule audit:
         claims="workflow/paper/claims.csv",
         measurements=measured(plan.claimed_cells(config)),
     output:
-        in_report(page_files("claims"), "claims", "Claims", "claims"),
+        in_report(page_files("claims"), "claims", "Each claim", "claims"),
     log:
         "logs/audit.log",
     localrule: True
@@ -24,7 +24,7 @@ rule claims_figure:
         claims="workflow/paper/claims.csv",
         measurements=measured(plan.claimed_cells(config)),
     output:
-        in_report(figure_files("claims"), "claims", "Claims at a glance", "claims_figure", ".svg"),
+        in_report(figure_files("claims"), "claims", "At a glance, drawn", "claims_figure", ".svg"),
     log:
         "logs/claims_figure.log",
     localrule: True
@@ -66,7 +66,7 @@ rule compare:
         measurements=[str(path.resolve()) for path in plan.measured_files()],
         many=[str(path.resolve()) for path in [Path("results/many_sources.csv")] if path.exists()],
     output:
-        in_report(page_files("compare"), "claims", "Beside the archive", "compare"),
+        in_report(page_files("compare"), "compare", "Beside the archive", "compare"),
     log:
         "logs/compare.log",
     localrule: True
@@ -86,7 +86,7 @@ rule history:
     input:
         "results/history.csv",
     output:
-        in_report(figure_files("history"), "claims", "From batch to batch", "history", ".svg"),
+        in_report(figure_files("history"), "compare", "From batch to batch", "history", ".svg"),
     log:
         "logs/history.log",
     localrule: True

@@ -65,19 +65,23 @@ def source(measured=None):
 
 # The parts of the report, which sorts them by the alphabet.
 REPORT = {
-    "tables": "1. Tables",
-    "figures": "2. Figures",
-    "claims": "3. Claims",
-    "measurements": "4. Measurements",
-    "provenance": "5. Provenance",
-    "configuration": "6. Configuration",
-    "extensions": "7. Extensions",
+    "claims": "1. Claims",
+    "tables": "2. Tables",
+    "figures": "3. Figures",
+    "batches": "4. Batches and hosts",
+    "measurements": "5. Measurements",
+    "all_pairs": "6. All pairs",
+    "compare": "7. Beside the archive",
+    "extensions": "8. Extensions",
+    "configuration": "9. Configuration",
 }
+IN_REPORT = []  # the files that the report shows where they were made
 
 
 def in_report(files, part, label, caption, end=".html"):
     """The files; those with that end are shown in the report, with a caption of workflow/report/."""
     shown = dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
+    IN_REPORT.extend(str(path) for path in files if path.endswith(end))
     return [report(path, **shown) if path.endswith(end) else path for path in files]
 
 

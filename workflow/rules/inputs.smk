@@ -259,6 +259,14 @@ def coordinates_file(dataset):
     return raw_path(COORDINATES[dataset])
 
 
+def made_files(wildcards):
+    """The files of the report that were made so far."""
+    files = [path for path in expand(IN_REPORT, sweep=SWEPT) if Path(path).exists()]
+    if not files:
+        raise WorkflowError("made: nothing was made yet: run snakemake --cores all first")
+    return list(dict.fromkeys(files))
+
+
 SAID = set()  # the targets of which it was said what they skip
 
 
@@ -286,5 +294,5 @@ def target_files(target, wanted):
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
-    valid += ["launch_overhead", "growth", "families", "layouts", "peak", *SWEPT, *plan.targets(config)]
+    valid += ["launch_overhead", "growth", "families", "layouts", "peak", "made", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -171,7 +171,7 @@ rule simulated:
         "results/simulated.csv",
     output:
         md="results/simulated.md",
-        html=in_report(["results/simulated.html"], "provenance", "Simulator", "simulated"),
+        html=in_report(["results/simulated.html"], "batches", "Simulator", "simulated"),
     log:
         "logs/simulated.log",
     conda:

@@ -69,7 +69,7 @@ def after(config: dict) -> list[str]:
     return [
         *lines,
         "Extensions:  snakemake --cores all extensions",
-        "One page:    snakemake --cores 1 --report report.html",
+        "One page:    snakemake --cores 1 made --report report.html",
     ]
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -22,7 +22,8 @@ from workflow.lib import batches, claims, measurements, pages, step, verdicts
 from workflow.lib.batches import ratios
 from workflow.lib.claims import Audited, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
-from workflow.lib.measurements import substitutes
+from workflow.lib.glance import ByCard
+from workflow.lib.measurements import card, substitutes
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
 from workflow.scripts import audit, many_sources_table, performance, reviewers
@@ -64,9 +65,6 @@ def rule_graph() -> str:
     lines = [line for line in said[said.index("flowchart") :].strip().splitlines() if "style" not in line]
     lines.sort(key=lambda line: line if "-->" in line else "")
     return "\n".join(["```mermaid", *lines, "```"])
-
-
-ByCard = Mapping[str, Sequence[Audited]]  # by the name of a card, the claims as its archive's batches judge them
 
 
 def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Path]) -> str:
@@ -170,19 +168,9 @@ GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
 
 
 def _claims(cells: Cells) -> str:
-    words = [outcome(one.here) for one in cells.audited]
-    if set(words) == {UNKNOWN}:
+    if all(outcome(one.here) == UNKNOWN for one in cells.audited):
         raise KeyError("no claim was measured")
-    verbs = {
-        verdicts.CLAIMED: "{} as claimed",
-        verdicts.NOT_CLAIMED: "{} not as claimed",
-        verdicts.MIXED: "{} mixed",
-        INCONCLUSIVE: "{} inconclusive",
-        FEW: "{} without a verdict for want of batches",
-        UNKNOWN: "{} not measured",
-    }
-    counts = [said.format(count) for word, said in verbs.items() if (count := words.count(word))]
-    return f"**Of the paper's {len(words)} claims: {', '.join(counts)}.**"
+    return f"**{claims.tally(cells.audited)}.**"
 
 
 def _launches(cells: Cells) -> str:
@@ -364,7 +352,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]
-    deciding = {name: found for name, found in audited.items() if found is mine or any(map(decides, found))}
+    deciding = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
     paths = [path for path, rows in measured.items() if card(rows) in deciding]
     undecided = [name for name in audited if name not in deciding]
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
@@ -381,17 +369,6 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
         **performance.documents(rows, peaks, many, archive.name),
     }
-
-
-def card(rows: pd.DataFrame) -> str:
-    """The name of an archive's card, as "H200" or "H100", without its memory; "CPU" where no row is of a card."""
-    names = rows["device"][rows["driver"] != ""].unique()
-    return re.sub(r"^NVIDIA | \d+GB.*$", "", names[0]) if len(names) else "CPU"
-
-
-def decides(claim: Audited) -> bool:
-    """Whether our batches decide the claim on any dataset."""
-    return any(finding.decided for finding in claim.here.values())
 
 
 def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
