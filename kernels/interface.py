@@ -36,7 +36,7 @@ from scipy import sparse
 
 from kernels import datasets, memory
 from kernels.errors import InputError, whole
-from kernels.fast import near_far
+from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver_api, kept
 from kernels.graph import INF, MAX_WEIGHT, Graph
@@ -48,11 +48,13 @@ if TYPE_CHECKING:
 csgraph = Later("scipy.sparse.csgraph")
 libraries = Later("kernels.libraries")
 floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
+probe_kernels = Later("kernels.fast.probe_kernels")
 hierarchy, elimination, many_sources = (
     Later(f"kernels.fast.hierarchy.{name}") for name in ("all_pairs", "elimination", "many_sources")
 )
 NEAR_FAR_KERNELS = "kernels.fast.near_far_kernels"
 KEPT = kept.Kernels(NEAR_FAR_KERNELS, LANES=32), kept.Kernels("kernels.fast.results")
+KEPT_PROBE = kept.Kernels("kernels.fast.probe_kernels")
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
 NEAR_FAR = "delta_stepping/near_far"
@@ -295,7 +297,7 @@ class Solver:
             if out == "device":
                 return self._left_on_card(source)
             return self._exactly(
-                lambda on: on.paths(source, *choose_sssp(self.graph, self.card)),
+                lambda on: on.paths(source, *on.choose_one()),
                 lambda on: _paths_in_float64(on, source),
             )
 
@@ -356,7 +358,7 @@ class Solver:
 
         def one_by_one(on: _WholeNumbers) -> Paths:
             distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
-            key, reason = choose_sssp(self.graph, self.card)
+            key, reason = on.choose_one()
             for row, source in enumerate(sources.tolist()):
                 on.paths(source, key, reason, into=(distances[row], predecessors[row]))
             return Paths(distances, predecessors, key, reason)
@@ -698,11 +700,25 @@ class _WholeNumbers:
         run.launch((kernels.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
         run.download((self.lengths, distances), (found.predecessor, predecessors))
 
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether the graph is too narrow for Near-Far; found out on the card."""
+        return probe.is_narrow(self.near_far, probe_kernels if driver_api.simulated() else KEPT_PROBE)
+
+    def choose_one(self) -> tuple[str, str]:
+        """choose_sssp's choice, but SciPy for a narrow graph."""
+        return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
+
+    def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
+        if key == NEAR_FAR and self.is_narrow:
+            return "dijkstra/scipy", "the graph is narrow, so that a search on the card would take too many rounds"
+        return key, reason
+
     def choose_rows(self, sources: int, many: str) -> tuple[str, str]:
-        """choose_many's choice."""
+        """choose_many's choice, but SciPy for a narrow graph."""
         laid_out = (many == MANY[1]) in self.hierarchies
         pays = (LAID_OUT_PAYS if laid_out else PREPARED_PAYS) if self.hierarchies else None
-        return choose_many(self.graph, sources, Card.visible(), many, pays)
+        return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
         """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
@@ -802,7 +818,7 @@ class _Float64:
 
 
 def _one_source(bounds: _WholeNumbers, sources: int) -> tuple[str, str]:
-    return choose_sssp(bounds.graph, Card.visible())
+    return bounds.choose_one()
 
 
 def _all_pairs(bounds: _WholeNumbers, sources: int) -> tuple[str, str]:
@@ -829,7 +845,8 @@ class _FloatSearch:
             self.reason = f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
         else:
             self.variant, self.reason = choose(on.bounds, sources)
-            self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
+            if self.variant != "dijkstra/scipy":
+                self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
         log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
     def rows(self, sources: np.ndarray, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
@@ -868,8 +885,9 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
         np.append(scaled.indices, sources.astype(np.int32)),
         np.append(scaled.weights, zeros),
     )
-    key, _ = choose_sssp(more, Card.visible())
-    ((_, row),) = _WholeNumbers(more).rows(np.array([graph.vertices]), key)
+    on = _WholeNumbers(more)
+    key, _ = on.choose_one()
+    ((_, row),) = on.rows(np.array([graph.vertices]), key)
     return row[:-1]
 
 

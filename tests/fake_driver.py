@@ -170,6 +170,13 @@ class Driver:
         found, self.last = csgraph.dijkstra(graph, indices=self.source, return_predecessors=True)
         values.array(np.int32)[:] = np.minimum(found, INF)
 
+    def clear(self, values):
+        pass
+
+    def walk(self, values):
+        *_, words = values.numbers(3), *(values.array(kind) for kind in (np.uint64, np.int32, np.uint64, np.uint32))
+        words[:4] = 1, 2, True, False
+
     def find_predecessors(self, values):
         *_, predecessor = (values.array(kind) for kind in (np.uint64, np.uint32, np.int32, np.int32))
         predecessor[:] = np.maximum(self.last, -1)

@@ -361,7 +361,7 @@ def test_a_later_process_imports_no_compiler_until_a_kernel_changes(tmp_path):
         path.write_text(path.read_text() + "\nCHANGED = 1\n")
         os.utime(path, (time.time() - 9,) * 2)
 
-    near_far = ["fill_rows", "set_links", "initialise", "search", "find_predecessors"]
+    near_far = ["fill_rows", "set_links", "clear", "walk", "initialise", "search", "find_predecessors"]
     assert process() == [[*near_far, "as_scipy"], []]
     assert process() == [[], []]
     change("fast/near_far_kernels.py")

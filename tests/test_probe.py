@@ -64,17 +64,14 @@ def test_what_is_narrow(found, narrow, monkeypatch):
     n = 10**6
     graph = SimpleNamespace(vertices=n, arcs=2 * n, indptr=np.r_[0, 2, 2])
     monkeypatch.setattr(probe, "reach", lambda *_: found)
-    assert probe.is_narrow(SimpleNamespace(graph=graph), 0, None) == narrow
+    assert probe.is_narrow(SimpleNamespace(graph=graph), None) == narrow
 
 
-def test_it_is_narrow_from_the_vertex_with_most_arcs_too(monkeypatch):
-    graph = Graph.from_arcs(5, [0, 1, 2, 2, 2], [1, 2, 3, 4, 4], [1] * 5)
-    from_ = {0: Reached(2000, 2001, False, False), 2: Reached(1, 3, True, False)}
-    monkeypatch.setattr(probe, "reach", lambda searches, source, kernels: from_[source])
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: 1)
-    assert not probe.is_narrow(SimpleNamespace(graph=graph), 0, None)
-    from_[2] = from_[0]
-    assert probe.is_narrow(SimpleNamespace(graph=graph), 0, None)
+def test_it_starts_from_the_vertex_with_most_arcs(monkeypatch):
+    graph, started = Graph.from_arcs(5, [0, 1, 2, 2, 2], [1, 2, 3, 4, 4], [1] * 5), []
+    monkeypatch.setattr(probe, "reach", lambda searches, source, kernels: started.append(source) or Reached(1, 3, 1, 0))
+    probe.is_narrow(SimpleNamespace(graph=graph), None)
+    assert started == [2]
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)

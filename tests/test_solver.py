@@ -16,7 +16,7 @@ from scipy.sparse import csgraph as scipys
 import kernels
 from kernels import csgraph, interface
 from kernels.errors import InputError
-from kernels.fast import floats, near_far
+from kernels.fast import floats, near_far, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
@@ -47,6 +47,7 @@ def on_card(monkeypatch):
     """As if the simulator's card were worth it, with small blocks, and nothing kept."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(interface, "Run", functools.partial(Noting, block=8, tile=3))
+    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     for name in ("SMALL", "SHARE"):
         monkeypatch.setattr(interface, name, 0)
     monkeypatch.setattr(interface, "last", interface.Last())
@@ -351,3 +352,20 @@ def test_the_kernel_that_looks_for_long_distances_compiles(capability, monkeypat
     ptx, _ = cuda.compile_ptx(function, types, cc=capability)
     assert ".entry" in ptx
     assert_atomics(ptx, {}, function.__name__)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("weights", [[1, 2, 3], [0.5, 2, 3]], ids=["whole", "float64"])
+def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
+    array = sparse.csr_array((weights, ([0, 1, 2], [1, 2, 3])), shape=(4, 4))
+    asked, narrow = [], probe.is_narrow
+    monkeypatch.setattr(probe, "is_narrow", lambda *given: asked.append(narrow(*given)) or asked[-1])
+    for scipy_us, key in ((0, "dijkstra/scipy"), (np.inf, "delta_stepping/near_far")):
+        monkeypatch.setattr(probe, "scipy_us", lambda graph, us=scipy_us: us)
+        with kernels.prepare(array) as solver:
+            for source in (0, 1, 1):
+                found = solver.shortest_paths(source)
+                assert found.variant == key and ("narrow" in found.reason) == (scipy_us == 0)
+                assert found.distances.tolist()[source:] == [0, *np.cumsum(weights[source:]).tolist()]
+            assert solver.distances([0, 2]).variant == key
+    assert asked == [True, False]  # once each

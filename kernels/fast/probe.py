@@ -3,8 +3,8 @@
 A search on the card goes in rounds, a microsecond each or more, however few vertices a round has. A path of a million
 vertices takes a second, and SciPy's Dijkstra a tenth of that. So before the first search of a graph one block goes
 through it breadth first. It stops at a level that is wide, after LEVELS levels, or where no more is reached. What was
-reached by then says about how many rounds a search will take. A graph that is narrow from the source may be wide from
-the vertex with most arcs, as where a path leads into a random graph; then it is not narrow.
+reached by then says about how many rounds a search will take. It starts from the vertex with most arcs: where a path
+leads into a random graph, the graph is not narrow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernels.graph import Graph
 
 LEVELS = 2000  # at most
 WIDE = 64  # vertices of a level that is wide
-THREADS = 256
+THREADS = 256  # of the block, at most
 LEVEL_US = 1.5  # of a search: its rounds take 1 us each, and there are more of them than levels
 VERTEX_US, ARC_US = 0.15, 0.08  # of SciPy's search on a road network, and of making its array
 
@@ -34,15 +34,14 @@ class Reached(NamedTuple):
     all: bool
 
 
-def is_narrow(searches: near_far.Searches, source: int, kernels) -> bool:
+def is_narrow(searches: near_far.Searches, kernels) -> bool:
     """Whether SciPy should search the graph of `searches`, which have their memory; the next search fills it anew.
 
     kernels: the module probe_kernels, or what stands for it.
     """
     graph = searches.graph
     hub = int(np.diff(graph.indptr).argmax())
-    starts = dict.fromkeys((source, hub))
-    return all(search_us(graph, reach(searches, start, kernels)) > scipy_us(graph) for start in starts)
+    return search_us(graph, reach(searches, hub, kernels)) > scipy_us(graph)
 
 
 def search_us(graph: Graph, found: Reached) -> float:
@@ -63,6 +62,6 @@ def reach(searches: near_far.Searches, source: int, kernels) -> Reached:
     seen, queue = searches.predecessor, searches.far
     clear = kernels.clear, -(-searches.graph.vertices // run.block), run.block, (seen,)
     limits = np.uint32(source), np.uint32(LEVELS), np.uint32(WIDE)
-    run.launch(clear, (kernels.walk, 1, THREADS, (*limits, searches.arcs, seen, queue, searches.words)))
+    run.launch(clear, (kernels.walk, 1, min(THREADS, run.block), (*limits, searches.arcs, seen, queue, searches.words)))
     run.download((searches.words, words))
     return Reached(int(words[0]), int(words[1]), bool(words[2]), bool(words[3]))
