@@ -1,0 +1,65 @@
+"""Of results/choices.csv, which workflow/scripts/choices.py measures: what a file may hold, and what pages show."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kernels.gpu.card import SIMULATOR
+from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from workflow.lib.documents import narrow, time_text
+
+MOST = 2  # times as long as the faster of near_far and SciPy the choice may take
+WAYS = ["chosen_s", "near_far_s", "scipy_s"]
+SCHEMA = Schema(
+    (
+        *("shape", "vertices", "arcs", "variant", "repeat", *WAYS, "device", "driver", "cuda", "cpu_model"),
+        *("numba_cuda", "commit", "tree_clean", "started", "host", "substitute"),
+    ),
+    ("vertices", "arcs", "repeat", *WAYS),
+    (
+        matching("shape"),
+        whole("vertices", 1),
+        whole("arcs", 0),
+        matching("variant"),
+        whole("repeat", 1),
+        *map(above_0, WAYS),
+        matching("device"),
+        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
+        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
+        one_of("tree_clean", "True", "False", ""),
+        moment("started"),
+        once("shape", "repeat"),
+        numbered("repeat", "shape"),
+        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+    ),
+    "measure again, or leave the file out",
+    "{shape}",
+)
+
+
+def load(paths: list[Path]) -> pd.DataFrame:
+    """The rows; raises InputError where they are not as SCHEMA says."""
+    return SCHEMA.read_one(paths, "--choices")
+
+
+def medians(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a shape: the medians of its times in seconds, and ratio: of chosen over the least of the other two."""
+    of_shapes = rows.groupby("shape", sort=False)
+    found = of_shapes[["vertices", "arcs", "variant", "substitute"]].first().join(of_shapes[WAYS].median())
+    found["ratio"] = found["chosen_s"] / found[WAYS[1:]].min(axis=1)
+    return found.reset_index()
+
+
+def markdown(rows: pd.DataFrame) -> str:
+    """The table, with a row a shape."""
+    found = medians(rows)
+    names = zip(found["shape"], found["substitute"], strict=True)
+    columns = {
+        "Graph": [f"{name} †" if substitute else name for name, substitute in names],
+        "Vertices": found["vertices"].map("{:,}".format),
+        "Arcs": found["arcs"].map("{:,}".format),
+        "Chosen": found["variant"].str.split("/").str[1],
+        **{head: found[way].map(time_text) for head, way in zip(("It takes", "near_far", "SciPy"), WAYS, strict=True)},
+        "Over the faster": found["ratio"].map("{:.2f}".format),
+    }
+    return narrow(pd.DataFrame(columns))
