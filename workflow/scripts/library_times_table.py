@@ -4,7 +4,8 @@ from kernels.gpu.card import SIMULATOR
 from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
 TITLE = "Seconds of calls of the library"
-LATER = 20  # times as many repeats of a later call as of a first answer
+LATER = 10  # times as many repeats of a later call as of a first answer
+ROWS, FEW, MANY = 10, 2, 128  # sources of rows by near_far, and of rows in a hierarchy
 
 
 class What:
@@ -19,11 +20,21 @@ class What:
     SAME_GRAPH = "shortest_paths, the same Graph again"
     SAME_ARRAY = "csgraph.dijkstra, the same array again"
     SAME_ARRAY_TREE = "csgraph.dijkstra, the same array again, with predecessors"
+    NEW_ARRAY = "csgraph.dijkstra, a new array"
     SCIPY = "scipy.sparse.csgraph.dijkstra"
     SCIPY_TREE = "scipy.sparse.csgraph.dijkstra, with predecessors"
     NETWORKX = "NetworkX's single_source_dijkstra"
     BACKEND_FIRST = "the same by the backend, first call"
     BACKEND = "the same by the backend, second call"
+    ON_HOST = "laying out a graph for near_far, on the host"
+    TO_CARD = "laying out a graph for near_far, on the card"
+    ROW = f"a row of distances by near_far, of {ROWS}"
+    PREPARING = "preparing a hierarchy"
+    LAYING_OUT = "laying out a prepared hierarchy, from its file"
+    ROW_OF_MANY = f"a row of distances in a hierarchy, of {MANY}"
+    ROW_OF_FEW = f"a row of distances in a hierarchy, of {FEW}"
+    SOURCE_OF_MANY = f"an eccentricity in a hierarchy, of {32 * MANY:,}"
+    SOURCE_OF_FEW = f"an eccentricity in a hierarchy, of {FEW}"
 
 
 ALL = [value for name, value in vars(What).items() if name.isupper()]
