@@ -15,6 +15,7 @@ from pathlib import Path
 
 import conftest
 import numpy as np
+import pandas as pd
 import pytest
 from cuda.core.utils import StridedMemoryView
 from numba import cuda, int32
@@ -38,7 +39,8 @@ from kernels.variants import VARIANTS
 from tests import graphs
 from tests.graphs import near_far_with
 from tests.test_csgraph import assert_trees, lengths
-from workflow.scripts import measure
+from workflow.lib.shapes import SHAPES
+from workflow.scripts import choices, choices_table, measure
 
 ROOT = Path(__file__).parents[1]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
@@ -157,6 +159,8 @@ def small(make):
 )
 @by_key(GPU)
 def test_other_blocks_tiles_and_grids(variant, shape):
+    if variant.key == "delta_stepping/near_far":  # its blocks wait for each other, so the card must take all at once
+        shape = shape | {"grid": min(shape["grid"], Run().multiprocessors)}
     solve(variant, small(graphs.sparse), **shape)
 
 
@@ -535,6 +539,25 @@ def test_one_source_by_the_variant_that_suits():
     found = kernels.shortest_paths(on, 5)
     assert found.variant == "delta_stepping/near_far"
     np.testing.assert_array_equal(found.distances, csgraph.dijkstra(on.to_scipy(), indices=5))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("make", "variant"), [(graphs.path, "dijkstra/scipy"), (graphs.grid, "delta_stepping/near_far")]
+)
+def test_scipy_searches_a_narrow_graph(make, variant):
+    graph = make(10**5)
+    found = kernels.shortest_paths(graph, 0)
+    assert found.variant == variant
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=0))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_choice_takes_at_most_twice_as_long_as_the_faster(name):
+    rows = pd.DataFrame(choices.times(name, SHAPES[name](), 3))
+    (row,) = choices_table.medians(rows.assign(substitute="")).itertuples()
+    assert row.ratio <= choices_table.MOST, f"{row.variant}: {row}"
 
 
 @pytest.mark.gpu

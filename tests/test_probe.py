@@ -54,8 +54,8 @@ def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(monkeypatch):
 @pytest.mark.parametrize(
     ("found", "narrow"),
     [
-        (Reached(2000, 4001, False, False), True),  # a path both ways
-        (Reached(2000, 20_000, False, False), False),  # ten times as wide
+        (Reached(500, 1001, False, False), True),  # a path both ways
+        (Reached(500, 10_000, False, False), False),  # ten times as wide
         (Reached(2, 2, False, True), False),  # a component of two vertices
         (Reached(500, 1000, True, False), False),
     ],

@@ -16,11 +16,11 @@ import numpy as np
 from kernels.fast import near_far
 from kernels.graph import Graph
 
-LEVELS = 2000  # at most
+LEVELS = 500  # at most
 WIDE = 64  # vertices of a level that is wide
 THREADS = 256  # of the block, at most
 LEVEL_US = 1.5  # of a search: its rounds take 1 us each, and there are more of them than levels
-VERTEX_US, ARC_US = 0.15, 0.08  # of SciPy's search on a road network, and of making its array
+VERTEX_US, ARC_US = 0.05, 0.025  # of SciPy's search on a narrow graph, and of making its array
 
 
 class Reached(NamedTuple):
