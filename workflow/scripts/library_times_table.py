@@ -77,6 +77,6 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Indexed by (what, dataset), in the file's order: median, min and max of the seconds, and how many repeats."""
+    """Indexed by (what, dataset), in the file's order: median, min and max of the seconds, repeats and batches."""
     found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
-    return found.rename(columns={"count": "repeats"})
+    return found.rename(columns={"count": "repeats"}).assign(batches=1)
