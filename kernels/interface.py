@@ -55,6 +55,27 @@ hierarchy, elimination, many_sources = (
 NEAR_FAR_KERNELS = "kernels.fast.near_far_kernels"
 KEPT = kept.Kernels(NEAR_FAR_KERNELS, LANES=32), kept.Kernels("kernels.fast.results")
 KEPT_PROBE = kept.Kernels("kernels.fast.probe_kernels")
+# What a first search needs: the kernel that takes longest to compile, and what may be compiled beside it.
+SEARCH = kept.Signature(
+    NEAR_FAR_KERNELS, "search", ("<u4", "<u4", "<u8", "<u4", "<u4", "<u8[]", "<u4[]", "<i4[]", "<u8[]", "<u4[]")
+)
+BESIDE = [
+    [
+        kept.Signature(NEAR_FAR_KERNELS, name, kinds)
+        for name, kinds in (
+            ("fill_rows", ("<i4[]", "<i4[]", "<i4[]", "<u4[]", "<i4[]", "<i4[]", "<u8[]", "<u4[]")),
+            ("set_links", ("<u4[]", "<u8[]", "<i4[]", "<i4[]", "<i4[]", "<u4", "<u8[]", "<u4[]")),
+            ("initialise", ("<u4", "<u8[]", "<i4[]", "<i4[]", "<u4[]")),
+            ("find_predecessors", ("<u8[]", "<u4[]", "<i4[]", "<i4[]")),
+            ("find_too_long", ("<u8[]", "<u4[]", "<i4[]", "<u4[]")),
+        )
+    ],
+    [
+        kept.Signature("kernels.fast.probe_kernels", "clear", ("<i4[]",)),
+        kept.Signature("kernels.fast.probe_kernels", "walk", ("<u4", "<u4", "<u4", "<u8[]", "<i4[]", "<u8[]", "<u4[]")),
+        kept.Signature("kernels.fast.results", "as_scipy", ("<i4[]", "<i4[]", "<f8[]")),
+    ],
+]
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
 NEAR_FAR = "delta_stepping/near_far"
@@ -310,7 +331,10 @@ class Solver:
             except TooLong:
                 pass
             else:
-                return Paths(*found.give(), NEAR_FAR, "results are left on the card")
+                left = found.give()
+                if not driver_api.simulated():
+                    found.run.wait()
+                return Paths(*left, NEAR_FAR, "results are left on the card")
         raise InputError(
             f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
             "the host"
@@ -647,7 +671,9 @@ class _WholeNumbers:
         if driver_api.simulated():
             searches = near_far.Searches(self.graph, Run())
         else:
-            searches = near_far.Searches(self.graph, driver_api.DriverRun(driver_api.device()), KEPT[0])
+            device = driver_api.device()
+            kept.compile_at_once(device, SEARCH, *BESIDE)
+            searches = near_far.Searches(self.graph, driver_api.DriverRun(device), KEPT[0])
         searches.allocate()
         return searches
 
@@ -658,10 +684,10 @@ class _WholeNumbers:
         """
         find_distances, find_tree = self.near_far.search(source)
         find_distances()
-        if not self._fits and self.near_far.is_too_long():
-            raise TooLong
         if tree:
             find_tree()
+        if not self._fits and self.near_far.is_too_long():
+            raise TooLong
         return self.near_far
 
     @property
