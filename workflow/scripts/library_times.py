@@ -138,10 +138,10 @@ class Truth:
         self.check_reduced(found.reached[0], found.total[0])
         self._require(found.eccentricity[0] == self.farthest)
 
-    def check_lengths(self, found: tuple[dict, dict]) -> None:
-        """What NetworkX's single_source_dijkstra gives."""
+    def check_lengths(self, found: dict) -> None:
+        """What NetworkX's single_source_dijkstra_path_length gives."""
         distances = np.full(len(self.distances), np.inf)
-        distances[list(found[0])] = list(found[0].values())
+        distances[list(found)] = list(found.values())
         self.check(distances)
 
 
@@ -359,7 +359,7 @@ def on_card(work: Callable[[], object]) -> float:
 
 
 def by_networkx(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
-    """single_source_dijkstra of NetworkX, by its own function and by our backend, whose first call converts."""
+    """Lengths alone and with the paths, by NetworkX's own functions and by our backend, whose first call converts."""
     import networkx as nx
 
     from kernels import networkx_backend as backend
@@ -371,20 +371,33 @@ def by_networkx(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
     roads.add_weighted_edges_from(arcs)
     converted = []  # as NetworkX keeps it with the graph
 
-    def first():
-        converted[:] = [backend.convert_from_nx(roads, edge_attrs={"weight": 1})]
-        return again()
+    def lengths() -> dict:
+        return backend.single_source_dijkstra_path_length(converted[0], SOURCE)
 
-    def again():
+    def paths() -> tuple[dict, dict]:
         return backend.single_source_dijkstra(converted[0], SOURCE)
 
-    calls = {
-        What.NETWORKX: lambda: nx.single_source_dijkstra(roads, SOURCE, backend="networkx"),
-        What.BACKEND_FIRST: first,
-        What.BACKEND: again,
+    def first(call: Callable) -> object:
+        converted[:] = [backend.convert_from_nx(roads, edge_attrs={"weight": 1})]
+        return call()
+
+    def check_both(found: tuple[dict, dict]) -> None:
+        truth.check_lengths(found[0])
+
+    own_lengths, own_paths = nx.single_source_dijkstra_path_length, nx.single_source_dijkstra
+    of_lengths = {
+        What.NETWORKX_LENGTHS: (lambda: own_lengths(roads, SOURCE, backend="networkx"), 1),
+        What.LENGTHS_FIRST: (lambda: first(lengths), repeats),
+        What.LENGTHS_LATER: (lengths, repeats),
     }
-    for what, call in calls.items():
-        yield Case(what, timed(call, truth.check_lengths), repeats)
+    of_both = {
+        What.NETWORKX_PATHS: (lambda: own_paths(roads, SOURCE, backend="networkx"), 1),
+        What.PATHS_FIRST: (lambda: first(paths), repeats),
+        What.PATHS_LATER: (paths, repeats),
+    }
+    for calls, check in ((of_lengths, truth.check_lengths), (of_both, check_both)):
+        for what, (call, most) in calls.items():
+            yield Case(what, timed(call, check), most)
 
 
 def main(args: argparse.Namespace) -> None:
