@@ -94,9 +94,9 @@ MUTATIONS = [
         "tests/test_device.py::test_a_phase_that_fails_asks_the_card_for_nothing_more"),
     Mutation("kernels/run.py", "            check_arguments()  #", "            pass  #",
         "tests/test_device.py::test_a_run_is_timed_until_the_card_is_idle"),
-    Mutation("kernels/graph.py", "(tails[1:] != tails[:-1]) | (heads", "(tails[1:] != tails[:-1]) & (heads",
+    Mutation("kernels/graph.py", "(tails[1:] != tails[:-1]) | (arcs", "(tails[1:] != tails[:-1]) & (arcs",
         "tests/test_kernels.py::test_every_variant_against_scipy[floyd_warshall/cpu]"),
-    Mutation("kernels/graph.py", "np.lexsort((self.weights, self.indices", "np.lexsort((-self.weights, self.indices",
+    Mutation("kernels/graph.py", "np.minimum.reduceat", "np.maximum.reduceat",
         "tests/test_errata.py::test_parallel_arcs"),
     Mutation("kernels/graph.py", "np.fill_diagonal(matrix, 0)", "pass",
         "tests/test_kernels.py::test_the_threads_of_a_tile_wait_for_each_other[tiled]"),
@@ -765,8 +765,6 @@ MUTATIONS = [
         "tests/test_job.py::test_each_variant_lays_out_the_graph_in_its_first_run"),
     Mutation("kernels/harness.py", "if number == 1:\n", "if number == 2:\n",
         "tests/test_job.py::test_each_variant_lays_out_the_graph_in_its_first_run"),
-    Mutation("workflow/lib/peers.py", 'ratio.where(found["host"] == CARD)', "ratio",
-        "tests/test_extensions.py::test_cited_times_stand_beside_ours_that_ran_with_them"),
     Mutation("workflow/scripts/table6.py", 'line["total estimate"], ", by', 'line["estimate"], ", by',
         "tests/test_extensions.py::test_preparation_is_of_a_processs_first_run_and_its_order_is_said"),
     Mutation("workflow/scripts/table6.py", "measurements.require_one_graph(pd.concat([rows, searches]))",
@@ -849,8 +847,6 @@ MUTATIONS = [
     Mutation("workflow/scripts/table6.py", "[measurements.variants(rows).isin(ours)])", ")",
         "tests/test_extensions.py::test_a_family_is_shown_where_ours_was_measured_on_it"),
     Mutation("workflow/scripts/table6.py", "*(others if drawn else []),", "*others,",
-        "tests/test_extensions.py::test_a_family_is_shown_where_ours_was_measured_on_it"),
-    Mutation("workflow/lib/peers.py", '["dataset"].replace(CALLED)', '["dataset"]',
         "tests/test_extensions.py::test_a_family_is_shown_where_ours_was_measured_on_it"),
     Mutation("workflow/scripts/figure8.py", 'datasets = of_family("", datasets)', "pass",
         "tests/test_extensions.py::test_figure_8_leaves_families_out"),
@@ -1495,6 +1491,63 @@ MUTATIONS += [
         "wrong = np.flatnonzero(distances != expected)",
         "wrong = np.flatnonzero(distances > expected)",
         "tests/test_all_pairs.py::test_what_is_found_of_a_source_is_compared_with_the_oracle",
+    ),
+]
+MUTATIONS += [
+    # Whether a graph is narrow.
+    Mutation(
+        "kernels/fast/probe_kernels.py",
+        "    if arc != NO_ARC and cuda.atomic.cas(",
+        "    if cuda.atomic.cas(",
+        "tests/test_probe.py::test_it_goes_by_levels[path-3]",
+    ),
+    Mutation(
+        "kernels/fast/probe_kernels.py",
+        "u32(end - start) >= wide",
+        "u32(end - start) > wide",
+        "tests/test_probe.py::test_it_goes_by_levels[grid-0]",
+    ),
+    Mutation(
+        "kernels/fast/probe_kernels.py",
+        "                counters[HUBS] = u32(1)",
+        "                counters[HUBS] = u32(0)",
+        "tests/test_probe.py::test_a_vertex_with_too_many_arcs_for_a_link_is_wide",
+    ),
+    Mutation(
+        "kernels/fast/probe_kernels.py",
+        "cuda.atomic.add(counters, ADDED, u32(1))",
+        "counters[ADDED]",
+        "tests/test_probe.py::test_its_kernels_compile[cc90]",
+    ),
+    Mutation(
+        "kernels/fast/probe.py",
+        "(1 if found.all else graph.vertices / found.vertices)",
+        "graph.vertices / found.vertices",
+        "tests/test_probe.py::test_what_is_narrow",
+    ),
+    Mutation(
+        "kernels/interface.py",
+        "    @cached_property\n    def is_narrow(",
+        "    @property\n    def is_narrow(",
+        "tests/test_solver.py::test_scipy_searches_a_narrow_graph",
+    ),
+    Mutation(
+        "kernels/check.py",
+        "    if distances[source] != 0:\n",
+        "    if False:\n",
+        "tests/test_check.py::test_the_proof_needs_no_oracle",
+    ),
+    Mutation(
+        "kernels/gpu/kept.py",
+        "    if first not in missing or len(missing) < len(paths) or not can:",
+        "    if first not in missing or not can:",
+        "tests/test_kept.py::test_kernels_are_compiled_side_by_side",
+    ),
+    Mutation(
+        "workflow/scripts/table6.py",
+        "        elif theirs < mine:",
+        "        elif theirs > mine:",
+        "tests/test_extensions.py::test_words_say_where_ours_loses",
     ),
 ]
 MUTATIONS += [
