@@ -86,12 +86,23 @@ FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds,
 ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
 PIECE = 2**24  # distances that SciPy or the card gives at once
 MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
-# From how many sources on a contraction hierarchy is faster than as many calls of near_far, not prepared and prepared.
-# Measured on an H200 and one core of its host, on nyc and e (substitutes), 22 November 2026. A call of near_far with
-# all copies takes 8 and 62 ms, a source of a search from many 0.7 and 9 us. Preparing takes 1.4 to 2.6 and 21 to 25 s,
-# as long as up to 400 calls, and laying out what was prepared 3 s on e, as long as 50.
-PAYS, PREPARED_PAYS = 500, 50
-LAID_OUT_PAYS = 2  # the same, laid out on the card by a solver (by the rates of both; not measured)
+
+
+class Pays(NamedTuple):
+    """From how many sources on a contraction hierarchy is faster than as many searches by near_far: where it is not
+    prepared, where its file lies beside the graph's, and where a solver has laid it out on the card.
+    """
+
+    first: int
+    prepared: int
+    laid_out: int
+
+
+# Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
+# 2.1 and 24 ms until it is on the host. In a hierarchy it takes 1.5 and 16 ms, nearly all of it for the copy; what is
+# reduced on the card takes 6 and 20 us. Preparing takes 1.8 and 34 s, laying out what was prepared 0.3 and 4 s, and
+# each call 17 to 37 ms besides. So preparing pays from 3,000 and 4,500 rows on, or 800 and 1,400 sources reduced.
+PAYS = {MANY[0]: Pays(3000, 500, 20), MANY[1]: Pays(1000, 150, 10)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
 LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
@@ -615,7 +626,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
     large = n >= LARGE and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
-    if large and not _unfit(graph, n, card):
+    if large and not _unfit(graph, n, card, MANY[1]):
         return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy is fit"
     shape = TileShape.of(Run(), packed=False)
     matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
@@ -641,7 +652,7 @@ def choose_many(
         return "dijkstra/scipy", "no GPU is visible, and SciPy gives rows without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return "dijkstra/scipy", f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
-    unfit = _unfit(graph, sources, card, pays)
+    unfit = _unfit(graph, sources, card, many, pays)
     if not unfit:
         return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
     if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
@@ -743,7 +754,7 @@ class _WholeNumbers:
     def choose_rows(self, sources: int, many: str) -> tuple[str, str]:
         """choose_many's choice, but SciPy for a narrow graph."""
         laid_out = (many == MANY[1]) in self.hierarchies
-        pays = (LAID_OUT_PAYS if laid_out else PREPARED_PAYS) if self.hierarchies else None
+        pays = (PAYS[many].laid_out if laid_out else PAYS[many].prepared) if self.hierarchies else None
         return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
@@ -943,16 +954,16 @@ def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
-def _unfit(graph: Graph, sources: int, card: Card, pays: int | None = None) -> str:
+def _unfit(graph: Graph, sources: int, card: Card, many: str, pays: int | None = None) -> str:
     """Why a contraction hierarchy is not for so many sources of the graph; empty where it is, and then prepared.
 
     Raises InputError where the file of the hierarchy is none.
     """
     n = graph.vertices
-    if sources < (least := pays or min(PAYS, PREPARED_PAYS)):
+    if sources < (least := pays or PAYS[many].prepared):
         return f"since a contraction hierarchy pays from {least:,} sources at the earliest"
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
-    least = pays or (PREPARED_PAYS if prepared else PAYS)
+    least = pays or (PAYS[many].prepared if prepared else PAYS[many].first)
     if sources < least:
         return f"since a contraction hierarchy pays from {least:,} sources"
     lanes = many_sources.LANES
