@@ -13,9 +13,11 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.sparse import csgraph
 
 from kernels import interface, networkx_info
 from kernels import networkx_backend as backend
+from kernels.datasets import read_graph
 from kernels.interface import Card
 from kernels.run import Run
 from tests import package
@@ -304,13 +306,32 @@ def test_the_example_runs_with_the_line_or_the_environment(site, tmp_path, how):
     script, environment = (example, {}) if how == "a line" else (example.replace(ADDED, ""), {variable: name})
     said = logged(site, tmp_path, script, **environment)
     assert [name for line in said for name in USED.findall(line)] == [
-        "single_source_dijkstra",
+        "single_source_dijkstra_path_length",
+        "dijkstra_path",
         "single_source_dijkstra_path_length",
         "multi_source_dijkstra_path_length",
     ]
     assert sum("Caching converted graph" in line for line in said) == 1
-    assert sum("Using cached converted graph" in line for line in said) == 2
+    assert sum("Using cached converted graph" in line for line in said) == 3
     assert logged(site, tmp_path, example.replace(ADDED, "")) == []
+
+
+def test_the_example_of_a_road_network_runs(site, tmp_path):
+    (example,) = re.findall(r"^```python\n(import networkx as nx\nfrom .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    packed = tmp_path / "resources/graphs/nyc.npz"
+    graph = read_graph(ROOT / "workflow/samples/sample3.txt")
+    packed.parent.mkdir(parents=True)
+    graph.save(packed)
+    lengths = csgraph.dijkstra(graph.to_scipy(), indices=0)
+    right = {v: lengths[v].item() for v in np.flatnonzero(np.isfinite(lengths)).tolist()}
+    said = logged(site, tmp_path, f"{example}\nassert first == {right}")
+    assert [name for line in said for name in USED.findall(line)] == ["single_source_dijkstra_path_length"] * 2
+    assert sum("Caching converted graph" in line for line in said) == 1
+
+
+def test_every_block_of_the_page_is_run():
+    blocks = re.findall(r"^```python\n(.*?)\n", PAGE, re.MULTILINE)
+    assert blocks == ["import random", "import networkx as nx", "import logging"]
 
 
 def test_the_page_lists_the_functions():

@@ -87,7 +87,7 @@ class Project:
     def make(cls, folder, datasets=DATASETS, stub=True, mode="cuda", **changes):
         """changes: of keys of config.yaml; dictionaries are merged.
 
-        Sweeps run on the first dataset, sources on all, many_sources and all_pairs on none. The batch is called one.
+        Sweeps run on the first dataset, sources on all; the other targets have no dataset. The batch is called one.
         """
         for part in PARTS:
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
@@ -103,6 +103,8 @@ class Project:
                 "many_sources": {"datasets": []},
             },
             all_pairs={"datasets": []},
+            library_times={"datasets": [], "networkx": None},
+            choices={"datasets": []},
         )
         project.configure(**changes)
         if stub:

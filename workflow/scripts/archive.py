@@ -31,6 +31,7 @@ from workflow.scripts import (
     all_pairs_figure,
     all_pairs_table,
     audit,
+    choices_table,
     claims_figure,
     collect,
     draw_sweep,
@@ -39,6 +40,7 @@ from workflow.scripts import (
     growth,
     launch_overhead,
     layouts,
+    library_times_table,
     many_sources_table,
     peak_table,
     ro_crate,
@@ -52,8 +54,14 @@ PROJECT = Path(__file__).parents[2]
 KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
 PICTURES = ["png"]
 MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of others stay
-# Kept as they are, for the tables that show them.
-PLAIN = {"sources.csv": sources.load, "peak.csv": peak_table.load, MANY: many_sources_table.load}
+# Kept as they are, for the tables and pages that show them.
+PLAIN = {
+    "sources.csv": sources.load,
+    "peak.csv": peak_table.load,
+    MANY: many_sources_table.load,
+    "library_times.csv": library_times_table.load,
+    "choices.csv": choices_table.load,
+}
 
 
 def slug(device: str) -> str:
@@ -147,7 +155,8 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
             tables.write(name, datasets, rows, source, args.tolerance, folder)
     for name in figures.PLOTS:
         figures.write(name, datasets, rows, source, folder, PICTURES)
-    searches, peaks, many = (load([path] if (path := archive / name).exists() else []) for name, load in PLAIN.items())
+    shown = ("sources.csv", "peak.csv", MANY)
+    searches, peaks, many = (PLAIN[name]([path] if (path := archive / name).exists() else []) for name in shown)
     table6.write(datasets, rows, searches, source, args.tolerance, folder)
     figure8.write(datasets, rows, searches, source, folder, PICTURES)
     peak_table.write(peaks, rows, source, folder)

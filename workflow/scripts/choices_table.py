@@ -56,8 +56,8 @@ def markdown(rows: pd.DataFrame) -> str:
     names = zip(found["shape"], found["substitute"], strict=True)
     columns = {
         "Graph": [f"{name} †" if substitute else name for name, substitute in names],
-        "Vertices": found["vertices"].map("{:,}".format),
-        "Arcs": found["arcs"].map("{:,}".format),
+        "Vertices": found["vertices"].map("{:,.0f}".format),
+        "Arcs": found["arcs"].map("{:,.0f}".format),
         "Chosen": found["variant"].str.split("/").str[1],
         **{head: found[way].map(time_text) for head, way in zip(("It takes", "near_far", "SciPy"), WAYS, strict=True)},
         "Over the faster": found["ratio"].map("{:.2f}".format),

@@ -1,9 +1,12 @@
-"""Show what calls of the library take: results/library_times.md, of results/library_times.csv."""
+"""Of results/library_times.csv, which workflow/scripts/library_times.py measures: what a file may hold."""
+
+from pathlib import Path
+
+import pandas as pd
 
 from kernels.gpu.card import SIMULATOR
 from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
-TITLE = "Seconds of calls of the library"
 LATER = 10  # times as many repeats of a later call as of a first answer
 ROWS, FEW, MANY = 10, 2, 128  # sources of rows by near_far, and of rows in a hierarchy
 
@@ -66,3 +69,14 @@ SCHEMA = Schema(
     "measure again, or leave the file out",
     "{what} on {dataset}",
 )
+
+
+def load(paths: list[Path]) -> pd.DataFrame:
+    """The rows; raises InputError where they are not as SCHEMA says."""
+    return SCHEMA.read_one(paths, "--library-times")
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Indexed by (what, dataset), in the file's order: median, min and max of the seconds, repeats and batches."""
+    found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
+    return found.rename(columns={"count": "repeats"}).assign(batches=1)

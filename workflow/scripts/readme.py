@@ -26,7 +26,7 @@ from workflow.lib.glance import ByCard
 from workflow.lib.measurements import card, substitutes
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
-from workflow.scripts import audit, many_sources_table, performance, reviewers
+from workflow.scripts import audit, guides, many_sources_table, performance, reviewers
 
 README = "README.md"
 # The tables of docs/results.md with their headings, in their order.
@@ -356,6 +356,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     paths = [path for path, rows in measured.items() if card(rows) in deciding]
     undecided = [name for name in audited if name not in deciding]
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
+    times, choices = guides.load_times(archive / "library_times.csv"), guides.load_choices(archive / "choices.csv")
     return {
         README: {
             "findings": findings(rows, mine, peaks, many),
@@ -368,6 +369,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
         **performance.documents(rows, peaks, many, archive.name),
+        **guides.documents(times, choices, archive.name),
     }
 
 
