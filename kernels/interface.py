@@ -55,6 +55,27 @@ hierarchy, elimination, many_sources = (
 NEAR_FAR_KERNELS = "kernels.fast.near_far_kernels"
 KEPT = kept.Kernels(NEAR_FAR_KERNELS, LANES=32), kept.Kernels("kernels.fast.results")
 KEPT_PROBE = kept.Kernels("kernels.fast.probe_kernels")
+# What a first search needs: the kernel that takes longest to compile, and what may be compiled beside it.
+SEARCH = kept.Signature(
+    NEAR_FAR_KERNELS, "search", ("<u4", "<u4", "<u8", "<u4", "<u4", "<u8[]", "<u4[]", "<i4[]", "<u8[]", "<u4[]")
+)
+BESIDE = [
+    [
+        kept.Signature(NEAR_FAR_KERNELS, name, kinds)
+        for name, kinds in (
+            ("fill_rows", ("<i4[]", "<i4[]", "<i4[]", "<u4[]", "<i4[]", "<i4[]", "<u8[]", "<u4[]")),
+            ("set_links", ("<u4[]", "<u8[]", "<i4[]", "<i4[]", "<i4[]", "<u4", "<u8[]", "<u4[]")),
+            ("initialise", ("<u4", "<u8[]", "<i4[]", "<i4[]", "<u4[]")),
+            ("find_predecessors", ("<u8[]", "<u4[]", "<i4[]", "<i4[]")),
+            ("find_too_long", ("<u8[]", "<u4[]", "<i4[]", "<u4[]")),
+        )
+    ],
+    [
+        kept.Signature("kernels.fast.probe_kernels", "clear", ("<i4[]",)),
+        kept.Signature("kernels.fast.probe_kernels", "walk", ("<u4", "<u4", "<u4", "<u8[]", "<i4[]", "<u8[]", "<u4[]")),
+        kept.Signature("kernels.fast.results", "as_scipy", ("<i4[]", "<i4[]", "<f8[]")),
+    ],
+]
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
 NEAR_FAR = "delta_stepping/near_far"
@@ -65,12 +86,23 @@ FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds,
 ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
 PIECE = 2**24  # distances that SciPy or the card gives at once
 MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
-# From how many sources on a contraction hierarchy is faster than as many calls of near_far, not prepared and prepared.
-# Measured on an H200 and one core of its host, on nyc and e (substitutes), 22 November 2026. A call of near_far with
-# all copies takes 8 and 62 ms, a source of a search from many 0.7 and 9 us. Preparing takes 1.4 to 2.6 and 21 to 25 s,
-# as long as up to 400 calls, and laying out what was prepared 3 s on e, as long as 50.
-PAYS, PREPARED_PAYS = 500, 50
-LAID_OUT_PAYS = 2  # the same, laid out on the card by a solver (by the rates of both; not measured)
+
+
+class Pays(NamedTuple):
+    """From how many sources on a contraction hierarchy is faster than as many searches by near_far: where it is not
+    prepared, where its file lies beside the graph's, and where a solver has laid it out on the card.
+    """
+
+    first: int
+    prepared: int
+    laid_out: int
+
+
+# Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
+# 2.1 and 24 ms until it is on the host. In a hierarchy it takes 1.5 and 16 ms, nearly all of it for the copy; what is
+# reduced on the card takes 6 and 20 us. Preparing takes 1.8 and 34 s, laying out what was prepared 0.3 and 4 s, and
+# each call 17 to 37 ms besides. So preparing pays from 3,000 and 4,500 rows on, or 800 and 1,400 sources reduced.
+PAYS = {MANY[0]: Pays(3000, 500, 20), MANY[1]: Pays(1000, 150, 10)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
 LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
@@ -310,7 +342,10 @@ class Solver:
             except TooLong:
                 pass
             else:
-                return Paths(*found.give(), NEAR_FAR, "results are left on the card")
+                left = found.give()
+                if not driver_api.simulated():
+                    found.run.wait()
+                return Paths(*left, NEAR_FAR, "results are left on the card")
         raise InputError(
             f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
             "the host"
@@ -591,7 +626,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
     large = n >= LARGE and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
-    if large and not _unfit(graph, n, card):
+    if large and not _unfit(graph, n, card, MANY[1]):
         return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy is fit"
     shape = TileShape.of(Run(), packed=False)
     matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
@@ -617,7 +652,7 @@ def choose_many(
         return "dijkstra/scipy", "no GPU is visible, and SciPy gives rows without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return "dijkstra/scipy", f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
-    unfit = _unfit(graph, sources, card, pays)
+    unfit = _unfit(graph, sources, card, many, pays)
     if not unfit:
         return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
     if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
@@ -647,7 +682,9 @@ class _WholeNumbers:
         if driver_api.simulated():
             searches = near_far.Searches(self.graph, Run())
         else:
-            searches = near_far.Searches(self.graph, driver_api.DriverRun(driver_api.device()), KEPT[0])
+            device = driver_api.device()
+            kept.compile_at_once(device, SEARCH, *BESIDE)
+            searches = near_far.Searches(self.graph, driver_api.DriverRun(device), KEPT[0])
         searches.allocate()
         return searches
 
@@ -658,10 +695,10 @@ class _WholeNumbers:
         """
         find_distances, find_tree = self.near_far.search(source)
         find_distances()
-        if not self._fits and self.near_far.is_too_long():
-            raise TooLong
         if tree:
             find_tree()
+        if not self._fits and self.near_far.is_too_long():
+            raise TooLong
         return self.near_far
 
     @property
@@ -717,7 +754,7 @@ class _WholeNumbers:
     def choose_rows(self, sources: int, many: str) -> tuple[str, str]:
         """choose_many's choice, but SciPy for a narrow graph."""
         laid_out = (many == MANY[1]) in self.hierarchies
-        pays = (LAID_OUT_PAYS if laid_out else PREPARED_PAYS) if self.hierarchies else None
+        pays = (PAYS[many].laid_out if laid_out else PAYS[many].prepared) if self.hierarchies else None
         return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
@@ -917,16 +954,16 @@ def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
-def _unfit(graph: Graph, sources: int, card: Card, pays: int | None = None) -> str:
+def _unfit(graph: Graph, sources: int, card: Card, many: str, pays: int | None = None) -> str:
     """Why a contraction hierarchy is not for so many sources of the graph; empty where it is, and then prepared.
 
     Raises InputError where the file of the hierarchy is none.
     """
     n = graph.vertices
-    if sources < (least := pays or min(PAYS, PREPARED_PAYS)):
+    if sources < (least := pays or PAYS[many].prepared):
         return f"since a contraction hierarchy pays from {least:,} sources at the earliest"
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
-    least = pays or (PREPARED_PAYS if prepared else PAYS)
+    least = pays or (PAYS[many].prepared if prepared else PAYS[many].first)
     if sources < least:
         return f"since a contraction hierarchy pays from {least:,} sources"
     lanes = many_sources.LANES

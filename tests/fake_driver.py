@@ -181,6 +181,9 @@ class Driver:
         *_, predecessor = (values.array(kind) for kind in (np.uint64, np.uint32, np.int32, np.int32))
         predecessor[:] = np.maximum(self.last, -1)
 
+    def find_too_long(self, values):
+        pass
+
     def as_scipy(self, values):
         dist, predecessor, distances = (values.array(kind) for kind in (np.int32, np.int32, np.float64))
         distances[:] = np.where(dist == INF, np.inf, dist)

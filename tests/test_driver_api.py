@@ -59,8 +59,10 @@ def test_memory_is_given_back_with_the_array(driver, pools):
     assert driver.contexts == []
 
 
-def test_too_little_memory(run, driver):
+def test_too_little_memory(run, driver, monkeypatch):
     driver.free = 1000
+    run.require(1201)  # it is not asked for so little
+    monkeypatch.setattr(driver_api, "SMALL", 1000)
     run.require(1200)  # with what the pool keeps
     with pytest.raises(NotEnoughMemory) as refused:
         run.require(1201)
@@ -185,7 +187,7 @@ def test_what_the_driver_refuses_is_an_error(run, monkeypatch):
     refused = (bindings.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,)
     monkeypatch.setattr(bindings, "cuCtxSynchronize", lambda: refused)
     with pytest.raises(RuntimeError, match=r"the CUDA driver refused a call: .*ILLEGAL_ADDRESS"):
-        run.launch()
+        run.wait()
 
 
 def test_an_array_says_what_it_is(run):

@@ -109,12 +109,11 @@ def test_the_fastest_of_each_and_how_many_times_longer_it_takes(made):
     assert lines["ne", "CPU library"]["status"] == "no measurement"
 
 
-def test_cited_times_stand_beside_ours_that_ran_with_them(made):
+def test_cited_times_stand_beside_ours(made):
     lines = lines_of(made)
     adds, gap, bay = lines["nyc", "ADDS"], lines["nyc", "GAP"], lines["bay", "ADDS"]
     assert (float(adds["kernels median"]), float(adds["kernels any source median"])) == (0.005819, 0.00512)
-    assert float(adds["factor"]) == pytest.approx(5.819 / 2.483)
-    assert float(adds["any source factor"]) == pytest.approx(5.120 / 2.356)
+    assert adds["factor"] == ""
     assert (gap["kernels median"], float(gap["call median"]), gap["factor"]) == ("", 0.00285, "")  # on a CPU
     assert (float(bay["kernels median"]), bay["factor"], bay["file"]) == (0.00586, "", "h200.csv")
     assert float(lines["gnutella04", "SParry"]["kernels median"]) == 0.010
@@ -183,11 +182,10 @@ def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
     assert float(lines["uniform20", "Ours"]["kernels median"]) == pytest.approx(0.003)
     adds, wasp = lines["uniform20", "ADDS"], lines["uniform20", "Wasp"]
     assert (float(adds["kernels median"]), adds["kernels any source median"]) == (0.003999, "")
-    assert float(adds["factor"]) == pytest.approx(3.999 / 28.018) and wasp["factor"] == ""
-    assert float(lines["uniform20", "LonestarGPU near-far"]["any source factor"]) == pytest.approx(5.027 / 27.883)
+    assert (wasp["kernels median"], float(wasp["call median"])) == ("", 0.043787)
     assert "- uniform20 from source 0. Cited times there are of other graphs" in some[".md"]
     grid = lines_of(table(pd.concat([rows, on_generated(rows, "grid2000")], ignore_index=True), searches))
-    assert float(grid["grid2000", "ADDS"]["factor"]) == pytest.approx(27.000 / 34.767)
+    assert float(grid["grid2000", "ADDS"]["kernels median"]) == 0.027
 
 
 def test_figure_8_leaves_families_out(rows, searches):
@@ -222,7 +220,7 @@ def test_what_a_reader_sees(made):
     assert (ours["Kernels, any source"], ours["Runs"]) == ("4.50 ms [3.00 ms, 6.00 ms]", "3 batches, n=9")
     assert library["Program"] == "CPU library: NetworKit on one core" and library["Kernels"] == "-"
     assert (adds["Program"], adds["Kernels"], adds["Whole call"]) == ("ADDS (cited)", "5.82 ms", "-")
-    assert (adds[CROSS], adds["Kernels, any source"], adds[f"{CROSS}, any source"]) == ("2.34", "5.12 ms", "2.17")
+    assert (adds[CROSS], adds["Kernels, any source"]) == ("-", "5.12 ms")
 
 
 def test_preparation_is_of_a_processs_first_run_and_its_order_is_said(rows, searches):
@@ -262,11 +260,11 @@ def test_words_say_where_ours_loses(rows, searches, made):
         "gnutella25.txt: no difference between ours and Paper's best: Tiled"
         in table(in_batches(rows.assign(kernels_s=slow)), searches)[".md"]
     )
-    # Beside ours on one host, from any source, ADDS took 18.51 ms of our 20.378 on e; Wasp and our call differ little.
+    # On e ADDS took 29.569 ms of another host, where ours takes 31; Wasp and our call differ little.
     fast = rows[(rows["variant"] == "near_far") & (rows["dataset"] == "nyc")]
-    fast = fast.assign(dataset="e", seconds=0.0265, substitute="")
+    fast = fast.assign(dataset="e", seconds=0.0265, kernels_s=0.03, predecessors_s=0.001, substitute="")
     said = table(pd.concat([rows, fast], ignore_index=True), searches)[".md"]
-    assert f"ADDS (cited) is faster than our kernels ({CROSS}0.908 from any source)" in said
+    assert "no difference between our kernels and ADDS (cited) (31.0 ms to 29.6 ms from source 0)" in said
     assert "no difference between our whole call and Wasp (cited) (26.5 ms to 26.5 ms from source 0)" in said
     assert "All cells were measured alone, so there is no ratio of ours." in said
     for program, text in peers.programs().items():

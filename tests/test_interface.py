@@ -19,7 +19,7 @@ from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.interface import Card, choose_apsp, choose_many, choose_sssp
+from kernels.interface import Card, Pays, choose_apsp, choose_many, choose_sssp
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
 from tests import graphs
@@ -492,6 +492,12 @@ def streets():
     return graphs.grid(2500)
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """A hierarchy pays for few sources."""
+    monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, Pays(500, 50, 2)))
+
+
 @pytest.mark.parametrize(
     ("graph", "sources", "card", "variant", "reason"),
     [
@@ -517,12 +523,12 @@ def streets():
         (graphs.sparse, 1000, CARD, "bellman_ford/multi_source_apsp", "all pairs, since 1,000 of 2,500"),
     ],
 )
-def test_how_many_sources_decides(graph, sources, card, variant, reason):
+def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
     chosen, why = choose_many(graph(2500), sources, card)
     assert chosen == variant and re.search(reason, why), why
 
 
-def test_many_sources_of_a_graph_without_separators(monkeypatch):
+def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
     """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
     monkeypatch.setattr(interface.memory, "host_memory", lambda: 10**7)
     chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
@@ -534,7 +540,7 @@ def test_many_sources_of_a_graph_without_separators(monkeypatch):
     assert re.search(r"elimination tree is \d+ vertices high, and the kernels take 9: the fastest", why), why
 
 
-def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path):
+def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
     path = tmp_path / "streets.npz"
     streets.save(path)
     assert choose_many(Graph.load(path), 50, CARD)[0] == "dijkstra/scipy"
@@ -545,6 +551,12 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path):
     elimination.beside(path).write_bytes(b"PK")
     with pytest.raises(InputError, match="not a prepared hierarchy"):
         choose_many(Graph.load(path), 50, CARD)
+
+
+def test_rows_pay_later_than_what_is_reduced(streets):
+    for many, least in zip(interface.MANY, (3000, 1000), strict=True):
+        assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
+        assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
 
 
 def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
@@ -587,7 +599,7 @@ def on_card(monkeypatch):
     monkeypatch.setattr(interface, "last", interface.Last())
     monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name, value in {"PAYS": 2, "SMALL": 0, "PIECE": 150}.items():
+    for name, value in {"PAYS": dict.fromkeys(interface.MANY, Pays(2, 2, 2)), "SMALL": 0, "PIECE": 150}.items():
         monkeypatch.setattr(interface, name, value)
     searches = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
     monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: searches(*given, run=Run(block=4), **more))

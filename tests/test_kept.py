@@ -287,6 +287,72 @@ def test_arguments_that_arrive_otherwise_are_refused(right, monkeypatch):
     assert fake.log[0] == "echo"
 
 
+@pytest.fixture
+def at_once(compiled, monkeypatch):
+    """Compiles three kernels at once, two of them in new processes; returns which ran in these: lists of names.
+
+    Those processes are threads' work here: they write the files at once, but for kernels whose name begins with "no".
+    """
+    started = []
+
+    def start(command, **streams):
+        path, number, given = json.loads(command[-1])
+        assert command[:2] == [sys.executable, "-c"] and path == sys.path and number == 0
+        started.append([name for _, name, _ in given])
+        for module, name, kinds in given:
+            if not name.startswith("no"):
+                kept.write(kept.path_of(module, name, tuple(kinds), (9, 0)), FOUND)
+        return SimpleNamespace(wait=lambda limit_s: None)
+
+    monkeypatch.setattr(kept.subprocess, "Popen", start)
+    monkeypatch.setattr(kept.os, "sched_getaffinity", lambda process: range(9))
+
+    def compile_at_once(first, *others):
+        signatures = [[kept.Signature(MODULE, name, KINDS) for name in some] for some in ([first], *others)]
+        kept.compile_at_once(DEVICE, *signatures[0], *signatures[1:])
+        return started
+
+    return compile_at_once
+
+
+def test_kernels_are_compiled_side_by_side(at_once, compiled):
+    assert at_once("search", ["one", "nothing"], ["two"]) == [["one", "nothing"], ["two"]]
+    assert compiled == ["search"]
+    assert [take(name) for name in ("one", "nothing", "two", "search")] == [FOUND] * 4
+    assert compiled == ["search", "nothing"]  # which was not written
+    assert take("nothing") == FOUND and len(compiled) == 2
+    at_once("search", ["one"], ["two"])
+    at_once("new", ["one"], ["two"])
+    at_once("old", ["three"])
+    assert compiled == ["search", "nothing", "old"]
+
+
+def test_one_core_compiles_one_after_the_other(at_once, compiled, monkeypatch):
+    monkeypatch.setattr(kept.os, "sched_getaffinity", lambda process: range(2))
+    assert at_once("search", ["one"], ["two"]) == [] == compiled
+
+
+def test_a_process_that_does_not_end_is_stopped(at_once, compiled, monkeypatch):
+    killed = []
+
+    def wait(limit_s):
+        raise subprocess.TimeoutExpired("python", limit_s)
+
+    process = SimpleNamespace(wait=wait, kill=lambda: killed.append(True))
+    monkeypatch.setattr(kept.subprocess, "Popen", lambda *command, **streams: process)
+    at_once("search", ["one"], ["two"])
+    assert take("one") == FOUND and compiled == ["search", "one"] and killed == [True]
+
+
+def test_a_process_compiles_and_writes(compiled, cache, monkeypatch):
+    monkeypatch.setattr(kept, "changed_since", lambda when, module: module == "kernels.fast.results")
+    device = driver_api.Device(0)
+    kept.compile_here(device, [[MODULE, "search", list(KINDS)], ["kernels.fast.results", "as_scipy", ["<i4[]"]]])
+    assert compiled == ["search", "as_scipy"] and len(list(cache.rglob("*-*"))) == 1
+    assert take() == FOUND and compiled == ["search", "as_scipy"]
+    compile(kept._IN_A_PROCESS, "process", "exec")
+
+
 # Processes.
 
 PROCESS = """
@@ -299,11 +365,14 @@ import kernels
 from kernels import csgraph, interface
 from kernels.gpu import kept
 
-compiled = []
+compiled, asked = [], []
 def by_numba(module, name, kinds):
     compiled.append(name)
+    asked.append(kept.Signature(module, name, kinds))
     return kept.Compiled(name, name in fake_driver.COOPERATIVE, fake_driver.code(name))
 kept.by_numba, kept.check_arguments, kept.any_kept = by_numba, lambda device: None, lambda module, device: True
+kept.compile_at_once = lambda *given: None
+interface._WholeNumbers._fits = False  # whether a distance is too long is looked for
 graph = kernels.graph.Graph.load("graph.npz")
 array = graph.to_scipy()
 expected, last = fake_driver.csgraph.dijkstra(array, indices=5, return_predecessors=True)
@@ -333,6 +402,8 @@ with np.load("paths.npz") as file:
 interface.last.kept = left = found = solver = rows = None
 gc.collect()
 assert not driver.memory and not driver.contexts, driver.memory
+listed = {interface.SEARCH}.union(*interface.BESIDE)
+assert set(asked) == listed if "as_scipy" in compiled else set(asked) < listed, listed ^ set(asked)
 print(json.dumps([compiled, sorted({"numba", "llvmlite", "pandas"} & set(sys.modules))]))
 """
 
@@ -361,7 +432,7 @@ def test_a_later_process_imports_no_compiler_until_a_kernel_changes(tmp_path):
         path.write_text(path.read_text() + "\nCHANGED = 1\n")
         os.utime(path, (time.time() - 9,) * 2)
 
-    near_far = ["fill_rows", "set_links", "clear", "walk", "initialise", "search", "find_predecessors"]
+    near_far = ["fill_rows", "set_links", "clear", "walk", "initialise", "search", "find_predecessors", "find_too_long"]
     assert process() == [[*near_far, "as_scipy"], []]
     assert process() == [[], []]
     change("fast/near_far_kernels.py")

@@ -362,3 +362,9 @@ def test_the_example_of_a_variant_runs(monkeypatch):
     variant.function(graph, result, run)
     assert check(graph, variant.problem, result, 0, full_check=11, checked_rows=11)
     assert run.launches == variant.launches(graph.vertices, 32)
+
+
+def test_no_page_has_the_marks_of_a_merge():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    assert len(pages) > 15
+    assert not [page for page in pages if re.search(r"^(<{7}|={7}|>{7})( |$)", page.read_text(), re.MULTILINE)]

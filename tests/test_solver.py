@@ -20,7 +20,7 @@ from kernels.fast import floats, near_far, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.interface import Card
+from kernels.interface import Card, Pays
 from kernels.run import Run
 from tests import graphs
 from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
@@ -183,7 +183,7 @@ def test_threads(solvers, on_card):
 
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
-    monkeypatch.setattr(interface, "PAYS", 5)
+    monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, Pays(5, 5, 2)))
     made, of = [], all_pairs.Searches
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
     monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: made.append(searches(*given, **more)) or made[-1])
@@ -196,7 +196,7 @@ def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
             np.testing.assert_array_equal(found.distances, expected[list(sources)])
         assert solver.distances([7]).variant.endswith("near_far")
         assert len(made) == 1 and made[0].many.matrix is None
-        monkeypatch.setattr(interface, "PREPARED_PAYS", 3)  # to lay it out for other results
+        monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, Pays(5, 3, 2)))
         assert solver.eccentricities([9, 2]).variant.endswith("near_far")
         assert solver.eccentricities([9, 2, 4]).variant == "hierarchy/all_pairs"
 

@@ -19,6 +19,7 @@ from cuda.bindings import driver
 from kernels.errors import NotEnoughMemory
 from kernels.gpu import dlpack
 
+SMALL = 2**26  # bytes: for less it is not asked before how many are free, which takes longer than to take them
 POOLED = 2**28  # bytes of memory that is no longer used, kept for the next arrays: taking it anew takes longer
 ATTRIBUTES = driver.CUdevice_attribute
 
@@ -231,7 +232,8 @@ class DriverRun:
         self.multiprocessors, self.shared_limit = device.multiprocessors, device.shared_limit
 
     def require(self, needed: int) -> None:
-        if needed > (free := self.device.free_memory()):
+        """Raise NotEnoughMemory where fewer bytes than needed are free; for few bytes `allocate` does."""
+        if needed >= SMALL and needed > (free := self.device.free_memory()):
             raise NotEnoughMemory(needed, free)
 
     def allocate(self, *arrays: tuple) -> list[DeviceArray]:
@@ -250,7 +252,7 @@ class DriverRun:
             array.read(host)
 
     def launch(self, *launches: tuple) -> None:
-        """Launch kernels in turn, and wait until the last has ended."""
+        """Launch kernels in turn. Nobody waits: what follows, copies too, begins when they have ended."""
         self.prepare(*launches)()
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
@@ -259,9 +261,12 @@ class DriverRun:
         def launch():
             for function, arguments, _ in calls:
                 checked(function(*arguments))
-            checked(driver.cuCtxSynchronize())
 
         return launch
+
+    def wait(self) -> None:
+        """Until all that was launched has ended."""
+        checked(driver.cuCtxSynchronize())
 
     def _call(self, kernel, blocks: int, threads: int, arguments: tuple, shared: int = 0) -> tuple:
         """The driver's function that launches a kernel, what it is given, and what has to live until then."""

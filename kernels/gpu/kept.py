@@ -13,11 +13,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import itertools
 import json
 import logging
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +36,7 @@ from kernels.gpu.driver_api import Device, DriverRun, checked
 log = logging.getLogger(__name__)
 FORMAT = 1  # of the files
 KEYS = 16  # folders that stay
+LONGEST_S = 60  # that a process may compile
 PACKAGE, ROOT = __name__.split(".")[0], Path(__file__).parents[1]
 IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
@@ -50,6 +53,14 @@ class Compiled(NamedTuple):
     entry: str
     cooperative: bool
     code: bytes
+
+
+class Signature(NamedTuple):
+    """A kernel: the full name of its module, its name, and the types of its arguments, as driver_api.kind_of says."""
+
+    module: str
+    name: str
+    kinds: tuple[str, ...]
 
 
 class Kernels:
@@ -83,10 +94,10 @@ class Kernel:
 
     def compiled(self, device: Device, kinds: tuple[str, ...]) -> Compiled:
         """From the disk, or compiled and written there."""
-        key = key_of(self.module, device.capability)
-        folder = folder_of(key)
-        path = folder and folder / f"{self.name}-{_digest(json.dumps(kinds).encode())}"
+        path = path_of(self.module, self.name, kinds, device.capability)
         if path and (found := read(path)):
+            return found
+        if (beside := _COMPILING.pop(path, None)) and _ended(beside) and (found := read(path)):
             return found
         check_arguments(device)
         log.info("compiling %s", self.name)
@@ -112,6 +123,54 @@ def by_numba(module: str, name: str, kinds: tuple[str, ...]) -> Compiled:
 
     kernel = getattr(importlib.import_module(module), name).compile(tuple(map(of, kinds)))
     return Compiled(kernel.entry_name, bool(kernel.cooperative), bytes(kernel._codelibrary.get_cubin().code))
+
+
+def compile_at_once(device: Device, first: Signature, *others: list[Signature]) -> None:
+    """Compile kernels that none has kept side by side: the first one here, and each list of others in a new process.
+
+    That is done where the first one and several others are missing, and there are cores and a folder for it. Numba
+    compiles in one thread. Which of the others are needed, and whether they are there, `Kernel` sees.
+    """
+    paths = {each: path_of(*each, device.capability) for each in (first, *itertools.chain(*others))}
+    missing = {each for each, path in paths.items() if not path or not path.exists()}
+    can = sys.executable and None not in paths.values() and len(os.sched_getaffinity(0)) > len(others)
+    if first not in missing or len(missing) < len(paths) or not can:
+        return
+    for some in others:
+        given = json.dumps([sys.path, device.number, some])
+        command, nothing = [sys.executable, "-c", _IN_A_PROCESS, given], subprocess.DEVNULL
+        process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+        _COMPILING.update((paths[each], process) for each in some)
+    module, name, kinds = first
+    Kernel(module, name).compiled(device, kinds)
+
+
+_COMPILING: dict[Path, subprocess.Popen] = {}  # the processes that compile kernels, by the files to be
+_IN_A_PROCESS = f"""
+import json, sys
+sys.path[:], number, kernels = json.loads(sys.argv[1])
+from {__package__} import driver_api, kept
+kept.compile_here(driver_api.Device(number), kernels)
+"""
+
+
+def _ended(process: subprocess.Popen) -> bool:
+    """Wait until a process that compiles has ended; False where it takes too long."""
+    try:
+        process.wait(LONGEST_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return False
+    return True
+
+
+def compile_here(device: Device, kernels: list) -> None:
+    """Compile kernels, each given by the fields of a Signature, and write them to the disk."""
+    with device.current():
+        for module, name, kinds in kernels:
+            found = by_numba(module, name, tuple(kinds))
+            if not changed_since(_STARTED, module):
+                write(path_of(module, name, tuple(kinds), device.capability), found)
 
 
 @cache
@@ -236,6 +295,12 @@ def root() -> Path | None:
         return Path.home() / ".cache/cuda_shortest_paths"
     except RuntimeError:
         return None
+
+
+def path_of(module: str, name: str, kinds: tuple[str, ...], capability: tuple[int, int]) -> Path | None:
+    """Where a kernel for arguments of these types is kept; None where there is no home."""
+    folder = folder_of(key_of(module, capability))
+    return folder and folder / f"{name}-{_digest(json.dumps(kinds).encode())}"
 
 
 def folder_of(key: str) -> Path | None:

@@ -30,18 +30,7 @@ ENDS = ("median", "min", "max")
 TIMES = [f"{region}{of} {end}" for of in ("", " any source") for region in ("kernels", "call") for end in ENDS]
 SAID = (
     *("dataset", "who", "program", "column", "on card", "status", *TIMES[:6], "prepare", "factor", "low", "high"),
-    *(
-        "ratio batches",
-        "batches",
-        "repeats",
-        *TIMES[6:],
-        "any source factor",
-        "sources",
-        "rate",
-        "rate of",
-        "n",
-        "file",
-    ),
+    *("ratio batches", "batches", "repeats", *TIMES[6:], "sources", "rate", "rate of", "n", "file"),
 )
 
 
@@ -152,7 +141,6 @@ def cited(datasets: list[str]) -> pd.DataFrame:
         for _, time in group.iterrows():
             of = " any source" if time["source"] == "any" else ""
             line[f"{'kernels' if on_card else 'call'}{of} median"] = time["seconds"]
-            line["any source factor" if of else "factor"] = time["ratio"]
         lines.append(line)
     return pd.DataFrame(lines, columns=list(SAID))
 
@@ -217,7 +205,6 @@ def to_text(lines: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
             CROSS: _factor(line),
             "Kernels, any source": _time(line, "kernels any source"),
             "Whole call, any source": _time(line, "call any source"),
-            f"{CROSS}, any source": "-" if pd.isna(line["any source factor"]) else digits(line["any source factor"]),
             "Runs": line["n"] or "-",
         }
         for _, line in lines.iterrows()
@@ -225,7 +212,7 @@ def to_text(lines: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     heads = ["Dataset", "Program", "Kernels", "Whole call", "Preparation", CROSS]
     return pd.DataFrame(
         shown,
-        columns=[*heads, "Kernels, any source", "Whole call, any source", f"{CROSS}, any source", "Runs"],
+        columns=[*heads, "Kernels, any source", "Whole call, any source", "Runs"],
         dtype=str,
     )
 
@@ -280,23 +267,21 @@ def _wins(estimate: verdicts.Estimate, tolerance: float) -> bool:
 def _cited_loss(line: pd.Series, ours: pd.Series, tolerance: float) -> list[str]:
     """What the times of a cited program and of ours say, unless ours is less.
 
-    Ours is that which ran beside the program, where there is one; else that which was measured here.
+    They are of two hosts, and of two programs that find the same distances.
     """
     if not isinstance(line["file"], str):
         return []
     region, what = ("kernels", "kernels") if line["on card"] else ("call", "whole call")
     said: dict[str, list[str]] = {}
-    for of, factor in (("", "factor"), (" any source", "any source factor")):
+    for of in ("", " any source"):
         theirs, mine, least, most = line[f"{region}{of} median"], *(ours[f"{region}{of} {end}"] for end in ENDS)
         source = SOURCES["apsp"] if VARIANTS[ours["column"]].problem == "apsp" else "any source" if of else "source 0"
-        beside = not pd.isna(line[factor])
-        ratio = line[factor] if beside else theirs / mine
-        numbers = f"{CROSS}{digits(ratio)}" if beside else f"{time_text(mine)} to {time_text(theirs)}"
-        if abs(ratio - 1) < tolerance or (not beside and least <= theirs <= most):
+        numbers = f"{time_text(mine)} to {time_text(theirs)}"
+        if abs(theirs / mine - 1) < tolerance or least <= theirs <= most:
             said.setdefault(f"no difference between our {what} and {line['program']}", []).append(
                 f"{numbers} from {source}"
             )
-        elif ratio < 1:
+        elif theirs < mine:
             said.setdefault(f"{line['program']} is faster than our {what}", []).append(f"{numbers} from {source}")
     return [f"{words} ({', '.join(numbers)})" for words, numbers in said.items()]
 
@@ -342,9 +327,8 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
         "vertices, one run, measured alone.",
         "Cited: measured outside this project's workflow, on its substitutes of the road networks (docs/data.md) and "
         f"on the Gnutella graphs, without predecessors; each time, its file and its conditions are in {PEERS}. "
-        f"{CROSS} of a cited GPU program is over our kernels that ran beside it on one host (near_far at commit "
-        "faa6cfe); where none did, and for a CPU program, there is none, and a sentence below has the times of two "
-        "hosts, ours first.",
+        f"They have no {CROSS}, since ours did not run beside them; where ours is not faster, a sentence below has the "
+        "times of the two hosts, ours first.",
         *(others if drawn else []),
         *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
