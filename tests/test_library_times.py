@@ -428,7 +428,7 @@ def test_what_part_of_networkxs_calls_the_paths_take(tmp_path):
     text = pages(tmp_path, calls)["docs/networkx.md"]["networkx_times"]
     assert "- Lengths alone, a later call beside NetworkX: faster on nyc (factor 10.0)." in text
     assert "- Lengths and paths, the backend's first call beside NetworkX: no faster on nyc (factor 0.917)." in text
-    assert "beside the lengths alone, 95 % on nyc: Python's lists of nodes" in text
+    assert "- The paths take 95 % on nyc of a later call: Python's lists of nodes" in text
     assert pages(tmp_path, calls)["docs/cupy.md"]["cupy_times"].startswith("Not measured: ")
     alone = pages(tmp_path, calls[-1:])["docs/networkx.md"]["networkx_times"]
     assert "- " not in alone.split("repeats.")[1].split("From")[0]
@@ -442,7 +442,7 @@ def test_the_worst_choice_is_named(tmp_path):
     ]
     text = pages(tmp_path, chosen=chosen)["docs/library.md"]["choices"]
     assert text.startswith(
-        "The largest ratio of 2 graphs is 1.50, on a path; at most 2 is allowed. SciPy was chosen on 1 of them."
+        'The largest ratio of 2 graphs is 1.50, on "a path"; at most 2 is allowed. SciPy was chosen on 1 of them.'
     )
     assert "| a path | 1,000,000 | 3,000,000 | scipy | 1.50 s | 2.00 s | 1.00 s | 1.50 |" in text
     assert "| nyc † | 1,000,000 | 3,000,000 | near_far | 500 ms | 500 ms | 2.00 s | 1.00 |" in text

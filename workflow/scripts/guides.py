@@ -134,18 +134,18 @@ def in_words(factor: float) -> tuple[str, str]:
     return "no faster", digits(factor)
 
 
-def share_of_paths(times: pd.DataFrame) -> str:
+def share_of_paths(times: pd.DataFrame, others: dict[str, str]) -> str:
     """A line of a list: what part of a later call of NetworkX's builds the paths; empty where it is unknown."""
     said = []
     for what, dataset in times.index:
         if what == What.PATHS_LATER and (What.LENGTHS_LATER, dataset) in times.index:
             share = 1 - times["median"][What.LENGTHS_LATER, dataset] / times["median"][what, dataset]
-            said.append(f"{100 * share:.0f} % on {dataset}")
+            said.append(f"{100 * share:.0f} % on {marked(dataset, others)}")
     if not said:
         return ""
     return (
-        "- Of a later call with paths, the paths take, beside the lengths alone, "
-        f"{', '.join(said)}: Python's lists of nodes, which are built on the host with and without the backend."
+        f"- The paths take {', '.join(said)} of a later call: Python's lists of nodes are built on the host, with the "
+        "backend as without it."
     )
 
 
@@ -157,7 +157,7 @@ def of_calls(rows: pd.DataFrame, page: str, archive: str) -> str:
         return not_measured("library_times", archive)
     times, others = library_times_table.summary(rows), substitutes(rows)
     lines = [beside(times, *pair, others) for pair in compared]
-    lines += [share_of_paths(times)] if page == "docs/networkx.md" else []
+    lines += [share_of_paths(times, others)] if page == "docs/networkx.md" else []
     parts = [
         table(times, kinds, others),
         "Medians, [range] and number of repeats.",
@@ -175,7 +175,7 @@ def of_choices(rows: pd.DataFrame, archive: str) -> str:
     worst = found.loc[found["ratio"].idxmax()]
     by_scipy = (found["variant"] == "dijkstra/scipy").sum()
     said = (
-        f"The largest ratio of {len(found)} graphs is {worst['ratio']:.2f}, on {worst['shape']}; at most "
+        f'The largest ratio of {len(found)} graphs is {worst["ratio"]:.2f}, on "{worst["shape"]}"; at most '
         f"{choices_table.MOST} is allowed. SciPy was chosen on {by_scipy} of them."
     )
     return "\n\n".join([said, choices_table.markdown(rows), origin(rows.rename(columns={"shape": "dataset"}), archive)])
