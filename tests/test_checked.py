@@ -45,6 +45,9 @@ def test_all_that_is_kept_can_be_read(folder):
             assert len(measurements.load([folder / f"{name}.csv"], sweep.columns))
     if (folder / "peak.csv").exists() or folder.name == "h200":
         assert len(peak_table.load([folder / "peak.csv"]))
+    for name, load in archive.PLAIN.items():
+        if (folder / name).exists():
+            assert len(load([folder / name])), name
 
 
 def test_what_every_variant_writes_can_be_read(tmp_path):

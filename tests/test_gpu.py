@@ -40,6 +40,7 @@ from kernels.variants import VARIANTS
 from tests import graphs
 from tests.graphs import near_far_with
 from tests.test_csgraph import assert_trees, lengths
+from tests.test_cupy import BLOCKS, REFUSED
 from workflow.lib.shapes import SHAPES
 from workflow.scripts import choices, choices_table, measure
 
@@ -660,6 +661,19 @@ def test_results_on_the_card_are_taken_without_a_copy():
     kernels.shortest_paths(graphs.grid(9000), 0)
     host = distances.copy_to_host()
     np.testing.assert_array_equal(np.where(host == INF, np.inf, host), found.distances)
+
+
+@pytest.mark.gpu
+def test_the_page_for_users_of_cupy():
+    for name in ("cupy", "torch"):
+        pytest.importorskip(name, reason=f"{name} is not installed: tests/test_cupy.py has a stand-in")
+    names = {}
+    for code in (*BLOCKS[:-1], REFUSED):
+        exec(code, names)
+    taken, address = names["distances"], names["left"].distances.address
+    assert taken.data.ptr == address
+    exec(BLOCKS[-1], names)
+    assert names["distances"].data_ptr() == address and names["distances"].device.type == "cuda"
 
 
 @pytest.mark.gpu

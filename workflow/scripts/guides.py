@@ -81,7 +81,7 @@ def load_choices(path: Path) -> pd.DataFrame:
 
 
 def not_measured(target: str, archive: str) -> str:
-    return f"Not measured: the archive `{archive}` has no `{target}.csv`. `snakemake --cores 1 {target}` measures it."
+    return f"Not measured: the archive `{archive}` has none of it. `snakemake --cores 1 {target}` measures it."
 
 
 def origin(rows: pd.DataFrame, archive: str) -> str:
@@ -151,10 +151,10 @@ def share_of_paths(times: pd.DataFrame) -> str:
 
 def of_calls(rows: pd.DataFrame, page: str, archive: str) -> str:
     """Markdown of a page's table of times, and what it says in words. rows: as load_times gives them."""
-    if rows.empty:
-        return not_measured("library_times", archive)
     _, kinds, compared = PAGES[page]
     rows = rows[rows["what"].isin(kinds)]
+    if rows.empty:
+        return not_measured("library_times", archive)
     times, others = library_times_table.summary(rows), substitutes(rows)
     lines = [beside(times, *pair, others) for pair in compared]
     lines += [share_of_paths(times)] if page == "docs/networkx.md" else []
