@@ -701,10 +701,11 @@ class _WholeNumbers:
             raise TooLong
         return self.near_far
 
-    @property
+    @cached_property
     def _fits(self) -> bool:
-        """Whether no path can be longer than 2^31 - 2."""
-        return (self.graph.vertices - 1) * self.largest < INF
+        """Whether no path can be longer than 2^31 - 2: it leaves each vertex once, by its longest arc at most."""
+        starts = self.graph.indptr[:-1][np.diff(self.graph.indptr) > 0]
+        return not len(starts) or int(np.maximum.reduceat(self.graph.weights, starts).sum(dtype=np.int64)) < INF
 
     def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
         """By a variant: from the source, or of all pairs, which have none. Raises TooLong.

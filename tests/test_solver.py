@@ -369,3 +369,11 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
                 assert found.distances.tolist()[source:] == [0, *np.cumsum(weights[source:]).tolist()]
             assert solver.distances([0, 2]).variant == key
     assert asked == [True, False]  # once each
+
+
+@pytest.mark.parametrize(("last", "fits"), [(INF - 9, True), (INF - 8, False)])
+def test_when_no_distance_can_be_too_long(last, fits):
+    """The longest arc of each vertex is on a path at most: 3 + 5 + last; 4 has none."""
+    graph = Graph.from_arcs(5, [0, 0, 2, 3], [2, 1, 3, 4], [3, 1, 5, last])
+    assert interface._WholeNumbers(graph)._fits == fits
+    assert interface._WholeNumbers(Graph.from_arcs(3, [], [], []))._fits
