@@ -33,8 +33,35 @@ NOT_PACKED = (  # the errors of reading a file that is no .npz, or a damaged one
 )
 
 
+class Rows:
+    """What graphs have in common, whatever their weights are."""
+
+    @property
+    def vertices(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def arcs(self) -> int:
+        return len(self.indices)
+
+    @property
+    def largest_weights(self) -> np.ndarray:
+        """Of each vertex that has arcs the largest weight of them. A path leaves each once at most, so no path is
+        longer than their sum.
+        """
+        starts = self.indptr[:-1][np.diff(self.indptr) > 0]
+        return np.maximum.reduceat(self.weights, starts) if len(starts) else self.weights[:0]
+
+    def check_source(self, source) -> int:
+        """The source as an int; raises InputError where it is no whole number or not a vertex."""
+        source = whole(source, "source")
+        if not 0 <= source < self.vertices:
+            raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
+        return source
+
+
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Rows):
     """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
 
     meta: what is known of the data: name, sha256 (of the text form), origin, substitute and so on.
@@ -60,14 +87,6 @@ class Graph:
             raise InputError("indptr, indices and weights of a graph do not fit together")
         if not isinstance(self.meta, dict):
             raise InputError("meta of a graph must be a dictionary")
-
-    @property
-    def vertices(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def arcs(self) -> int:
-        return len(self.indices)
 
     @property
     def name(self) -> str:
@@ -137,13 +156,6 @@ class Graph:
         matrix[graph.tails, graph.indices] = graph.weights
         np.fill_diagonal(matrix, 0)
         return matrix
-
-    def check_source(self, source) -> int:
-        """The source as an int; raises InputError where it is no whole number or not a vertex."""
-        source = whole(source, "source")
-        if not 0 <= source < self.vertices:
-            raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
-        return source
 
     def save(self, path) -> None:
         """Write the packed form: an uncompressed .npz of the three arrays, directed and meta (JSON).

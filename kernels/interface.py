@@ -703,9 +703,8 @@ class _WholeNumbers:
 
     @cached_property
     def _fits(self) -> bool:
-        """Whether no path can be longer than 2^31 - 2: it leaves each vertex once, by its longest arc at most."""
-        starts = self.graph.indptr[:-1][np.diff(self.graph.indptr) > 0]
-        return not len(starts) or int(np.maximum.reduceat(self.graph.weights, starts).sum(dtype=np.int64)) < INF
+        """Whether no path can be longer than 2^31 - 2."""
+        return int(self.graph.largest_weights.sum(dtype=np.int64)) < INF
 
     def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
         """By a variant: from the source, or of all pairs, which have none. Raises TooLong.

@@ -499,7 +499,7 @@ MUTATIONS = [
         "tests/test_floats.py::test_bounds_are_just_above_the_distances[unit]"),
     Mutation("kernels/fast/float_graph.py", "0.99 * INF - len(largest)", "8 * INF - len(largest)",
         "tests/test_floats.py::test_scaled_weights_are_whole_and_no_path_is_too_long[unit]"),
-    Mutation("kernels/fast/float_graph.py", "np.maximum.reduceat", "np.minimum.reduceat",
+    Mutation("kernels/graph.py", "np.maximum.reduceat", "np.minimum.reduceat",
         "tests/test_floats.py::test_scaled_weights_are_whole_and_no_path_is_too_long[wide]"),
     Mutation("kernels/fast/floats.py", "bound = min(bound, whole[at] * constants[0] + TINY)",
         "bound = min(bound, whole[at] * constants[0])",

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from kernels.errors import InputError
-from kernels.graph import INF, Graph
+from kernels.graph import INF, Graph, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class FloatGraph:
+class FloatGraph(Rows):
     """A directed graph as compressed sparse rows, as kernels.graph.Graph, but with weights of any size.
 
     indptr: int32, (n + 1,). indices: int32, (m,). weights: float64, (m,), finite.
@@ -40,25 +40,13 @@ class FloatGraph:
         """The same graph, its weights as float64."""
         return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
 
-    @property
-    def vertices(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def arcs(self) -> int:
-        return len(self.indices)
-
-    check_source = Graph.check_source
-
     @cached_property
     def exponent(self) -> int:
         """The weights are scaled by 2 to this power.
 
-        The largest with which no path is longer than 2^31 - 2: a path leaves each vertex once at most, so it is no
-        longer than the sum of each vertex's largest weight.
+        The largest with which no path is longer than 2^31 - 2.
         """
-        starts = self.indptr[:-1][np.diff(self.indptr) > 0]
-        largest = np.maximum.reduceat(self.weights, starts) if len(starts) else np.zeros(1)
+        largest = self.largest_weights if self.arcs else np.zeros(1)
         _, shift = np.frexp(largest.max())
         total = np.ldexp(largest, -shift).sum()  # of weights up to 1, so that no sum is infinite
         if total == 0:

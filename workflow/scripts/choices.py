@@ -8,9 +8,7 @@ compiling is not. Every result is compared with SciPy's.
 """
 
 import argparse
-import importlib.metadata
 import logging
-import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,7 +23,7 @@ from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.interface import NEAR_FAR, Paths, Solver
-from workflow.lib import host, lock, shapes, step
+from workflow.lib import host, lock, measured_on, shapes, step
 from workflow.scripts import measure
 from workflow.scripts.choices_table import SCHEMA
 
@@ -69,16 +67,7 @@ def times(name: str, graph: Graph, repeats: int) -> Iterator[dict]:
 
 def measured(graphs: list[Path], repeats: int, commit: str) -> Iterator[dict]:
     """A row a repeat of each packed graph and of each shape, after one of a grid, which loads all kernels."""
-    commit, clean = measure.state_of_project(commit)
-    common = {
-        **card.describe(on_gpu=True),
-        "cpu_model": card.cpu_name(),
-        "numba_cuda": importlib.metadata.version("numba-cuda"),
-        "commit": commit,
-        "tree_clean": clean,
-        "host": platform.node(),
-        "substitute": "",
-    }
+    common = measured_on.about(*measure.state_of_project(commit))
     list(times("grid", shapes.strip(300, 300, low=0), 2))
     for path in graphs:
         graph = Graph.load(path)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from kernels.gpu.card import SIMULATOR
-from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from workflow.lib import measured_on
+from workflow.lib.checked_csv import Schema, above_0, matching, numbered, once, whole
 from workflow.lib.documents import narrow, time_text
 
 MOST = 2  # times as long as the faster of near_far and SciPy the choice may take
 WAYS = ["chosen_s", "near_far_s", "scipy_s"]
 SCHEMA = Schema(
     (
-        *("shape", "vertices", "arcs", "variant", "repeat", *WAYS, "device", "driver", "cuda", "cpu_model"),
-        *("numba_cuda", "commit", "tree_clean", "started", "host", "substitute"),
+        *("shape", "vertices", "arcs", "variant", "repeat", *WAYS),
+        *measured_on.COLUMNS,
     ),
     ("vertices", "arcs", "repeat", *WAYS),
     (
@@ -23,14 +23,9 @@ SCHEMA = Schema(
         matching("variant"),
         whole("repeat", 1),
         *map(above_0, WAYS),
-        matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
-        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
-        one_of("tree_clean", "True", "False", ""),
-        moment("started"),
         once("shape", "repeat"),
         numbered("repeat", "shape"),
-        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+        *measured_on.RULES,
     ),
     "measure again, or leave the file out",
     "{shape}",

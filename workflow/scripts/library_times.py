@@ -12,12 +12,10 @@ the step ends with an error.
 """
 
 import argparse
-import importlib.metadata
 import itertools
 import json
 import logging
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -41,7 +39,7 @@ from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card, driver_api
 from kernels.gpu.driver_api import checked
 from kernels.graph import INF, Graph
-from workflow.lib import host, lock, step
+from workflow.lib import host, lock, measured_on, step
 from workflow.scripts import measure
 from workflow.scripts.library_times_table import FEW, LATER, MANY, ROWS, SCHEMA, What
 
@@ -147,15 +145,7 @@ class Truth:
 
 def measured(args: argparse.Namespace, failed: list[str]) -> Iterator[list[dict]]:
     """The rows of each kind of call in turn; to `failed` goes what could not be measured."""
-    commit, clean = measure.state_of_project(args.commit)
-    common = {
-        **card.describe(on_gpu=True),
-        "cpu_model": card.cpu_name(),
-        "numba_cuda": importlib.metadata.version("numba-cuda"),
-        "commit": commit,
-        "tree_clean": clean,
-        "host": platform.node(),
-    }
+    common = measured_on.about(*measure.state_of_project(args.commit))
     for path in args.graphs:
         graph = read_graph(path)
         of_graph = {

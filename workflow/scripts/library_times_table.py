@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from kernels.gpu.card import SIMULATOR
-from workflow.lib.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from workflow.lib import measured_on
+from workflow.lib.checked_csv import Schema, above_0, matching, numbered, once, one_of, whole
 
 LATER = 10  # times as many repeats of a later call as of a first answer
 ROWS, FEW, MANY = 10, 2, 128  # sources of rows by near_far, and of rows in a hierarchy
@@ -46,8 +46,8 @@ class What:
 ALL = [value for name, value in vars(What).items() if name.isupper()]
 SCHEMA = Schema(
     (
-        *("dataset", "vertices", "arcs", "what", "repeat", "seconds", "device", "driver", "cuda", "cpu_model"),
-        *("numba_cuda", "commit", "tree_clean", "started", "host", "substitute"),
+        *("dataset", "vertices", "arcs", "what", "repeat", "seconds"),
+        *measured_on.COLUMNS,
     ),
     ("vertices", "arcs", "repeat", "seconds"),
     (
@@ -57,14 +57,9 @@ SCHEMA = Schema(
         one_of("what", *ALL),
         whole("repeat", 1),
         above_0("seconds"),
-        matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
-        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
-        one_of("tree_clean", "True", "False", ""),
-        moment("started"),
         once("dataset", "what", "repeat"),
         numbered("repeat", "dataset", "what"),
-        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+        *measured_on.RULES,
     ),
     "measure again, or leave the file out",
     "{what} on {dataset}",
