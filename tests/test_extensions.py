@@ -249,7 +249,7 @@ def test_words_say_where_ours_loses(rows, searches, made):
         in said
     )
     assert f"({CROSS}0.920 [0." in said
-    assert "SParry (cited) is faster than our kernels (1.25 s to 33.0 ms from every source)" in said
+    assert "SParry (cited) is faster than our kernels (1.25 s against 33.0 ms from every source)" in said
     assert not re.search(r"- col\.txt:", said)  # ours was not measured
     same = table(in_batches(rows), searches)[".md"]
     assert (
@@ -264,8 +264,8 @@ def test_words_say_where_ours_loses(rows, searches, made):
     fast = rows[(rows["variant"] == "near_far") & (rows["dataset"] == "nyc")]
     fast = fast.assign(dataset="e", seconds=0.0265, kernels_s=0.03, predecessors_s=0.001, substitute="")
     said = table(pd.concat([rows, fast], ignore_index=True), searches)[".md"]
-    assert "no difference between our kernels and ADDS (cited) (31.0 ms to 29.6 ms from source 0)" in said
-    assert "no difference between our whole call and Wasp (cited) (26.5 ms to 26.5 ms from source 0)" in said
+    assert "no difference between our kernels and ADDS (cited) (31.0 ms against 29.6 ms from source 0)" in said
+    assert "no difference between our whole call and Wasp (cited) (26.5 ms against 26.5 ms from source 0)" in said
     assert "All cells were measured alone, so there is no ratio of ours." in said
     for program, text in peers.programs().items():
         assert f"- {program}: {text}.\n" in said

@@ -1,10 +1,10 @@
-"""Whether a graph is narrow: so deep for its size that a search from one source on the card takes longer than SciPy.
+"""Whether a graph is narrow: so deep for its size that a search from one source on the card takes longer than SciPy's.
 
-A search on the card goes in rounds, a microsecond each or more, however few vertices a round has. A path of a million
+A search on the card goes in rounds, of about a microsecond each, however few vertices a round has. A path of a million
 vertices takes a second, and SciPy's Dijkstra a tenth of that. So before the first search of a graph one block goes
 through it breadth first. It stops at a level that is wide, after LEVELS levels, or where no more is reached. What was
-reached by then says about how many rounds a search will take. It starts from the vertex with most arcs: where a path
-leads into a random graph, the graph is not narrow.
+reached by then says about how many rounds a search will take. It starts from the vertex with most arcs, so that a path
+that leads into a random graph does not make it narrow.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ VERTEX_US, ARC_US = 0.05, 0.025  # of SciPy's search on a narrow graph, and of m
 
 
 class Reached(NamedTuple):
-    """levels: how many there were. vertices: how many were reached. wide: whether a level was. all: whether no vertex
-    is left to be reached.
+    """levels: how many there were. vertices: how many were reached. wide: whether a level had WIDE vertices. all:
+    whether all were reached that can be.
     """
 
     levels: int

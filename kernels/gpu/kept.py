@@ -1,11 +1,11 @@
 """Compiled kernels, kept on disk: a later process loads them without importing the compiler.
 
 The folder is CUDA_SHORTEST_PATHS_CACHE, else cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. In it a folder for each
-key has a file for each kernel and types of its arguments. The key is a digest of all that the machine code depends on:
-the source of the kernels' module and of all modules of this package that it imports, the versions of numba-cuda and of
-what compiles for it, numba's settings, the card's compute capability and the driver's version. Where one of them
-changes, there is another key; of all folders the last ones stay. Where a file cannot be read or is damaged, the kernel
-is compiled again. Where none can be written, it is compiled in each process.
+key has a file for each kernel and each combination of its arguments' types. The key is a digest of all that the machine
+code depends on: the source of the kernels' module and of all modules of this package that it imports, the versions of
+numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the driver's version. Where
+one of them changes, there is another key; the KEYS folders that were written to last stay. Where a file cannot be read
+or is damaged, the kernel is compiled again. Where none can be written, it is compiled in each process.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def by_numba(module: str, name: str, kinds: tuple[str, ...]) -> Compiled:
 
 
 def compile_at_once(device: Device, first: Signature, *others: list[Signature]) -> None:
-    """Compile kernels that none has kept side by side: the first one here, and each list of others in a new process.
+    """Compile kernels that are not kept yet side by side: the first one here, each list of others in a new process.
 
     That is done where the first one and several others are missing, and there are cores and a folder for it. Numba
     compiles in one thread. Which of the others are needed, and whether they are there, `Kernel` sees.

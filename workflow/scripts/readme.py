@@ -201,7 +201,7 @@ def _one_source(cells: Cells) -> str:
         f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)} "
         f"({cells.repeats(*((ours, dataset) for dataset in roads))}); with copies it is "
         f"{cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)}. Cited "
-        "programs on 16 cores of a CPU are as fast as that, or faster: "
+        "programs on 16 cores of a CPU are as fast on some of these graphs, or faster: "
         "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others) says where."
         + (" The kernel [was changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
     )

@@ -276,7 +276,7 @@ def _cited_loss(line: pd.Series, ours: pd.Series, tolerance: float) -> list[str]
     for of in ("", " any source"):
         theirs, mine, least, most = line[f"{region}{of} median"], *(ours[f"{region}{of} {end}"] for end in ENDS)
         source = SOURCES["apsp"] if VARIANTS[ours["column"]].problem == "apsp" else "any source" if of else "source 0"
-        numbers = f"{time_text(mine)} to {time_text(theirs)}"
+        numbers = f"{time_text(mine)} against {time_text(theirs)}"
         if abs(theirs / mine - 1) < tolerance or least <= theirs <= most:
             said.setdefault(f"no difference between our {what} and {line['program']}", []).append(
                 f"{numbers} from {source}"
@@ -323,12 +323,14 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
         "a CPU's with our whole call.",
         *(alone if len(measured) and not measured["batches"].any() else []),
         *who_notes(),
-        f"Any source, ours: each source's median; then median and range over {_number_of_sources(lines)} seeded "
-        "vertices, one run, measured alone.",
-        "Cited: measured outside this project's workflow, on its substitutes of the road networks (docs/data.md) and "
-        f"on the Gnutella graphs, without predecessors; each time, its file and its conditions are in {PEERS}. "
-        f"They have no {CROSS}, since ours did not run beside them; where ours is not faster, a sentence below has the "
-        "times of the two hosts, ours first.",
+        f"Any source, ours: {_number_of_sources(lines)} seeded vertices, several searches from each; median and range "
+        "of their medians, measured alone.",
+        "Cited: measured outside this project's workflow, GPU programs on an NVIDIA H200, CPU programs on 16 cores of "
+        "its host, without predecessors; on the same graphs as ours (docs/data.md), but for what is said below. Each "
+        f"time, its date, file and conditions are in {PEERS}. Runs: of source 0, then of any source.",
+        f"A cited time has no {CROSS}, since ours did not run beside it; where ours is not faster, a sentence below "
+        "has the times of the two hosts, ours first. No difference: the cited time is within our range, or within "
+        f"{tolerance:.0%} of our median.",
         *(others if drawn else []),
         *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
