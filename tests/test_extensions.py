@@ -207,7 +207,10 @@ def test_many_sources(made):
     nyc = lines_of(made)["nyc", "Ours"]
     found = [float(nyc[f"kernels any source {end}"]) for end in ("median", "min", "max")]
     assert found == pytest.approx([0.0045, 0.003, 0.006]) and nyc["sources"] == "2"
-    assert "over 2 seeded vertices, one run, measured alone.\n" in made[".md"]
+    assert (
+        "Any source, ours: 2 seeded vertices, several searches from each; median and range of their medians,"
+        in made[".md"]
+    )
 
 
 def test_what_a_reader_sees(made):
@@ -450,7 +453,7 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
         archive.keep(records.to_dict("records"), {}, kept, args)
     assert not (kept / "table6.md").exists()
     archive.main(args)  # nothing but these was measured again
-    assert "over 2 seeded vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
+    assert "ours: 2 seeded vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
     assert "75 %" in (kept / "peak_table.md").read_text()
 
 
@@ -475,7 +478,7 @@ def test_without_a_gpu_tables_show_the_archive(rows, searches, tmp_path):
     said = project.snakemake("table6", "figure8", "peak_table", environment=SIMULATOR)
     assert "Measure" not in said
     text = (tmp_path / "results/table6.md").read_text()
-    assert "From the archive h200, not measured here." in text and "over 2 seeded vertices" in text
+    assert "From the archive h200, not measured here." in text and "ours: 2 seeded vertices" in text
     assert "75 %" in (tmp_path / "results/peak_table.md").read_text()
     assert (tmp_path / "figures/figure8.svg").exists()
     assert "Nothing to be done" in project.snakemake("table6", "figure8", "peak_table", environment=SIMULATOR)
