@@ -739,8 +739,11 @@ class _WholeNumbers:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the graph is too narrow for Near-Far; found out on the card."""
-        return probe.is_narrow(self.near_far, probe_kernels if driver_api.simulated() else KEPT_PROBE)
+        """Whether the graph is too narrow for Near-Far; found out on the card, whose memory is then given back."""
+        found = probe.is_narrow(self.near_far, probe_kernels if driver_api.simulated() else KEPT_PROBE)
+        if found:
+            del self.near_far
+        return found
 
     def choose_one(self) -> tuple[str, str]:
         """choose_sssp's choice, but SciPy for a narrow graph."""

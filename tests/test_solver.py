@@ -368,6 +368,8 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
                 assert found.variant == key and ("narrow" in found.reason) == (scipy_us == 0)
                 assert found.distances.tolist()[source:] == [0, *np.cumsum(weights[source:]).tolist()]
             assert solver.distances([0, 2]).variant == key
+            on = solver.in_whole_numbers if weights[0] == 1 else solver.in_float64.bounds
+            assert ("near_far" in vars(on)) == (scipy_us > 0)
     assert asked == [True, False]  # once each
 
 
