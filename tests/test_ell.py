@@ -146,15 +146,15 @@ def test_times_of_two_graphs_are_not_compared():
 def test_layouts_and_extensions_plan_what_is_generated_and_all_does_not(tmp_path):
     project = Project.make(
         tmp_path,
-        datasets=DATASETS | {"made": GENERATED},
+        datasets=DATASETS | {"extra": GENERATED},
         sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}},
     )
-    pair = measured("bellman_ford/stride/made", "bellman_ford/stride_ell/made")
-    assert project.plan("layouts") == data("made") | pair | {"Table layouts"}
+    pair = measured("bellman_ford/stride/extra", "bellman_ford/stride_ell/extra")
+    assert project.plan("layouts") == data("extra") | pair | {"Table layouts"}
     planned = project.snakemake("-n", "extensions")
-    assert all(job in planned for job in ("Measure dijkstra/scipy on made", "Table layouts", "Convert made to"))
-    assert "made" not in project.snakemake("-n", "all").replace("made when", "")
-    assert {job for job in project.plan("layouts", environment=SIMULATOR) if "made" in job} == set()
+    assert all(job in planned for job in ("Measure dijkstra/scipy on extra", "Table layouts", "Convert extra to"))
+    assert "extra" not in project.snakemake("-n", "all")
+    assert {job for job in project.plan("layouts", environment=SIMULATOR) if "extra" in job} == set()
 
 
 def test_bellman_ford_on_gnutella_graphs_is_in_no_fit(tmp_path):

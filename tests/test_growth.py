@@ -376,18 +376,18 @@ def test_targets_plan_their_cells(tmp_path):
 
 @pytest.mark.ci
 def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_path):
-    made = {
+    drawn = {
         **{"format": "random", "vertices": 9, "arcs": 24, "directed": False, "generate": {"kind": "grid", "seed": 1}},
         **{"weights": {"min": 1, "max": 9, "seed": 1}, "gpu": ["bellman_ford/naive"]},
         "tables": {"sssp": ["table6"]},
     }
-    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH, "made": made})
-    job = data("made") | in_batch("sssp/made")
-    assert project.plan("families") == project.plan("made") == job
+    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH, "drawn": drawn})
+    job = data("drawn") | in_batch("sssp/drawn")
+    assert project.plan("families") == project.plan("drawn") == job
     others = ["all", "batch", "extensions", "growth", "table6", "figure8", "layouts", "bellman_ford", "naive"]
-    assert "sssp on made" not in project.snakemake("-n", *others)
+    assert "sssp on drawn" not in project.snakemake("-n", *others)
     project.snakemake("families")
-    taken = str(tmp_path / "results/batches/one/sssp/made/timings.csv")
+    taken = str(tmp_path / "results/batches/one/sssp/drawn/timings.csv")
     for target in ("growth", "table6"):
         assert taken in project.snakemake("-n", "-p", target)
     assert taken not in project.snakemake("-n", "-p", "launch_overhead", "figure8")
