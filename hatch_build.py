@@ -18,7 +18,7 @@ PACKAGE = "cuda_shortest_paths"
 # In a string: `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py; not
 # docs/kernels.md, and not the word.
 NAMED = re.compile(
-    rb"(?<=-m )kernels\b|(?<=import )kernels\b|(?<=from )kernels(?=[.\w]* import\b)|(?<![\w./])kernels(?=[./][a-z_])"
+    rb"(?<=-m )kernels\b|(?<=import )kernels\b|(?<=from )kernels(?=[.\w]* import\b)|(?<![\w./])kernels(?=[./][a-z_{])"
 )
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kernels.run import Result
     from kernels.variants import Variant
 
-harness, variants, checks = (Later(f"kernels.{name}") for name in ("harness", "variants", "check"))
-card = Later("kernels.gpu.card")
+harness, variants = Later("kernels.harness"), Later("kernels.variants")
+checks, card = Later("kernels.check"), Later("kernels.gpu.card")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
 TOOLS = {
     "parse": (datasets.parse, "a DIMACS file becomes the text format"),

@@ -38,7 +38,7 @@ from kernels.graph import (
 import kernelsmith
 def f(kernels):
     from kernels.fast.ell import Ell
-    kernels.run("kernels", f"ü -m kernels {kernels} of kernels/run.py")  # kernels.graph
+    kernels.run("kernels", f"ü -m kernels {kernels} of kernels/run.py, kernels.{f}")  # kernels.graph
 '''
     expected = '''"""Run python -m NAME sssp, from NAME import csgraph; see NAME.graph and docs/kernels.md."""
 from .. import errors
@@ -48,7 +48,7 @@ from ..graph import (
 import kernelsmith
 def f(kernels):
     from ..fast.ell import Ell
-    kernels.run("kernels", f"ü -m NAME {kernels} of NAME/run.py")  # kernels.graph
+    kernels.run("kernels", f"ü -m NAME {kernels} of NAME/run.py, NAME.{f}")  # kernels.graph
 '''
     assert renamed(source.encode(), Path("gpu/card.py")).decode() == expected.replace("NAME", PACKAGE)
 
