@@ -485,6 +485,7 @@ def test_the_targets_measure_on_packed_graphs(project):
     assert chosen.startswith(f"--graphs {graph} --repeats 3 --cores 4 --commit= --out results/choices.csv")
 
 
+@pytest.mark.ci
 def test_without_a_gpu_nothing_is_planned(project):
     targets = "library_times", "choices"
     running = [project.start("-n", target, environment=SIMULATOR) for target in targets]
