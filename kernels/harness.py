@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -87,7 +88,11 @@ def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
 
 
 def interleave(
-    protocols: Mapping[Variant, Protocol], graph: Graph, seed: int = 0, before: Iterable[tuple[Variant, dict]] = ()
+    protocols: Mapping[Variant, Protocol],
+    graph: Graph,
+    seed: int = 0,
+    before: Iterable[tuple[Variant, dict]] = (),
+    turn: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Iterator[tuple[Variant, dict]]:
     """Measure variants of one problem in rounds: in each the variants that are due, one run each, in random order.
 
@@ -97,7 +102,8 @@ def interleave(
     passes its limit (`timeout`); that variant is then not due again.
 
     seed: of the orders. before: what a run of the same protocols, graph and seed that was cut off has yielded; these
-    are not measured again, and not yielded.
+    are not measured again, and not yielded. turn: gives what keeps other jobs from the card, entered for each run and
+    each compilation but those of serial CPU variants.
     Raises InputError for a source that is no vertex, a graph too large for a variant's indices or variants of several
     problems, and WrongResult where a check fails.
     """
@@ -111,7 +117,8 @@ def interleave(
     refused = {}
     for variant, protocol in protocols.items():
         try:
-            _prepare(variant, graph, protocol)
+            with _alone(variant, turn):
+                _prepare(variant, graph, protocol)
         except (NotEnoughMemory, TimeLimit) as error:
             refused[variant] = error
     random, result, number = np.random.default_rng(seed), None, 0
@@ -127,7 +134,7 @@ def interleave(
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
                         _forget_layouts(graph)
-                    row = _run_checked(variant, graph, result, protocol)
+                    row = _run_checked(variant, graph, result, protocol, turn)
                 except NotEnoughMemory as error:
                     row = _no_memory(variant, protocol, error)
                 except TimeLimit as error:
@@ -165,10 +172,15 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
     return rows
 
 
-def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> dict:
+def _alone(variant: Variant, turn: Callable[[], AbstractContextManager]) -> AbstractContextManager:
+    return turn() if variant.on_gpu or variant.parallel else nullcontext()
+
+
+def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol, turn: Callable) -> dict:
     result.poison()
-    run = _new_run(variant, protocol)
-    variant.function(graph, result, run)
+    with _alone(variant, turn):
+        run = _new_run(variant, protocol)
+        variant.function(graph, result, run)
     if variant.program and not variant.program.gives_distances:
         log.info("%s on %s: %.6g s, unchecked", variant.key, graph.name, run.seconds)
         return _row("ok", run, note="unchecked")

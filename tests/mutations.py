@@ -1169,8 +1169,8 @@ MUTATIONS += [
     ),
     Mutation(
         "workflow/scripts/measure.py",
-        "with lock.held(out), host.one_card(cores) if",
-        "with host.one_card(cores) if",
+        "with lock.held(out), host.one_card(cores, jobs) if",
+        "with host.one_card(cores, jobs) if",
         "tests/test_lock.py::test_no_step_measures_beside_another_process[a_cell]",
     ),
     Mutation(

@@ -2,8 +2,9 @@
 
 import json
 import os
+import threading
 from argparse import Namespace
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def run(batch="one", variants=CPU, **protocol):
             commit="abc",
             out=out,
             cores=0,
+            jobs_per_card=1,
         )
     )
     return measurements.load([out])
@@ -81,6 +83,29 @@ def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypat
     )
     slow = {VARIANTS[CPU[0]]: Protocol(repeats=5, budget_s=1e-9)}
     assert len(list(harness.interleave(slow, graph))) == 1
+
+
+def test_serial_runs_on_the_cpu_leave_the_card_to_other_jobs():
+    """All others have it to themselves, compiling too; nobody has it while a result is checked."""
+    inside, found = [], {}
+
+    @contextmanager
+    def turn():
+        inside.append(True)
+        yield
+        inside.pop()
+
+    def noting(key, parallel):
+        def run(*args):
+            found.setdefault(key, set()).add(bool(inside))
+            VARIANTS[key].function(*args)
+
+        return replace(VARIANTS[key], function=run, parallel=parallel)
+
+    variants = noting("dijkstra/scipy", parallel=False), noting("dijkstra/networkit", parallel=True)
+    for _ in harness.interleave(dict.fromkeys(variants, Protocol(repeats=2)), Graph.load("nyc.npz"), turn=turn):
+        assert not inside
+    assert found == {"dijkstra/scipy": {False}, "dijkstra/networkit": {True}}
 
 
 def test_each_variant_lays_out_the_graph_in_its_first_run():
@@ -228,6 +253,29 @@ def test_of_two_jobs_of_slurm_each_has_its_card_0(cards, monkeypatch):
             assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
             with pytest.raises(cards), host.one_card():
                 pass
+
+
+def test_jobs_share_a_card_in_turns(cards, monkeypatch):
+    monkeypatch.setattr(host, "_cards", lambda: ["GPU-a"])
+    entered = threading.Event()
+
+    def enter(turn):
+        with turn():
+            entered.set()
+
+    with host.one_card(jobs=2) as first, host.one_card(jobs=2) as second:
+        with pytest.raises(cards), host.one_card(jobs=2):
+            pass
+        other = threading.Thread(target=enter, args=[second])
+        with first():
+            other.start()
+            assert not entered.wait(0.1)
+            with pytest.raises(cards), host.one_card():
+                pass
+        assert entered.wait(10)
+        other.join()
+        with host.one_card():
+            assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-a"
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,14 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cache
+from itertools import product
 from pathlib import Path
+from typing import TextIO
+
+Turn = Callable[[], AbstractContextManager]  # gives a context manager: meanwhile no other job uses the card
 
 
 @cache
@@ -40,28 +44,48 @@ def _cards() -> list[str]:
 
 
 @contextmanager
-def one_card(cores: int = 0) -> Iterator[None]:
+def one_card(cores: int = 0, jobs: int = 1) -> Iterator[Turn]:
     """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
 
     To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these. The lock is
     flock's on a file a card in the folder for temporary files; it ends with the process. A card that was given by its
     number is locked by its UUID, since under Slurm two jobs may each have a card 0.
     cores: how many of the process's cores it keeps, with each card others; 0 keeps all.
+    jobs: how many jobs may have the card at once. With more than one it is locked only in the turns that are given,
+    for each of which the job waits; a job for which it is 1 has one turn, to its end.
     """
     seen = cards = _cards()
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
         cards = given.split(",")
     if not cards:
-        yield
+        yield nullcontext
         return
     with ExitStack() as stack:
-        files = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "a")) for card in cards}
-        while not (taken := next((card for card, file in files.items() if _locked(file)), None)):
+        places = {}  # of a job on a card: the files that it locks
+        for number, card in product(range(jobs), cards):
+            name = _uuid(card, seen) if jobs == 1 else f"{_uuid(card, seen)} {number}"
+            places[card, number] = stack.enter_context(open(_lock_file(name), "a"))
+        while not (taken := next((place for place, file in places.items() if _locked(file)), None)):
             time.sleep(1)
-        os.environ["CUDA_VISIBLE_DEVICES"] = taken
-        kept = _keep_cores(cards.index(taken), cores)
-        logging.info("on card %s of %d, with %d cores", taken, len(cards), len(kept))
+        card, _ = taken
+        os.environ["CUDA_VISIBLE_DEVICES"] = card
+        kept = _keep_cores(cards.index(card), cores)
+        logging.info("on card %s of %d, with %d cores", card, len(cards), len(kept))
+        if jobs == 1:
+            yield nullcontext
+            return
+        file = stack.enter_context(open(_lock_file(_uuid(card, seen)), "a"))
+        yield lambda: _turn(file)
+
+
+@contextmanager
+def _turn(file: TextIO) -> Iterator[None]:
+    """Lock the file meanwhile; wait until it is free."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
         yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _keep_cores(place: int, count: int) -> set[int]:
@@ -83,7 +107,7 @@ def _lock_file(card: str) -> str:
     return os.path.join(tempfile.gettempdir(), f"shortest_paths_card_{name}_{os.getuid()}.lock")
 
 
-def _locked(file) -> bool:
+def _locked(file: TextIO) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

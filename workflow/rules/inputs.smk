@@ -1,4 +1,6 @@
 # What the rules take as input, and the refusal of what cannot be made here.
+import math
+
 from workflow.lib import records
 from workflow.lib.all_pairs import kept as kept_all_pairs
 from workflow.scripts.download import local, raw_name
@@ -75,10 +77,15 @@ def job_cost(wildcards):
     return [*job_cells(wildcards), *((*beside.split("/"), wildcards.dataset) for beside in programs)]
 
 
-def cards_at_once():
+def jobs_at_once():
     """How many GPU jobs run at once, by --resources gpu=N."""
     gpus = workflow.global_resources.get("gpu")
     return gpus.value or 1 if gpus else 1
+
+
+def cards_at_once():
+    """How many cards they use."""
+    return math.ceil(jobs_at_once() / config["protocol"]["jobs_per_card"])
 
 
 def all_cores():
@@ -86,8 +93,8 @@ def all_cores():
 
 
 def job_threads():
-    """The cores of a GPU job: all, shared out over the cards."""
-    return max(1, all_cores() // cards_at_once())
+    """The cores of a GPU job: all, shared out over the jobs."""
+    return max(1, all_cores() // jobs_at_once())
 
 
 def cell_threads(wildcards):
@@ -98,8 +105,8 @@ def cell_threads(wildcards):
 
 
 def kept_cores():
-    """How many cores a GPU job keeps to itself: 0, all that it was given, where no other runs beside it."""
-    return job_threads() if cards_at_once() > 1 else 0
+    """How many cores go with a card: 0, all that a job was given, where one card is used."""
+    return max(1, all_cores() // cards_at_once()) if cards_at_once() > 1 else 0
 
 
 def job_graph(wildcards):

@@ -97,6 +97,7 @@ rule job:
             *external.codes(job_programs(wildcards)),
         ],
         cores=untracked(kept_cores()),
+        jobs=untracked(config["protocol"]["jobs_per_card"]),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
@@ -104,6 +105,7 @@ rule job:
     shell:
         "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} "
         "--graph {input.graph:q} --external {params.external:q} --text {input.text:q} --cores {params.cores:q} "
+        "--jobs-per-card {params.jobs:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 

@@ -54,21 +54,24 @@ def main(args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def reserved(out: Path, variants: Iterable[Variant], cores: int) -> Iterator[None]:
+def reserved(out: Path, variants: Iterable[Variant], cores: int, jobs: int = 1) -> Iterator[host.Turn]:
     """Keep other processes from the file meanwhile and, where a variant runs on a GPU, from a card and its cores.
 
-    cores: as host.one_card has it. Raises InputError where another process measures the file, the variants cannot be
-    measured here, or would be simulated in a place for measurements.
+    cores, jobs and what is given: as host.one_card has them. Raises InputError where another process measures the file,
+    the variants cannot be measured here, or would be simulated in a place for measurements.
     """
     on_gpu = [variant.key for variant in variants if variant.on_gpu]
     if on_gpu and card.SIMULATED and "simulated" not in out.parts:
         raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     writable(out)
     on_card = on_gpu and not card.SIMULATED
-    with lock.held(out), host.one_card(cores) if on_card else nullcontext():
-        if on_card and not card.gpu_visible():
-            raise InputError(f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        yield
+    with lock.held(out), host.one_card(cores, jobs) if on_card else nullcontext(nullcontext) as turn:
+        with turn():
+            if on_card and not card.gpu_visible():
+                raise InputError(
+                    f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES"
+                )
+        yield turn
 
 
 def packed(path: Path) -> Graph:
@@ -86,27 +89,30 @@ def make(
     batch: str = "",
     seed: int = 0,
     journal: Journal | None = None,
+    turn: host.Turn = nullcontext,
 ) -> tuple[list[dict], list[dict]]:
     """Measure the variants in rounds: the rows with all columns, and a record of each variant, in their order.
 
     protocols: config.yaml's protocol for each. args: config_digest and commit. seed: of the orders in a round.
-    journal: keeps finished runs; those it has are not made again.
+    journal: keeps finished runs; those it has are not made again. turn: as harness.interleave has it.
     Raises InputError where a result is wrong.
     """
     wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
     on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
     commit, clean = state_of_project(args.commit)
-    before = card.card_state() if on_card else None
+    with turn():
+        before = card.card_state() if on_card else None
     by_key = {variant.key: variant for variant in wanted}
     runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
     try:
-        for variant, row in harness.interleave(wanted, graph, seed, list(runs)):
+        for variant, row in harness.interleave(wanted, graph, seed, list(runs), turn):
             runs.append((variant, row))
             if journal:
                 journal.add(variant.key, row)
     except WrongResult as error:
         raise InputError(f"wrong result, nothing is published: {error}") from None
-    after = card.card_state() if on_card else None
+    with turn():
+        after = card.card_state() if on_card else None
     rows, found = [], []
     for variant, protocol in wanted.items():
         common = about(variant, graph, protocol, commit) | {"batch": batch}
