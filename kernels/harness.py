@@ -92,7 +92,7 @@ def interleave(
     graph: Graph,
     seed: int = 0,
     before: Iterable[tuple[Variant, dict]] = (),
-    turn: Callable[[], AbstractContextManager] = nullcontext,
+    aside: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Iterator[tuple[Variant, dict]]:
     """Measure variants of one problem in rounds: in each the variants that are due, one run each, in random order.
 
@@ -102,8 +102,8 @@ def interleave(
     passes its limit (`timeout`); that variant is then not due again.
 
     seed: of the orders. before: what a run of the same protocols, graph and seed that was cut off has yielded; these
-    are not measured again, and not yielded. turn: gives what keeps other jobs from the card, entered for each run and
-    each compilation but those of serial CPU variants.
+    are not measured again, and not yielded. aside: its context is entered while a serial variant runs on the CPU, for
+    minutes it may be, so that another job can use the card.
     Raises InputError for a source that is no vertex, a graph too large for a variant's indices or variants of several
     problems, and WrongResult where a check fails.
     """
@@ -117,8 +117,7 @@ def interleave(
     refused = {}
     for variant, protocol in protocols.items():
         try:
-            with _alone(variant, turn):
-                _prepare(variant, graph, protocol)
+            _prepare(variant, graph, protocol)
         except (NotEnoughMemory, TimeLimit) as error:
             refused[variant] = error
     random, result, number = np.random.default_rng(seed), None, 0
@@ -134,7 +133,7 @@ def interleave(
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
                         _forget_layouts(graph)
-                    row = _run_checked(variant, graph, result, protocol, turn)
+                    row = _run_checked(variant, graph, result, protocol, aside)
                 except NotEnoughMemory as error:
                     row = _no_memory(variant, protocol, error)
                 except TimeLimit as error:
@@ -172,14 +171,11 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
     return rows
 
 
-def _alone(variant: Variant, turn: Callable[[], AbstractContextManager]) -> AbstractContextManager:
-    return turn() if variant.on_gpu or variant.parallel else nullcontext()
-
-
-def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol, turn: Callable) -> dict:
+def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol, aside: Callable) -> dict:
     result.poison()
-    with _alone(variant, turn):
-        run = _new_run(variant, protocol)
+    run = _new_run(variant, protocol)
+    serial = variant.family == "paper" and not variant.on_gpu
+    with aside() if serial else nullcontext():
         variant.function(graph, result, run)
     if variant.program and not variant.program.gives_distances:
         log.info("%s on %s: %.6g s, unchecked", variant.key, graph.name, run.seconds)

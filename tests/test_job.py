@@ -85,27 +85,28 @@ def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypat
     assert len(list(harness.interleave(slow, graph))) == 1
 
 
-def test_serial_runs_on_the_cpu_leave_the_card_to_other_jobs():
-    """All others have it to themselves, compiling too; nobody has it while a result is checked."""
+def test_only_a_serial_variant_leaves_the_card_to_other_jobs():
+    """Not while its result is checked."""
     inside, found = [], {}
 
     @contextmanager
-    def turn():
+    def aside():
         inside.append(True)
         yield
         inside.pop()
 
-    def noting(key, parallel):
-        def run(*args):
-            found.setdefault(key, set()).add(bool(inside))
-            VARIANTS[key].function(*args)
+    def noting(key):
+        def run(graph, result, run):
+            if graph.vertices > 2:
+                found.setdefault(key, set()).add(bool(inside))
+            VARIANTS[key].function(graph, result, run)
 
-        return replace(VARIANTS[key], function=run, parallel=parallel)
+        return replace(VARIANTS[key], function=run)
 
-    variants = noting("dijkstra/scipy", parallel=False), noting("dijkstra/networkit", parallel=True)
-    for _ in harness.interleave(dict.fromkeys(variants, Protocol(repeats=2)), Graph.load("nyc.npz"), turn=turn):
+    protocols = {noting(key): Protocol(repeats=2) for key in CPU}
+    for _ in harness.interleave(protocols, Graph.load("nyc.npz"), aside=aside):
         assert not inside
-    assert found == {"dijkstra/scipy": {False}, "dijkstra/networkit": {True}}
+    assert found == {CPU[0]: {True}, CPU[1]: {False}, CPU[2]: {False}}
 
 
 def test_each_variant_lays_out_the_graph_in_its_first_run():
@@ -255,27 +256,27 @@ def test_of_two_jobs_of_slurm_each_has_its_card_0(cards, monkeypatch):
                 pass
 
 
-def test_jobs_share_a_card_in_turns(cards, monkeypatch):
+def test_of_jobs_on_one_card_one_has_it(cards, monkeypatch):
     monkeypatch.setattr(host, "_cards", lambda: ["GPU-a"])
-    entered = threading.Event()
+    order = []
 
-    def enter(turn):
-        with turn():
-            entered.set()
+    def second():
+        with host.one_card(jobs=2):
+            order.append("second")
 
-    with host.one_card(jobs=2) as first, host.one_card(jobs=2) as second:
-        with pytest.raises(cards), host.one_card(jobs=2):
+    with host.one_card(jobs=2) as aside:
+        other = threading.Thread(target=second)
+        other.start()
+        other.join(0.1)
+        order.append("first")
+        with aside():
+            other.join(10)
+        order.append("first")
+        with pytest.raises(cards), host.one_card():
             pass
-        other = threading.Thread(target=enter, args=[second])
-        with first():
-            other.start()
-            assert not entered.wait(0.1)
-            with pytest.raises(cards), host.one_card():
-                pass
-        assert entered.wait(10)
-        other.join()
-        with host.one_card():
-            assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-a"
+    assert order == ["first", "second", "first"]
+    with host.one_card(jobs=2) as aside, aside(), host.one_card():
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-a"
 
 
 @pytest.mark.parametrize(

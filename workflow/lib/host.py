@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import TextIO
 
-Turn = Callable[[], AbstractContextManager]  # gives a context manager: meanwhile no other job uses the card
+Aside = Callable[[], AbstractContextManager]  # its context: meanwhile another job may use the card
 
 
 @cache
@@ -44,15 +44,15 @@ def _cards() -> list[str]:
 
 
 @contextmanager
-def one_card(cores: int = 0, jobs: int = 1) -> Iterator[Turn]:
+def one_card(cores: int = 0, jobs: int = 1) -> Iterator[Aside]:
     """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
 
     To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these. The lock is
     flock's on a file a card in the folder for temporary files; it ends with the process. A card that was given by its
     number is locked by its UUID, since under Slurm two jobs may each have a card 0.
     cores: how many of the process's cores it keeps, with each card others; 0 keeps all.
-    jobs: how many jobs may have the card at once. With more than one it is locked only in the turns that are given,
-    for each of which the job waits; a job for which it is 1 has one turn, to its end.
+    jobs: how many jobs may be on the card. With more than one, a job that is in the context that is given unlocks the
+    card meanwhile, and waits for it at the end.
     """
     seen = cards = _cards()
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
@@ -61,31 +61,33 @@ def one_card(cores: int = 0, jobs: int = 1) -> Iterator[Turn]:
         yield nullcontext
         return
     with ExitStack() as stack:
-        places = {}  # of a job on a card: the files that it locks
-        for number, card in product(range(jobs), cards):
-            name = _uuid(card, seen) if jobs == 1 else f"{_uuid(card, seen)} {number}"
-            places[card, number] = stack.enter_context(open(_lock_file(name), "a"))
-        while not (taken := next((place for place, file in places.items() if _locked(file)), None)):
+        lock_file = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "a")) for card in cards}
+        files = [(card, lock_file[card]) for card in cards]
+        if jobs > 1:  # each locks a file of its own, and then waits for the card
+            files = [
+                (card, stack.enter_context(open(_lock_file(f"{_uuid(card, seen)} {number}"), "a")))
+                for number, card in product(range(jobs), cards)
+            ]
+        while not (taken := next((card for card, file in files if _locked(file)), None)):
             time.sleep(1)
-        card, _ = taken
-        os.environ["CUDA_VISIBLE_DEVICES"] = card
-        kept = _keep_cores(cards.index(card), cores)
-        logging.info("on card %s of %d, with %d cores", card, len(cards), len(kept))
+        os.environ["CUDA_VISIBLE_DEVICES"] = taken
+        kept = _keep_cores(cards.index(taken), cores)
+        logging.info("on card %s of %d, with %d cores", taken, len(cards), len(kept))
         if jobs == 1:
             yield nullcontext
             return
-        file = stack.enter_context(open(_lock_file(_uuid(card, seen)), "a"))
-        yield lambda: _turn(file)
+        fcntl.flock(lock_file[taken], fcntl.LOCK_EX)
+        yield lambda: _unlocked(lock_file[taken])
 
 
 @contextmanager
-def _turn(file: TextIO) -> Iterator[None]:
-    """Lock the file meanwhile; wait until it is free."""
-    fcntl.flock(file, fcntl.LOCK_EX)
+def _unlocked(file: TextIO) -> Iterator[None]:
+    """Unlock the file meanwhile; then wait until it is free."""
+    fcntl.flock(file, fcntl.LOCK_UN)
     try:
         yield
     finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _keep_cores(place: int, count: int) -> set[int]:

@@ -54,7 +54,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def reserved(out: Path, variants: Iterable[Variant], cores: int, jobs: int = 1) -> Iterator[host.Turn]:
+def reserved(out: Path, variants: Iterable[Variant], cores: int, jobs: int = 1) -> Iterator[host.Aside]:
     """Keep other processes from the file meanwhile and, where a variant runs on a GPU, from a card and its cores.
 
     cores, jobs and what is given: as host.one_card has them. Raises InputError where another process measures the file,
@@ -65,13 +65,10 @@ def reserved(out: Path, variants: Iterable[Variant], cores: int, jobs: int = 1) 
         raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     writable(out)
     on_card = on_gpu and not card.SIMULATED
-    with lock.held(out), host.one_card(cores, jobs) if on_card else nullcontext(nullcontext) as turn:
-        with turn():
-            if on_card and not card.gpu_visible():
-                raise InputError(
-                    f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES"
-                )
-        yield turn
+    with lock.held(out), host.one_card(cores, jobs) if on_card else nullcontext(nullcontext) as aside:
+        if on_card and not card.gpu_visible():
+            raise InputError(f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+        yield aside
 
 
 def packed(path: Path) -> Graph:
@@ -89,30 +86,28 @@ def make(
     batch: str = "",
     seed: int = 0,
     journal: Journal | None = None,
-    turn: host.Turn = nullcontext,
+    aside: host.Aside = nullcontext,
 ) -> tuple[list[dict], list[dict]]:
     """Measure the variants in rounds: the rows with all columns, and a record of each variant, in their order.
 
     protocols: config.yaml's protocol for each. args: config_digest and commit. seed: of the orders in a round.
-    journal: keeps finished runs; those it has are not made again. turn: as harness.interleave has it.
+    journal: keeps finished runs; those it has are not made again. aside: as harness.interleave has it.
     Raises InputError where a result is wrong.
     """
     wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
     on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
     commit, clean = state_of_project(args.commit)
-    with turn():
-        before = card.card_state() if on_card else None
+    before = card.card_state() if on_card else None
     by_key = {variant.key: variant for variant in wanted}
     runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
     try:
-        for variant, row in harness.interleave(wanted, graph, seed, list(runs), turn):
+        for variant, row in harness.interleave(wanted, graph, seed, list(runs), aside):
             runs.append((variant, row))
             if journal:
                 journal.add(variant.key, row)
     except WrongResult as error:
         raise InputError(f"wrong result, nothing is published: {error}") from None
-    with turn():
-        after = card.card_state() if on_card else None
+    after = card.card_state() if on_card else None
     rows, found = [], []
     for variant, protocol in wanted.items():
         common = about(variant, graph, protocol, commit) | {"batch": batch}
