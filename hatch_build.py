@@ -3,11 +3,18 @@
 In the repository the modules import each other as `kernels.graph`, and so they stay: what a measurement depends on is a
 digest of their source. In the wheel they import each other by relative imports, and their docstrings and messages say
 cuda_shortest_paths.
+
+The wheel also has machine code of some kernels (kernels/gpu/built.py), for the compute capabilities in BUILD_FOR, or in
+the variable CUDA_SHORTEST_PATHS_BUILD_FOR, as "8.0 9.0"; where that is empty, none. Where the compilers are missing,
+the wheel is made without it, unless the variable asks for it.
 """
 
 import ast
+import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from itertools import accumulate
 from pathlib import Path
@@ -15,6 +22,14 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "cuda_shortest_paths"
+VARIABLE, BUILD_FOR = "CUDA_SHORTEST_PATHS_BUILD_FOR", "7.5 8.0 9.0 10.0 12.0"  # 8.0 is for 8.6 and 8.9 too
+# pip builds in an environment whose packages are on sys.path, but are not what `site` names, where CUDA's libraries
+# are looked for.
+BUILD = f"""
+import runpy, site, sys
+site.getsitepackages = lambda prefixes=None: [path for path in sys.path if path.endswith("-packages")]
+runpy.run_module("{PACKAGE}.gpu.built", run_name="__main__", alter_sys=True)
+"""
 # In a string: `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py; not
 # docs/kernels.md, and not the word.
 NAMED = re.compile(
@@ -32,13 +47,35 @@ class Hook(BuildHookInterface):
                 ".`, or import `kernels` in the repository"
             )
         self.folder = Path(tempfile.mkdtemp())
-        kernels = Path(self.root) / "kernels"
+        package, kernels = self.folder / PACKAGE, Path(self.root) / "kernels"
         for path in sorted(kernels.rglob("*.py")):
             inside = path.relative_to(kernels)
-            written = self.folder / inside
+            written = package / inside
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_bytes(renamed(path.read_bytes(), inside))
-            build_data["force_include"][str(written)] = f"{PACKAGE}/{inside.as_posix()}"
+        self.build(package / "machine_code", os.environ.get(VARIABLE, BUILD_FOR).split())
+        for path in sorted(path for path in package.rglob("*") if path.is_file()):
+            build_data["force_include"][str(path)] = path.relative_to(self.folder).as_posix()
+
+    def build(self, folder: Path, capabilities: list[str]) -> None:
+        """Compile kernels into the folder, for each capability in a process. Raises RuntimeError as said above."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+        path = os.pathsep.join(filter(None, [str(self.folder), environment.get("PYTHONPATH")]))
+        environment |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", BUILD, str(folder), capability],
+                **{"cwd": self.folder, "env": environment, "stderr": subprocess.PIPE, "text": True},
+            )
+            for capability in capabilities
+        ]
+        said = [process.communicate()[1] for process in started]
+        if failed := [error for process, error in zip(started, said, strict=True) if process.returncode]:
+            shutil.rmtree(folder, ignore_errors=True)
+            why = f"kernels cannot be compiled here: {failed[0].strip()[-2000:]}"
+            if VARIABLE in os.environ:
+                raise RuntimeError(why)
+            self.app.display_warning(f"{why}\nThe wheel has no machine code: each kernel is compiled when it is used.")
 
     def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
         shutil.rmtree(self.folder)

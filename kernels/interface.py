@@ -12,8 +12,8 @@ Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infini
 int32, -9999 where there is none. Weights that are no whole numbers from 0 to 2^31 - 2, and distances above that, are
 searched in float64 (kernels/fast/floats.py). kernels/csgraph.py has SciPy's own signatures.
 
-What a search from one source does not need is imported when it is needed, and its kernels are kept on disk
-(kernels/gpu/kept.py): a first answer comes before numba would have been imported.
+What a search from one source does not need is imported when it is needed, and its kernels come with the wheel or are
+kept on disk (kernels/gpu/kept.py): a first answer comes before numba would have been imported.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from cuda.bindings import nvvm
 from scipy import sparse
 
 from kernels import datasets, memory
 from kernels.errors import InputError, whole
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
-from kernels.gpu import driver_api, kept
+from kernels.gpu import built, driver_api, kept
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.later import Later
 
@@ -52,30 +53,8 @@ probe_kernels = Later("kernels.fast.probe_kernels")
 hierarchy, elimination, many_sources = (
     Later(f"kernels.fast.hierarchy.{name}") for name in ("all_pairs", "elimination", "many_sources")
 )
-NEAR_FAR_KERNELS = "kernels.fast.near_far_kernels"
-KEPT = kept.Kernels(NEAR_FAR_KERNELS, LANES=32), kept.Kernels("kernels.fast.results")
-KEPT_PROBE = kept.Kernels("kernels.fast.probe_kernels")
-# What a first search needs: the kernel that takes longest to compile, and what may be compiled beside it.
-SEARCH = kept.Signature(
-    NEAR_FAR_KERNELS, "search", ("<u4", "<u4", "<u8", "<u4", "<u4", "<u8[]", "<u4[]", "<i4[]", "<u8[]", "<u4[]")
-)
-BESIDE = [
-    [
-        kept.Signature(NEAR_FAR_KERNELS, name, kinds)
-        for name, kinds in (
-            ("fill_rows", ("<i4[]", "<i4[]", "<i4[]", "<u4[]", "<i4[]", "<i4[]", "<u8[]", "<u4[]")),
-            ("set_links", ("<u4[]", "<u8[]", "<i4[]", "<i4[]", "<i4[]", "<u4", "<u8[]", "<u4[]")),
-            ("initialise", ("<u4", "<u8[]", "<i4[]", "<i4[]", "<u4[]")),
-            ("find_predecessors", ("<u8[]", "<u4[]", "<i4[]", "<i4[]")),
-            ("find_too_long", ("<u8[]", "<u4[]", "<i4[]", "<u4[]")),
-        )
-    ],
-    [
-        kept.Signature("kernels.fast.probe_kernels", "clear", ("<i4[]",)),
-        kept.Signature("kernels.fast.probe_kernels", "walk", ("<u4", "<u4", "<u4", "<u8[]", "<i4[]", "<u8[]", "<u4[]")),
-        kept.Signature("kernels.fast.results", "as_scipy", ("<i4[]", "<i4[]", "<f8[]")),
-    ],
-]
+KEPT = kept.Kernels(built.SEARCH, LANES=32), kept.Kernels(built.RESULTS)
+KEPT_PROBE = kept.Kernels(built.PROBE)
 log = logging.getLogger(__name__)
 NO_PREDECESSOR = -9999
 NEAR_FAR = "delta_stepping/near_far"
@@ -174,14 +153,18 @@ class Card:
 
 
 def gpu_visible() -> bool:
-    """Whether a real GPU can be used from here: there is one, and kernels are kept for it or numba can compile them."""
-    if driver_api.simulated() or not driver_api.cards():
-        return False
-    if kept.any_kept(NEAR_FAR_KERNELS, driver_api.device()):
-        return True
-    from kernels.gpu import card
+    """Whether a real GPU can be used from here: there is one, and numba can compile for it."""
+    return not driver_api.simulated() and bool(driver_api.cards()) and _can_compile()
 
-    return card.gpu_visible()
+
+@cache
+def _can_compile() -> bool:
+    """Whether NVVM is installed. Numba asks the same, but takes longer to import than many a search."""
+    try:
+        nvvm.version()
+    except (RuntimeError, nvvm.nvvmError):
+        return False
+    return True
 
 
 @cache
@@ -682,9 +665,7 @@ class _WholeNumbers:
         if driver_api.simulated():
             searches = near_far.Searches(self.graph, Run())
         else:
-            device = driver_api.device()
-            kept.compile_at_once(device, SEARCH, *BESIDE)
-            searches = near_far.Searches(self.graph, driver_api.DriverRun(device), KEPT[0])
+            searches = near_far.Searches(self.graph, driver_api.DriverRun(driver_api.device()), KEPT[0])
         searches.allocate()
         return searches
 

@@ -33,7 +33,7 @@ from kernels.gpu import kept
 kept.by_numba = lambda module, name, kinds: kept.Compiled(
     name, name in fake_driver.COOPERATIVE, fake_driver.code(name)
 )
-kept.check_arguments, kept.any_kept = lambda device: None, lambda module, device: True
+kept.check_arguments = lambda device: None
 """
 # What is said of memory: the same for all that took it, and given back with the last of them.
 MEMORY = """

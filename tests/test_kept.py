@@ -13,9 +13,11 @@ from types import SimpleNamespace
 
 import fake_driver
 import pytest
+from cuda.pathfinder import DynamicLibNotFoundError
 from numba.cuda import codegen, dispatcher
 
 from hatch_build import PACKAGE, renamed
+from kernels import interface
 from kernels.gpu import driver_api, kept
 from kernels.gpu.kept import Compiled, Kernel
 
@@ -27,9 +29,15 @@ KINDS = "<u4", "<i4[]"
 
 @pytest.fixture(autouse=True)
 def fresh():
-    kept.key_of.cache_clear()
+    forget()
     yield
-    kept.key_of.cache_clear()
+    forget()
+
+
+def forget():
+    """As a process that has not loaded a kernel."""
+    for found in (kept.key_of, kept.source_digest, kept._built_folder):
+        found.cache_clear()
 
 
 @pytest.fixture
@@ -53,8 +61,7 @@ DEVICE = SimpleNamespace(number=0, capability=(9, 0))
 
 
 def take(name="search", kinds=KINDS):
-    """As a process that has not loaded the kernel."""
-    kept.key_of.cache_clear()
+    forget()
     return Kernel(MODULE, name).compiled(DEVICE, kinds)
 
 
@@ -63,7 +70,6 @@ def test_what_is_kept_is_not_compiled_again(compiled, cache):
     assert compiled == ["search", "initialise"]
     take(kinds=("<u8", "<i4[]"))
     assert compiled == ["search", "initialise", "search"]
-    assert kept.any_kept(MODULE, DEVICE) and not kept.any_kept("kernels.fast.results", DEVICE)
     assert next(cache.iterdir()).stat().st_mode & 0o077 == 0
 
 
@@ -104,7 +110,6 @@ def test_where_nothing_can_be_written_each_process_compiles(compiled, cache, cap
     cache.write_text("a file")
     assert take() == take() == FOUND and compiled == ["search"] * 2
     assert f"compiled kernels cannot be kept in {cache}" in caplog.text
-    assert not kept.any_kept(MODULE, DEVICE)
 
 
 def test_a_file_appears_whole_or_not_at_all(compiled, cache, monkeypatch):
@@ -146,7 +151,7 @@ def test_only_the_last_keys_stay_and_what_is_no_key(compiled, cache):
 
 
 def key(**more):
-    kept.key_of.cache_clear()
+    forget()
     return kept.key_of(MODULE, more.get("capability", (9, 0)))
 
 
@@ -287,70 +292,74 @@ def test_arguments_that_arrive_otherwise_are_refused(right, monkeypatch):
     assert fake.log[0] == "echo"
 
 
+# What came with the wheel.
+
+
+OWN = Compiled("search", False, fake_driver.code("search"))  # what is compiled here
+
+
 @pytest.fixture
-def at_once(compiled, monkeypatch):
-    """Compiles three kernels at once, two of them in new processes; returns which ran in these: lists of names.
+def wheel(compiled, monkeypatch, tmp_path):
+    """Puts machine code for a compute capability into the package; it asks for a cooperative launch, as OWN does not.
 
-    Those processes are threads' work here: they write the files at once, but for kernels whose name begins with "no".
+    A card's context is current.
     """
-    started = []
+    monkeypatch.setattr(kept, "BUILT", tmp_path / "machine_code")
+    monkeypatch.setattr(kept, "by_numba", lambda module, name, kinds: compiled.append(name) or OWN)
 
-    def start(command, **streams):
-        path, number, given = json.loads(command[-1])
-        assert command[:2] == [sys.executable, "-c"] and path == sys.path and number == 0
-        started.append([name for _, name, _ in given])
-        for module, name, kinds in given:
-            if not name.startswith("no"):
-                kept.write(kept.path_of(module, name, tuple(kinds), (9, 0)), FOUND)
-        return SimpleNamespace(wait=lambda limit_s: None)
+    def put(capability):
+        forget()
+        kept.write(kept.built_path(MODULE, "search", KINDS, capability), OWN._replace(cooperative=True))
 
-    monkeypatch.setattr(kept.subprocess, "Popen", start)
-    monkeypatch.setattr(kept.os, "sched_getaffinity", lambda process: range(9))
-
-    def compile_at_once(first, *others):
-        signatures = [[kept.Signature(MODULE, name, KINDS) for name in some] for some in ([first], *others)]
-        kept.compile_at_once(DEVICE, *signatures[0], *signatures[1:])
-        return started
-
-    return compile_at_once
+    with driver_api.Device(0).current():
+        yield put
 
 
-def test_kernels_are_compiled_side_by_side(at_once, compiled):
-    assert at_once("search", ["one", "nothing"], ["two"]) == [["one", "nothing"], ["two"]]
-    assert compiled == ["search"]
-    assert [take(name) for name in ("one", "nothing", "two", "search")] == [FOUND] * 4
-    assert compiled == ["search", "nothing"]  # which was not written
-    assert take("nothing") == FOUND and len(compiled) == 2
-    at_once("search", ["one"], ["two"])
-    at_once("new", ["one"], ["two"])
-    at_once("old", ["three"])
-    assert compiled == ["search", "nothing", "old"]
+def is_from_the_wheel(capability=(9, 0)):
+    forget()
+    _, cooperative = Kernel(MODULE, "search").loaded(SimpleNamespace(number=0, capability=capability), KINDS)
+    return cooperative
 
 
-def test_one_core_compiles_one_after_the_other(at_once, compiled, monkeypatch):
-    monkeypatch.setattr(kept.os, "sched_getaffinity", lambda process: range(2))
-    assert at_once("search", ["one"], ["two"]) == [] == compiled
+def test_what_came_with_the_wheel_is_not_compiled(wheel, compiled, cache):
+    wheel((9, 0))
+    assert is_from_the_wheel() and not compiled and not cache.exists()
 
 
-def test_a_process_that_does_not_end_is_stopped(at_once, compiled, monkeypatch):
-    killed = []
-
-    def wait(limit_s):
-        raise subprocess.TimeoutExpired("python", limit_s)
-
-    process = SimpleNamespace(wait=wait, kill=lambda: killed.append(True))
-    monkeypatch.setattr(kept.subprocess, "Popen", lambda *command, **streams: process)
-    at_once("search", ["one"], ["two"])
-    assert take("one") == FOUND and compiled == ["search", "one"] and killed == [True]
+@pytest.mark.parametrize(
+    ("built", "card", "taken"), [((8, 0), (8, 9), True), ((8, 9), (8, 6), False), ((7, 5), (8, 0), False)]
+)
+def test_machine_code_is_for_cards_of_its_major_number_from_its_minor_on(built, card, taken, wheel, compiled):
+    wheel(built)
+    assert is_from_the_wheel(card) == taken and compiled == ([] if taken else ["search"])
 
 
-def test_a_process_compiles_and_writes(compiled, cache, monkeypatch):
-    monkeypatch.setattr(kept, "changed_since", lambda when, module: module == "kernels.fast.results")
-    device = driver_api.Device(0)
-    kept.compile_here(device, [[MODULE, "search", list(KINDS)], ["kernels.fast.results", "as_scipy", ["<i4[]"]]])
-    assert compiled == ["search", "as_scipy"] and len(list(cache.rglob("*-*"))) == 1
-    assert take() == FOUND and compiled == ["search", "as_scipy"]
-    compile(kept._IN_A_PROCESS, "process", "exec")
+def test_what_a_driver_refuses_is_compiled(wheel, compiled, monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    wheel((9, 0))
+    load = driver_api.driver.cuLibraryLoadData
+    answers = iter([lambda *_: (driver_api.driver.CUresult.CUDA_ERROR_INVALID_IMAGE, None), load])
+    monkeypatch.setattr(driver_api.driver, "cuLibraryLoadData", lambda *given: next(answers)(*given))
+    assert not is_from_the_wheel() and compiled == ["search"]
+    assert "what came with the wheel is not for this driver: the CUDA driver refused a call" in caplog.text
+
+
+def test_machine_code_is_not_of_another_source(wheel, compiled, monkeypatch):
+    wheel((9, 0))
+    monkeypatch.setattr(kept, "source_digest", kept.cache(lambda module: "another"))
+    assert not is_from_the_wheel() and compiled == ["search"]
+
+
+@pytest.mark.parametrize(("nvvm", "visible"), [(True, True), (False, False)])
+def test_a_gpu_for_which_nothing_can_be_compiled_is_not_used(nvvm, visible, monkeypatch):
+    """Else all pairs would fail where one source does not."""
+    fake_driver.install(monkeypatch.setattr)
+    monkeypatch.setattr(interface, "_can_compile", interface._can_compile.__wrapped__)
+    monkeypatch.setattr(driver_api, "cards", lambda: 1)
+    monkeypatch.setattr(driver_api, "simulated", lambda: False)
+    if not nvvm:
+        monkeypatch.setattr(interface.nvvm, "version", lambda: (_ for _ in ()).throw(DynamicLibNotFoundError("nvvm")))
+    assert interface.gpu_visible() == visible
 
 
 # Processes.
@@ -363,15 +372,14 @@ driver = fake_driver.install()
 import numpy as np
 import kernels
 from kernels import csgraph, interface
-from kernels.gpu import kept
+from kernels.gpu import built, kept
 
 compiled, asked = [], []
 def by_numba(module, name, kinds):
     compiled.append(name)
     asked.append(kept.Signature(module, name, kinds))
     return kept.Compiled(name, name in fake_driver.COOPERATIVE, fake_driver.code(name))
-kept.by_numba, kept.check_arguments, kept.any_kept = by_numba, lambda device: None, lambda module, device: True
-kept.compile_at_once = lambda *given: None
+kept.by_numba, kept.check_arguments = by_numba, lambda device: None
 interface._WholeNumbers._fits = False  # whether a distance is too long is looked for
 graph = kernels.graph.Graph.load("graph.npz")
 array = graph.to_scipy()
@@ -402,7 +410,7 @@ with np.load("paths.npz") as file:
 interface.last.kept = left = found = solver = rows = None
 gc.collect()
 assert not driver.memory and not driver.contexts, driver.memory
-listed = {interface.SEARCH}.union(*interface.BESIDE)
+listed = {kernel for kernel in built.KERNELS if "zero_arcs" not in kernel.name}  # which this graph has none of
 assert set(asked) == listed if "as_scipy" in compiled else set(asked) < listed, listed ^ set(asked)
 print(json.dumps([compiled, sorted({"numba", "llvmlite", "pandas"} & set(sys.modules))]))
 """

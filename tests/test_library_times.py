@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import zipfile
 from argparse import Namespace
 from contextlib import nullcontext
 from dataclasses import replace
@@ -192,23 +193,35 @@ def test_results_are_compared_with_scipys():
         truth.check_rows("others", rows)
 
 
-def test_first_answers_are_of_new_processes_with_and_without_kept_kernels(monkeypatch, tmp_path):
+def test_first_answers_are_of_new_processes(monkeypatch, tmp_path):
+    """Without kept kernels, with them, and of an installed library."""
     graph, folders, variant = town(), [], NEAR_FAR
     truth = library_times.Truth(graph)
 
-    def process(cache, *words):
-        new = cache not in folders
+    def process(cache, *words, **more):
+        if "hatchling" in words:
+            assert more == {"CUDA_SHORTEST_PATHS_BUILD_FOR": "9.0"}
+            folder = Path(words[words.index("-d") + 1])
+            folder.mkdir()
+            with zipfile.ZipFile(folder / "a.whl", "w") as wheel:
+                wheel.writestr(f"{library_times.PACKAGE}/machine_code/a", "")
+            return ""
+        new, installed = cache not in folders, "import cuda_shortest_paths as kernels" in words[-1]
         folders.append(cache)
+        if installed:
+            assert (Path(more["PYTHONPATH"].split(os.pathsep)[0]) / library_times.PACKAGE).is_dir() and new
         if words[0] == "-c":
-            return json.dumps([2.0 if new else 0.5, *truth.reduced, new, variant])
+            return json.dumps([1.0 if installed else 2.0 if new else 0.5, *truth.reduced, new > installed, variant])
         np.savez(words[words.index("--to") + 1], distances=truth.distances)
         return ""
 
     monkeypatch.setattr(library_times, "in_process", process)
+    monkeypatch.setattr(library_times.driver_api, "device", lambda: Namespace(capability=(9, 0)))
     cases = library_times.first_answers(tmp_path / "town.npz", truth, 3)
     seconds = {case.what: [row["seconds"] for row in case.repeats(1e9)] for case in cases}
     assert seconds[What.COMPILED] == [2.0] * 3 and seconds[What.KEPT] == [0.5] * 3
-    assert len(seconds[What.COMMAND]) == 3 and len(set(folders)) == 3 and set(folders[3:]) == {folders[0]}
+    assert seconds[What.INSTALLED] == [1.0] * 3
+    assert len(seconds[What.COMMAND]) == 3 and len(set(folders)) == 6 and set(folders[3:9]) == {folders[0]}
     variant = "dijkstra/scipy"
     with pytest.raises(InputError, match="dijkstra/scipy, compiled: True: not what is to be measured"):
         next(library_times.first_answers(tmp_path / "town.npz", truth, 1)).once()

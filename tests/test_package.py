@@ -9,13 +9,14 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from argparse import Namespace
 from importlib.metadata import PathDistribution, packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from hatch_build import PACKAGE, Hook, renamed
+from hatch_build import PACKAGE, VARIABLE, Hook, renamed
 from tests import package
 
 ROOT = Path(__file__).parents[1]
@@ -141,6 +142,44 @@ def test_the_examples_run(site, tmp_path):
         site, "-c", silent + example + prepared, cwd=tmp_path, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0"
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+BUILT = """
+from cuda_shortest_paths.gpu import built, kept
+import sys
+
+assert "numba" not in sys.modules
+for kernel in built.KERNELS:
+    found = kept.read(kept.built_path(*kernel, (9, 0)))
+    assert found.code.startswith(b"\\x7fELF") and found.entry.encode() in found.code, kernel
+    assert found.cooperative == (kernel.name == "search")
+    assert kept.read(kept.built_path(*kernel, (8, 0))) is None
+print(len(list(kept.BUILT.rglob("*-*"))) - len(built.KERNELS))
+"""
+
+
+@pytest.mark.ci
+def test_the_wheel_has_machine_code(tmp_path):
+    site = package.unpacked(tmp_path, build_for="9.0")
+    ran = package.python(site, "-c", BUILT, cwd=tmp_path)
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_where_kernels_cannot_be_compiled_there_is_a_wheel_without_them(asked, tmp_path, monkeypatch):
+    warned = []
+    hook = Hook(str(ROOT), {}, None, None, "", "wheel")
+    hook.folder = tmp_path
+    monkeypatch.setattr(Hook, "app", Namespace(display_warning=warned.append))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if not asked:
+        hook.build(tmp_path / "code", ["9.0"])  # in a folder without the package
+        assert len(warned) == 1 and "kernels cannot be compiled here: " in warned[0] and PACKAGE in warned[0]
+    else:
+        monkeypatch.setenv(VARIABLE, "9.0")
+        with pytest.raises(RuntimeError, match="kernels cannot be compiled here"):
+            hook.build(tmp_path / "code", ["9.0"])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.ci

@@ -1,11 +1,15 @@
 """Compiled kernels, kept on disk: a later process loads them without importing the compiler.
 
-The folder is CUDA_SHORTEST_PATHS_CACHE, else cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. In it a folder for each
-key has a file for each kernel and each combination of its arguments' types. The key is a digest of all that the machine
-code depends on: the source of the kernels' module and of all modules of this package that it imports, the versions of
-numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the driver's version. Where
-one of them changes, there is another key; the KEYS folders that were written to last stay. Where a file cannot be read
-or is damaged, the kernel is compiled again. Where none can be written, it is compiled in each process.
+Machine code that came with the wheel (kernels/gpu/built.py) is in BUILT, in a folder for each module's source and
+compute capability; so where somebody changes an installed module, its kernels are compiled.
+
+What is compiled here is kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache.
+There a folder for each key has a file for each kernel and each combination of its arguments' types. The key is a digest
+of all that the machine code depends on: the source of the kernels' module and of all modules of this package that it
+imports, the versions of numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the
+driver's version. Where one of them changes, there is another key; the KEYS folders that were written to last stay.
+Where a file cannot be read or is damaged, the kernel is compiled again. Where none can be written, it is compiled in
+each process.
 """
 
 from __future__ import annotations
@@ -13,13 +17,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
-import itertools
 import json
 import logging
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -36,8 +38,8 @@ from kernels.gpu.driver_api import Device, DriverRun, checked
 log = logging.getLogger(__name__)
 FORMAT = 1  # of the files
 KEYS = 16  # folders that stay
-LONGEST_S = 60  # that a process may compile
 PACKAGE, ROOT = __name__.split(".")[0], Path(__file__).parents[1]
+BUILT = ROOT / "machine_code"  # not in the repository: hatch_build.py puts it into the wheel
 IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
 COMPILERS = (  # the distributions that machine code depends on; of CUDA 12 the wheels have another name
@@ -88,16 +90,30 @@ class Kernel:
     def loaded(self, device: Device, kinds: tuple[str, ...]) -> tuple:
         """The driver's handle of the kernel for these types of arguments, and whether its launch is cooperative."""
         if (device.number, kinds) not in self._loaded:
-            self._loaded[device.number, kinds] = load(self.compiled(device, kinds))
+            found = self._load_built(device, kinds) or load(self.compiled(device, kinds))
+            self._loaded[device.number, kinds] = found
         handle, cooperative, _ = self._loaded[device.number, kinds]
         return handle, cooperative
+
+    def _load_built(self, device: Device, kinds: tuple[str, ...]) -> tuple | None:
+        """What came with the wheel, as `load` gives it; None where there is nothing for this card and driver."""
+        if not BUILT.is_dir():
+            return None
+        major, minor = device.capability
+        for lower in range(minor, -1, -1):  # code for 8.0 runs on 8.9 too
+            if found := read(built_path(self.module, self.name, kinds, (major, lower))):
+                try:
+                    return load(found)
+                except RuntimeError as error:
+                    log.info(
+                        "%s is compiled, since what came with the wheel is not for this driver: %s", self.name, error
+                    )
+        return None
 
     def compiled(self, device: Device, kinds: tuple[str, ...]) -> Compiled:
         """From the disk, or compiled and written there."""
         path = path_of(self.module, self.name, kinds, device.capability)
         if path and (found := read(path)):
-            return found
-        if (beside := _COMPILING.pop(path, None)) and _ended(beside) and (found := read(path)):
             return found
         check_arguments(device)
         log.info("compiling %s", self.name)
@@ -125,54 +141,6 @@ def by_numba(module: str, name: str, kinds: tuple[str, ...]) -> Compiled:
     return Compiled(kernel.entry_name, bool(kernel.cooperative), bytes(kernel._codelibrary.get_cubin().code))
 
 
-def compile_at_once(device: Device, first: Signature, *others: list[Signature]) -> None:
-    """Compile kernels that are not kept yet side by side: the first one here, each list of others in a new process.
-
-    That is done where the first one and several others are missing, and there are cores and a folder for it. Numba
-    compiles in one thread. Which of the others are needed, and whether they are there, `Kernel` sees.
-    """
-    paths = {each: path_of(*each, device.capability) for each in (first, *itertools.chain(*others))}
-    missing = {each for each, path in paths.items() if not path or not path.exists()}
-    can = sys.executable and None not in paths.values() and len(os.sched_getaffinity(0)) > len(others)
-    if first not in missing or len(missing) < len(paths) or not can:
-        return
-    for some in others:
-        given = json.dumps([sys.path, device.number, some])
-        command, nothing = [sys.executable, "-c", _IN_A_PROCESS, given], subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
-        _COMPILING.update((paths[each], process) for each in some)
-    module, name, kinds = first
-    Kernel(module, name).compiled(device, kinds)
-
-
-_COMPILING: dict[Path, subprocess.Popen] = {}  # the processes that compile kernels, by the files to be
-_IN_A_PROCESS = f"""
-import json, sys
-sys.path[:], number, kernels = json.loads(sys.argv[1])
-from {__package__} import driver_api, kept
-kept.compile_here(driver_api.Device(number), kernels)
-"""
-
-
-def _ended(process: subprocess.Popen) -> bool:
-    """Wait until a process that compiles has ended; False where it takes too long."""
-    try:
-        process.wait(LONGEST_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return False
-    return True
-
-
-def compile_here(device: Device, kernels: list) -> None:
-    """Compile kernels, each given by the fields of a Signature, and write them to the disk."""
-    with device.current():
-        for module, name, kinds in kernels:
-            found = by_numba(module, name, tuple(kinds))
-            if not changed_since(_STARTED, module):
-                write(path_of(module, name, tuple(kinds), device.capability), found)
-
-
 @cache
 def check_arguments(device: Device) -> None:
     """Launch a kernel that writes down its arguments. Raise RuntimeError where they arrive changed: numba passes them
@@ -195,15 +163,6 @@ class _Echo:
     def loaded(self, device: Device, kinds: tuple[str, ...]) -> tuple:
         handle, cooperative, self.library = load(by_numba(f"{__package__}.internals", "echo", kinds))
         return handle, cooperative
-
-
-def any_kept(module: str, device: Device) -> bool:
-    """Whether a kernel of the module is kept, so that there was a compiler."""
-    folder = folder_of(key_of(module, device.capability))
-    try:
-        return bool(folder and any(folder.iterdir()))
-    except OSError:
-        return False
 
 
 # The key.
@@ -238,6 +197,7 @@ def settings() -> dict[str, str]:
     return found
 
 
+@cache
 def source_digest(module: str) -> str:
     """A digest of the source of a module and of all modules of this package that it imports."""
     found = hashlib.sha256()
@@ -300,7 +260,22 @@ def root() -> Path | None:
 def path_of(module: str, name: str, kinds: tuple[str, ...], capability: tuple[int, int]) -> Path | None:
     """Where a kernel for arguments of these types is kept; None where there is no home."""
     folder = folder_of(key_of(module, capability))
-    return folder and folder / f"{name}-{_digest(json.dumps(kinds).encode())}"
+    return folder and folder / _file_of(name, kinds)
+
+
+def built_path(module: str, name: str, kinds: tuple[str, ...], capability: tuple[int, int]) -> Path:
+    """Where the wheel has a kernel for arguments of these types."""
+    return _built_folder(module, capability) / _file_of(name, kinds)
+
+
+@cache
+def _built_folder(module: str, capability: tuple[int, int]) -> Path:
+    parts = {"format": FORMAT, "module": module, "source": source_digest(module), "capability": capability}
+    return BUILT / _digest(json.dumps(parts).encode())
+
+
+def _file_of(name: str, kinds: tuple[str, ...]) -> str:
+    return f"{name}-{_digest(json.dumps(kinds).encode())}"
 
 
 def folder_of(key: str) -> Path | None:

@@ -27,7 +27,8 @@ PAGES = {
     "docs/library.md": (
         "library_times",
         (
-            *(What.COMPILED, What.KEPT, What.COMMAND, What.SAME_GRAPH, What.SOLVER, What.ON_CARD, What.KERNELS),
+            *(What.INSTALLED, What.COMPILED, What.KEPT, What.COMMAND),
+            *(What.SAME_GRAPH, What.SOLVER, What.ON_CARD, What.KERNELS),
             *(What.SCIPY_TREE, What.ON_HOST, What.TO_CARD, What.ROW, What.PREPARING, What.LAYING_OUT),
             *(What.ROW_OF_MANY, What.ROW_OF_FEW, What.SOURCE_OF_MANY, What.SOURCE_OF_FEW),
         ),
@@ -36,7 +37,8 @@ PAGES = {
     "docs/scipy.md": (
         "scipy_times",
         (
-            *(What.COMPILED, What.KEPT, What.NEW_ARRAY, What.SAME_ARRAY, What.SAME_ARRAY_TREE),
+            *(What.INSTALLED, What.COMPILED, What.KEPT),
+            *(What.NEW_ARRAY, What.SAME_ARRAY, What.SAME_ARRAY_TREE),
             *(What.SCIPY, What.SCIPY_TREE),
         ),
         (
@@ -62,7 +64,8 @@ PAGES = {
     "docs/cupy.md": (
         "cupy_times",
         (
-            *(What.COMPILED, What.KEPT, What.NEW_ARRAY, What.SOLVER, What.ON_CARD, What.KERNELS),
+            *(What.INSTALLED, What.COMPILED, What.KEPT),
+            *(What.NEW_ARRAY, What.SOLVER, What.ON_CARD, What.KERNELS),
             *(What.SCIPY, What.SCIPY_TREE),
         ),
         (FIRST, NEW, ("Left on the card, beside SciPy", What.ON_CARD, What.SCIPY_TREE), LEFT),

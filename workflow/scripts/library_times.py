@@ -3,8 +3,9 @@
     python -m workflow.scripts.library_times --graphs nyc.npz e.npz --networkx nyc.npz --out results/library_times.csv
 
 A row a repeat; every result is compared with SciPy's. First answers are those of new processes, from the import to the
-result; where nothing is kept, each has an empty folder for its compiled kernels. A command's time is all of its
-process's. Later calls follow a first one that is not counted. Also what the choice of a variant rests on
+result; but for those with kept kernels, each has an empty folder for its compiled kernels. Machine code comes with a
+wheel that is built here, for this card; the others are of the repository, which has none. A command's time is all of
+its process's. Later calls follow a first one that is not counted. Also what the choice of a variant rests on
 (kernels/interface.py): rows of distances one by one and in a hierarchy, and what is prepared for them.
 
 The file is written anew after each kind of call. What fails is logged and left out; the others are still measured, and
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,10 +48,11 @@ from workflow.scripts.library_times_table import FEW, LATER, MANY, ROWS, SCHEMA,
 SOURCE = 0
 BUDGET_S = 6.0  # seconds after which no call is repeated: a call may take half a minute
 TIMEOUT_S = 300  # of a new process
+PACKAGE = "cuda_shortest_paths"
 FIRST = """
 import time
 started = time.perf_counter()
-import kernels
+import {package} as kernels
 found = kernels.shortest_paths({path!r}, {source})
 seconds = time.perf_counter() - started
 import json, sys
@@ -183,14 +186,15 @@ def going_on(what: str, failed: list[str]) -> Iterator[None]:
 
 
 def first_answers(path: Path, truth: Truth, repeats: int) -> Iterator[Case]:
-    """Of new processes: without kept kernels, with them, and by the command."""
+    """Of new processes: without kept kernels, with them, by the command, and of the library as it is installed."""
     with tempfile.TemporaryDirectory() as folder:
         folders = (Path(folder, str(number)) for number in itertools.count(1))
-        kept = Path(folder, "1")
-        code = FIRST.format(path=str(path), source=SOURCE)
+        kept, site = Path(folder, "1"), Path(folder, "site")
 
-        def answer(cache: Path, compiles: bool) -> float:
-            seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code))
+        def answer(cache: Path, compiles: bool, package: str = "kernels") -> float:
+            code = FIRST.format(package=package, path=str(path), source=SOURCE)
+            more = {} if package == "kernels" else {"PYTHONPATH": _before(site)}
+            seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code, **more))
             truth.check_reduced(reached, total)
             if variant != interface.NEAR_FAR or numba != compiles:
                 raise InputError(f"{path}: {variant}, compiled: {numba}: not what is to be measured")
@@ -206,11 +210,31 @@ def first_answers(path: Path, truth: Truth, repeats: int) -> Iterator[Case]:
                 truth.check(found["distances"])
 
         yield Case(What.COMMAND, timed(lambda: in_process(kept, *words), check), repeats)
+        install(site)
+        yield Case(What.INSTALLED, lambda: answer(next(folders), False, PACKAGE), repeats)
 
 
-def in_process(cache: Path, *words: str) -> str:
-    """What a new Python says, which keeps its kernels in that folder. Raises InputError where it fails."""
-    environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": str(cache)}
+def install(site: Path) -> None:
+    """Unpack a wheel of the library with machine code for this card. Raises InputError where none can be built."""
+    capability = ".".join(map(str, driver_api.device().capability))
+    words = "-m", "hatchling", "build", "-t", "wheel", "-d", str(site.with_name("wheel"))
+    in_process(site.with_name("none"), *words, CUDA_SHORTEST_PATHS_BUILD_FOR=capability)
+    (wheel,) = site.with_name("wheel").glob("*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(site)
+
+
+def _before(site: Path) -> str:
+    """PYTHONPATH with the folder before what it has."""
+    return os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+
+
+def in_process(cache: Path, *words: str, **more: str) -> str:
+    """What a new Python says, which keeps its kernels in that folder; more: of its environment.
+
+    Raises InputError where it fails.
+    """
+    environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": str(cache)} | more
     command = [sys.executable, *words]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
     if ran.returncode:

@@ -14,6 +14,7 @@ ROWS, FEW, MANY = 10, 2, 128  # sources of rows by near_far, and of rows in a hi
 class What:
     """What is measured; the words stand in the file and in the table."""
 
+    INSTALLED = "first answer of a process, machine code of the wheel"
     COMPILED = "first answer of a process, nothing kept"
     KEPT = "first answer of a process, compiled kernels kept"
     COMMAND = "python -m kernels sssp, compiled kernels kept"
