@@ -77,6 +77,38 @@ def test_arguments_are_passed_as_internals_says(run):
         assert driver_api.as_passed(argument) == internals.as_passed(argument)
 
 
+class Search:
+    """A kernel that was loaded."""
+
+    def loaded(self, device, kinds):
+        return 5, False
+
+
+def test_shared_memory_is_allowed_once_for_all_that_launch_a_kernel(run, monkeypatch):
+    calls = []
+    answer = bindings.CUresult.CUDA_SUCCESS
+    monkeypatch.setattr(bindings, "cuKernelSetAttribute", lambda _, *given: calls.append(given) or (answer,))
+    monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: calls.append(given[7]) or (answer,))
+    other = DriverRun(run.device)
+    for runs, shared in ((run, 64), (run, 64), (other, 64), (other, 128), (run, 64), (run, 0)):
+        runs.launch((Search(), 1, 1, (np.uint32(1),), shared))
+    assert calls == [(64, 5, 0), 64, 64, 64, (128, 5, 0), 128, (64, 5, 0), 64, 0]
+
+
+def test_arguments_are_laid_out_when_the_kernels_are_launched_or_before(run, monkeypatch):
+    laid_out = []
+    monkeypatch.setattr(run, "_call", lambda *launch: laid_out.append(launch) or (lambda: (0,), (), None))
+    monkeypatch.setattr(driver_api, "checked", lambda answer: laid_out.append("launched"))
+    later = run.prepare(("one",), ("other",))
+    assert laid_out == []
+    later()
+    assert laid_out == [("one",), "launched", ("other",), "launched"]
+    laid_out.clear()
+    now = run.prepare_now(("one",), ("other",))
+    now()
+    assert laid_out == [("one",), ("other",), "launched", "launched"]
+
+
 def test_what_stands_for_a_module_has_its_constants():
     assert interface.KEPT[0].LANES == near_far_kernels.LANES
     assert interface.NO_PREDECESSOR == results.NO_PREDECESSOR

@@ -280,7 +280,9 @@ def test_arguments_that_arrive_otherwise_are_refused(right, monkeypatch):
 
     monkeypatch.setattr(kept, "by_numba", by_numba)
     if not right:
-        monkeypatch.setattr(driver_api, "as_passed", lambda a: a.passed if hasattr(a, "passed") else [int(a) ^ 1])
+        monkeypatch.setattr(
+            driver_api, "as_passed", lambda a: a.passed if hasattr(a, "passed") else [int(a) % 2**64 ^ 1]
+        )
     device = driver_api.Device(0)
     with device.current():
         if right:

@@ -5,12 +5,12 @@ The context is the card's primary one, as in numba, CuPy and PyTorch, so all of 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +70,8 @@ class Device:
     """A card, by its number.
 
     capability: its compute capability, two numbers. multiprocessors: how many it has. shared_limit: bytes of shared
-    memory a launch may ask for, besides the few a kernel declares.
+    memory a launch may ask for, besides the few a kernel declares. allowed: by a kernel's handle, for how many bytes it
+    may ask now.
     """
 
     def __init__(self, number: int):
@@ -80,6 +81,7 @@ class Device:
         self.capability = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
         self.multiprocessors = ask("MULTIPROCESSOR_COUNT")
         self.shared_limit = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN") - 64
+        self.allowed = {}
 
     def _attribute(self, name: str) -> int:
         return checked(driver.cuDeviceGetAttribute(getattr(ATTRIBUTES, f"CU_DEVICE_ATTRIBUTE_{name}"), self.handle))
@@ -240,22 +242,29 @@ class DriverRun:
         return [DeviceArray(self.device, length, dtype) for length, dtype in arrays]
 
     def upload(self, *arrays: np.ndarray) -> list[DeviceArray]:
-        uploaded = self.allocate(*((len(array), array.dtype) for array in arrays))
-        for array, host in zip(uploaded, arrays, strict=True):
-            array.write(np.ascontiguousarray(host))
+        uploaded = self.allocate(*((len(host), host.dtype) for host in arrays))
+        for copy, host in zip(uploaded, arrays, strict=True):
+            copy.write(np.ascontiguousarray(host))
         return uploaded
 
     upload_untimed = upload
 
     def download(self, *pairs) -> None:
-        for array, host in pairs:
-            array.read(host)
+        for on_card, host in pairs:
+            on_card.read(host)
 
     def launch(self, *launches: tuple) -> None:
         """Launch kernels in turn. Nobody waits: what follows, copies too, begins when they have ended."""
-        self.prepare(*launches)()
+        for launch in launches:
+            function, arguments, _ = self._call(*launch)
+            checked(function(*arguments))
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
+        """A function that launches the kernels in turn. The host lays out arguments while the card has other work."""
+        return partial(self.launch, *launches)
+
+    def prepare_now(self, *launches: tuple) -> Callable[[], None]:
+        """The same, with arguments that are laid out now: for a time of the kernels alone."""
         calls = [self._call(*launch) for launch in launches]
 
         def launch():
@@ -271,14 +280,16 @@ class DriverRun:
     def _call(self, kernel, blocks: int, threads: int, arguments: tuple, shared: int = 0) -> tuple:
         """The driver's function that launches a kernel, what it is given, and what has to live until then."""
         handle, cooperative = kernel.loaded(self.device, tuple(map(kind_of, arguments)))
-        if shared:
+        if shared and self.device.allowed.get(handle) != shared:
             limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             checked(driver.cuKernelSetAttribute(limit, shared, handle, self.device.number))
-        values = [value for argument in arguments for value in as_passed(argument)]
-        words = (ctypes.c_uint64 * len(values))(*values)
-        first = ctypes.addressof(words)
-        places = (ctypes.c_uint64 * len(values))(*range(first, first + 8 * len(values), 8))
-        given = int(handle), blocks, 1, 1, threads, 1, 1, shared, 0, ctypes.addressof(places)
+            self.device.allowed[handle] = shared
+        words = array("Q")
+        for argument in arguments:
+            words.extend(as_passed(argument))
+        first, count = words.buffer_info()
+        places = array("Q", range(first, first + 8 * count, 8))
+        given = handle, blocks, 1, 1, threads, 1, 1, shared, 0, places.buffer_info()[0]
         if cooperative:
             return driver.cuLaunchCooperativeKernel, given, (words, places)
         return driver.cuLaunchKernel, (*given, 0), (words, places)

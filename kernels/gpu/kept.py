@@ -126,7 +126,8 @@ class Kernel:
 def load(compiled: Compiled) -> tuple:
     """The driver's handle of compiled code, whether its launch is cooperative, and what must live as long."""
     library = checked(driver.cuLibraryLoadData(compiled.code, [], [], 0, [], [], 0))
-    return checked(driver.cuLibraryGetKernel(library, compiled.entry.encode())), compiled.cooperative, library
+    handle = checked(driver.cuLibraryGetKernel(library, compiled.entry.encode()))
+    return int(handle), compiled.cooperative, library
 
 
 def by_numba(module: str, name: str, kinds: tuple[str, ...]) -> Compiled:
