@@ -114,7 +114,7 @@ MUTATIONS = [
         "np.arange(min(n, checked_rows))", "tests/test_check.py::test_of_a_large_graph_random_rows_are_checked"),
     Mutation("kernels/check.py", "for start in range(0, len(sources), BATCH):", "for start in (0,):",
         "tests/test_check.py::test_one_wrong_entry_of_all_pairs"),
-    Mutation("kernels/check.py", "checked += 1", "checked = 1", "tests/test_check.py::test_a_right_result_passes"),
+    Mutation("kernels/check.py", "return len(sources)", "return 1", "tests/test_check.py::test_a_right_result_passes"),
     Mutation("kernels/check.py", "+ weights[arc] < dist[indices[arc]]:", "+ weights[arc] <= dist[indices[arc]]:",
         "tests/test_check.py::test_a_right_result_passes"),
     Mutation("kernels/check.py", "return indices[arc]", "return -1",
