@@ -104,10 +104,13 @@ def origin(rows: pd.DataFrame, archive: str) -> str:
 
 
 def table(times: pd.DataFrame, kinds: Sequence[str], others: dict[str, str]) -> str:
-    """Markdown: a row a kind of call, a column a dataset. times: as library_times_table.summary gives them."""
+    """Markdown: a row a kind of call that was measured, a column a dataset.
+
+    times: as library_times_table.summary gives them.
+    """
     datasets = dict.fromkeys(dataset for what, dataset in times.index if what in kinds)
     lines = []
-    for what in kinds:
+    for what in (what for what in kinds if what in times.index):
         line = {"What": what}
         for dataset in datasets:
             cell = times.loc[(what, dataset)] if (what, dataset) in times.index else None
