@@ -934,6 +934,8 @@ MUTATIONS = [
         "tests/test_readme.py::test_nothing_is_written_where_a_page_lacks_its_markers"),
     Mutation("workflow/lib/digests.py", "if file not in (*paths, *NO_TIMES)", "if file not in paths",
         "tests/test_configuration.py::test_a_changed_module_makes_exactly_its_cells_due[graph]"),
+    Mutation("workflow/lib/digests.py", "            imported.append(node.value)", "            pass",
+        "tests/test_configuration.py::test_what_the_library_imports_when_it_needs_it_makes_its_times_due"),
     Mutation("workflow/lib/digests.py", "paths += [file for", "paths = [file for",
         "tests/test_configuration.py::test_a_changed_module_makes_exactly_its_cells_due[gpu.internals]"),
     Mutation("workflow/lib/plan.py",

@@ -453,6 +453,18 @@ def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
+    "changed", ["fast.floats", "fast.hierarchy.elimination", "fast.near_far_kernels", "fast.probe_kernels", "gpu.built"]
+)
+def test_what_the_library_imports_when_it_needs_it_makes_its_times_due(changed, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
+    monkeypatch.setattr(digests, "ROOT", tmp_path)
+    before = digests.module_code("kernels.interface")
+    with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
+        file.write("CHANGED = 1\n")
+    assert digests.module_code("kernels.interface") != before
+
+
+@pytest.mark.parametrize(
     ("mode", "simulated", "gpu", "expected"),
     [
         ("auto", False, True, False),

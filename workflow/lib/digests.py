@@ -2,12 +2,14 @@
 
 import ast
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
 from kernels.variants import find
 
 ROOT = Path(__file__).parents[2]
+MODULE = re.compile(r"kernels(\.\w+)+")  # a string that names one, which is imported when it is needed
 NO_TIMES = ("kernels/graph.py", "kernels/memory.py", "kernels/errors.py")  # modules whose change makes no cell due
 
 
@@ -41,6 +43,8 @@ def _tree(text: str) -> tuple[bytes, list[str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "kernels":
             imported += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE.fullmatch(node.value):
+            imported.append(node.value)
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             del node.body[0]
     return repr(_parts(tree)).encode(), imported

@@ -1,5 +1,5 @@
 # What a user of the library waits for, and what the choice of a variant costs.
-LIBRARY = ("kernels.__main__", "kernels.networkx_backend", "kernels.fast.probe_kernels")
+LIBRARY = "kernels.__main__", "kernels.networkx_backend"
 
 
 rule library_times:
@@ -47,7 +47,7 @@ rule choices:
         mem_mb=16000,
         runtime=30,
     params:
-        code=[digests.module_code(name) for name in ("kernels.interface", "kernels.fast.probe_kernels")],
+        code=digests.module_code("kernels.interface"),
         repeats=config["choices"]["repeats"],
         cores=untracked(kept_cores()),
         commit=untracked(config["commit"]),
