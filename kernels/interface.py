@@ -393,24 +393,27 @@ class Solver:
         needed = ROW_BYTES * len(sources) * self.graph.vertices
         what = f"{self.graph.name}: distances from {len(sources):,} sources to {self.graph.vertices:,} vertices take"
         memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
-        once = np.unique(sources)
         found = np.empty((len(sources), self.graph.vertices))
+        once, first = np.unique(sources, return_index=True)
+        rows = {source: found[place] for source, place in zip(once.tolist(), first.tolist(), strict=True)}
 
-        def in_whole_numbers(on: _WholeNumbers) -> Distances:
+        def in_whole_numbers(on: _WholeNumbers) -> tuple:
             key, reason = on.choose_rows(len(once), MANY[0])
             log.info("%s on %s: %s", key, self.graph.name, reason)
-            for source, row in on.rows(once, key):
-                found[sources == source] = _as_float64(row)
-            return Distances(sources, found, key, reason)
+            on.find(rows, key)
+            return key, reason
 
-        def in_float64(on: _Float64) -> Distances:
+        def in_float64(on: _Float64) -> tuple:
             search = _FloatSearch(on, len(once), _many_sources)
             for source, row, _ in search.rows(once, tree=False):
-                found[sources == source] = row
-            return Distances(sources, found, search.variant, search.reason, search.rounds)
+                rows[int(source)][:] = row
+            return search.variant, search.reason, search.rounds
 
         with self.working():
-            return self._exactly(in_whole_numbers, in_float64)
+            how = self._exactly(in_whole_numbers, in_float64)
+        for again in np.setdiff1d(np.arange(len(sources)), first).tolist():
+            found[again] = rows[int(sources[again])]
+        return Distances(sources, found, *how)
 
     def eccentricities(self, sources=None) -> Eccentricities:
         """How far the vertices lie from each source, without a matrix as result; the rest is as for distances.
@@ -707,15 +710,20 @@ class _WholeNumbers:
             into[0][:], into[1][:] = found
         return Paths(*(into or found), key, reason)
 
-    def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray) -> None:
-        """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time."""
+    def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+        """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time.
+
+        predecessors: None where they are not wanted.
+        """
         run, n = found.run, self.graph.vertices
         if self.lengths is None:
             run.require(8 * n)
             (self.lengths,) = run.allocate((n, np.float64))
         kernels = results if driver_api.simulated() else KEPT[1]
         run.launch((kernels.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
-        run.download((self.lengths, distances), (found.predecessor, predecessors))
+        run.download((self.lengths, distances))
+        if predecessors is not None:
+            run.download((found.predecessor, predecessors))
 
     @cached_property
     def is_narrow(self) -> bool:
@@ -739,6 +747,32 @@ class _WholeNumbers:
         laid_out = (many == MANY[1]) in self.hierarchies
         pays = (PAYS[many].laid_out if laid_out else PAYS[many].prepared) if self.hierarchies else None
         return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
+
+    def find(self, rows: dict[int, np.ndarray], key: str) -> None:
+        """Fill rows, by their sources: float64, (n,), infinite where there is no path. Raises TooLong."""
+        sources = np.array(list(rows), np.int64)
+        if key == NEAR_FAR:
+            for source, row in rows.items():
+                self._download(self.search(source, tree=False), row, None)
+        elif key == MANY[0]:
+            with self._hierarchy(reduces=False) as searches:
+                for piece, on_card in hierarchy.matrix(searches, sources):
+                    self._download_rows(searches.run, on_card, [rows[source] for source in piece.tolist()])
+        else:
+            for source, row in self.rows(sources, key):
+                rows[source][:] = _as_float64(row)
+
+    def _download_rows(self, run: Run, on_card, rows: list[np.ndarray]) -> None:
+        """Copy distances, int32, (k * n,), to as many rows, made float64 on the card. Raises TooLong."""
+        n, fits = self.graph.vertices, np.int32(INF - 1 - self.largest)
+        (lengths,), (far,) = run.allocate((n, np.float64)), run.upload(np.zeros(1, np.int32))
+        parts = [on_card[i * n : (i + 1) * n] for i in range(len(rows))]
+        for part, row in zip(parts, rows, strict=True):
+            run.launch((results.as_lengths, -(-n // run.block), run.block, (part, fits, lengths, far)))
+            run.download((lengths, row))
+        (some_are_far,) = far.copy_to_host()
+        for part in parts if some_are_far else ():
+            self._refuse_too_long(part.copy_to_host())
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
         """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.

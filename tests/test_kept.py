@@ -261,11 +261,14 @@ def test_the_folder(environment, expected, monkeypatch):
 # What is compiled.
 
 
-def test_numba_compiles_machine_code_without_launching_it(monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("as_scipy", ("<i4[]", "<i4[]", "<f8[]")), ("as_lengths", ("<i4[]", "<i4", "<f8[]", "<i4[]"))]
+)
+def test_numba_compiles_machine_code_without_launching_it(name, kinds, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(codegen.CUDACodeLibrary, "_ensure_cc", lambda library, cc: cc or (9, 0, "a"))
     monkeypatch.setattr(dispatcher._Kernel, "bind", lambda kernel: None)
-    found = kept.by_numba("kernels.fast.results", "as_scipy", ("<i4[]", "<i4[]", "<f8[]"))
+    found = kept.by_numba("kernels.fast.results", name, kinds)
     assert found.code.startswith(b"\x7fELF") and found.entry.encode() in found.code and not found.cooperative
 
 

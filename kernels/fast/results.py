@@ -1,4 +1,4 @@
-"""Results of a search from one source as SciPy has them, made on the card."""
+"""Results of searches as SciPy has them, made on the card."""
 
 import numpy as np
 from numba import cuda
@@ -17,3 +17,14 @@ def as_scipy(dist, predecessor, distances):
         distances[v] = np.inf if dist[v] == INF else np.float64(dist[v])
         if predecessor[v] < 0:
             predecessor[v] = NO_PREDECESSOR
+
+
+@cuda.jit
+def as_lengths(dist, fits, lengths, far):
+    """lengths: float64, (n,), infinite where there is no path. far[0] is 1 where another distance is above `fits`."""
+    v = thread_x()
+    if v < len(dist):
+        d = dist[v]
+        lengths[v] = np.inf if d == INF else np.float64(d)
+        if d != INF and d > fits:
+            far[0] = 1
