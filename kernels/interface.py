@@ -79,7 +79,8 @@ class Pays(NamedTuple):
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
 # 2.25 and 24 ms until it is on the host. In a hierarchy it takes 1.5 and 16 ms, nearly all of it for the copy; what is
 # reduced on the card takes 6 and 16 us. Preparing takes 1.8 and 34 s, laying out what was prepared 0.3 and 4 s more,
-# and each call 17 to 37 ms. So preparing pays from 2,900 and 5,100 rows on, or 940 and 1,600 sources reduced.
+# and each call 17 to 37 ms. So preparing pays from 2,900 and 5,100 rows on, or 940 and 1,600 sources reduced. That was
+# before the card made rows float64, which shortens both kinds of rows.
 PAYS = {MANY[0]: Pays(3000, 500, 20), MANY[1]: Pays(1000, 150, 10)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
