@@ -1,12 +1,12 @@
 """Builds the wheel: kernels/ becomes the package cuda_shortest_paths, so that no other `kernels` is in its way.
 
-In the repository the modules import each other as `kernels.graph`, and so they stay: what a measurement depends on is a
-digest of their source. In the wheel they import each other by relative imports, and their docstrings and messages say
+In the repository the modules import each other as `kernels.graph`, and so they stay: a changed source makes its
+measurement due again. In the wheel they import each other by relative imports, and their docstrings and messages say
 cuda_shortest_paths.
 
 The wheel also has machine code of some kernels (kernels/gpu/built.py), for the compute capabilities in BUILD_FOR, or in
-the variable CUDA_SHORTEST_PATHS_BUILD_FOR, as "8.0 9.0"; where that is empty, none. Where the compilers are missing,
-the wheel is made without it, unless the variable asks for it.
+the variable CUDA_SHORTEST_PATHS_BUILD_FOR, as "8.0 9.0"; where that is empty, none. Where compiling fails, the wheel is
+made without it; but if the variable is set, the build fails.
 """
 
 import ast
@@ -58,7 +58,7 @@ class Hook(BuildHookInterface):
             build_data["force_include"][str(path)] = path.relative_to(self.folder).as_posix()
 
     def build(self, folder: Path, capabilities: list[str]) -> None:
-        """Compile kernels into the folder, for each capability in a process. Raises RuntimeError as said above."""
+        """Compile kernels into the folder, a process for each capability. Raises RuntimeError as said above."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
         path = os.pathsep.join(filter(None, [str(self.folder), environment.get("PYTHONPATH")]))
         environment |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -102,8 +102,8 @@ def interleave(
     passes its limit (`timeout`); that variant is then not due again.
 
     seed: of the orders. before: what a run of the same protocols, graph and seed that was cut off has yielded; these
-    are not measured again, and not yielded. aside: its context is entered while a serial variant runs on the CPU, for
-    minutes it may be, so that another job can use the card.
+    are not measured again, and not yielded. aside: its context is entered while a serial CPU variant of the paper
+    runs, for minutes it may be, so that another job can use the card.
     Raises InputError for a source that is no vertex, a graph too large for a variant's indices or variants of several
     problems, and WrongResult where a check fails.
     """

@@ -346,7 +346,7 @@ def test_what_a_driver_refuses_is_compiled(wheel, compiled, monkeypatch, caplog)
     answers = iter([lambda *_: (driver_api.driver.CUresult.CUDA_ERROR_INVALID_IMAGE, None), load])
     monkeypatch.setattr(driver_api.driver, "cuLibraryLoadData", lambda *given: next(answers)(*given))
     assert not is_from_the_wheel() and compiled == ["search"]
-    assert "what came with the wheel is not for this driver: the CUDA driver refused a call" in caplog.text
+    assert "the wheel's is not for this card or driver: the CUDA driver refused a call" in caplog.text
 
 
 def test_machine_code_is_not_of_another_source(wheel, compiled, monkeypatch):

@@ -36,8 +36,7 @@ KERNELS = [
 def build(folder: Path, capability: tuple[int, int]) -> None:
     """Compile KERNELS; write a file each. Once in a process.
 
-    Raises RuntimeError for another numba-cuda than the one of which it is known how it passes arguments: on a card,
-    kept.py would find that out.
+    Raises RuntimeError for a numba-cuda that may pass arguments otherwise: only a card can show it (kept.py).
     """
     from numba.cuda import codegen, dispatcher
 
@@ -47,7 +46,7 @@ def build(folder: Path, capability: tuple[int, int]) -> None:
         raise RuntimeError(f"machine code is built with numba-cuda {internals.WRITTEN_FOR}, not {found}")
     # Three things ask for a card: compiling what a kernel calls, linking, and a kernel, which binds itself to it.
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
-    code_for = *capability, "a" if capability >= (9, 0) else ""
+    code_for = *capability, "a" if capability == (9, 0) else ""  # "a": for it alone, as numba links it
     codegen.CUDACodeLibrary._ensure_cc = lambda library, given: given or code_for
     dispatcher._Kernel.bind = lambda kernel: None
     for signature in KERNELS:

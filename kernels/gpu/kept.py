@@ -1,7 +1,7 @@
 """Compiled kernels, kept on disk: a later process loads them without importing the compiler.
 
-Machine code that came with the wheel (kernels/gpu/built.py) is in BUILT, in a folder for each module's source and
-compute capability; so where somebody changes an installed module, its kernels are compiled.
+Machine code that came with the wheel (kernels/gpu/built.py) is in BUILT. Each folder is for one source and one compute
+capability: if an installed module is edited, its kernels are compiled.
 
 What is compiled here is kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache.
 There a folder for each key has a file for each kernel and each combination of its arguments' types. The key is a digest
@@ -82,7 +82,7 @@ class Kernels:
 
 
 class Kernel:
-    """A kernel of a module, compiled for each types of arguments that it is launched with."""
+    """A kernel of a module, compiled for all types of arguments that it is launched with."""
 
     def __init__(self, module: str, name: str):
         self.module, self.name, self._loaded = module, name, {}
@@ -105,9 +105,7 @@ class Kernel:
                 try:
                     return load(found)
                 except RuntimeError as error:
-                    log.info(
-                        "%s is compiled, since what came with the wheel is not for this driver: %s", self.name, error
-                    )
+                    log.info("%s is compiled; the wheel's is not for this card or driver: %s", self.name, error)
         return None
 
     def compiled(self, device: Device, kinds: tuple[str, ...]) -> Compiled:
