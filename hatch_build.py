@@ -65,7 +65,10 @@ class Hook(BuildHookInterface):
         started = [
             subprocess.Popen(
                 [sys.executable, "-c", BUILD, str(folder), capability],
-                **{"cwd": self.folder, "env": environment, "stderr": subprocess.PIPE, "text": True},
+                cwd=self.folder,
+                env=environment,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             for capability in capabilities
         ]

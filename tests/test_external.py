@@ -95,13 +95,9 @@ def run(*entries, protocol=None, text="nyc.txt"):
     job.main(
         Namespace(
             **{"variants": protocols, "batch": "one", "graph": Path("nyc.npz"), "text": Path(text), "out": out},
-            **{
-                "external": dict(zip("abc", entries, strict=False)),
-                "config_digest": "",
-                "commit": "abc",
-                "cores": 0,
-                "jobs_per_card": 1,
-            },
+            **{"external": dict(zip("abc", entries, strict=False)), "config_digest": "", "commit": "abc"},
+            cores=0,
+            jobs_per_card=1,
         )
     )
     return measurements.load([out])

@@ -217,14 +217,14 @@ def test_first_answers_are_of_new_processes(monkeypatch, tmp_path):
 
     monkeypatch.setattr(library_times, "in_process", process)
     monkeypatch.setattr(library_times.driver_api, "device", lambda: Namespace(capability=(9, 0)))
-    cases = library_times.first_answers(tmp_path / "town.npz", truth, 3)
+    cases = library_times.first_answers(tmp_path / "town.npz", truth, 3, tmp_path / "site")
     seconds = {case.what: [row["seconds"] for row in case.repeats(1e9)] for case in cases}
     assert seconds[What.COMPILED] == [2.0] * 3 and seconds[What.KEPT] == [0.5] * 3
     assert seconds[What.INSTALLED] == [1.0] * 3
     assert len(seconds[What.COMMAND]) == 3 and len(set(folders)) == 6 and set(folders[3:9]) == {folders[0]}
     variant = "dijkstra/scipy"
     with pytest.raises(InputError, match="dijkstra/scipy, compiled: True: not what is to be measured"):
-        next(library_times.first_answers(tmp_path / "town.npz", truth, 1)).once()
+        next(library_times.first_answers(tmp_path / "town.npz", truth, 1, tmp_path / "site")).once()
 
 
 def test_what_a_new_process_says_and_how_it_fails(tmp_path):

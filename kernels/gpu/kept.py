@@ -170,21 +170,22 @@ class _Echo:
 @cache
 def key_of(module: str, capability: tuple[int, int]) -> str:
     """A digest of what the machine code of a module's kernels depends on."""
-    return _digest(json.dumps(parts_of_key(module, capability), sort_keys=True).encode())
+    return _digest(parts_of_key(module, capability))
 
 
 def parts_of_key(module: str, capability: tuple[int, int]) -> dict:
     """What key_of digests, by name."""
-    return {
-        "format": FORMAT,
-        "module": module,
-        "source": source_digest(module),
+    return _parts_of_source(module, capability) | {
         "python": sys.version_info[:2],
         "compilers": {name: found for name in COMPILERS if (found := _version(name))},
         "settings": settings(),
-        "capability": capability,
         "driver": checked(driver.cuDriverGetVersion()),
     }
+
+
+def _parts_of_source(module: str, capability: tuple[int, int]) -> dict:
+    """Those of them that do not depend on what compiles, nor on the machine."""
+    return {"format": FORMAT, "module": module, "source": source_digest(module), "capability": capability}
 
 
 def settings() -> dict[str, str]:
@@ -237,8 +238,9 @@ def _version(distribution: str) -> str:
         return ""
 
 
-def _digest(text: bytes) -> str:
-    return hashlib.sha256(text).hexdigest()[:32]
+def _digest(value) -> str:
+    """Of what JSON can express."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
 # The disk.
@@ -269,12 +271,11 @@ def built_path(module: str, name: str, kinds: tuple[str, ...], capability: tuple
 
 @cache
 def _built_folder(module: str, capability: tuple[int, int]) -> Path:
-    parts = {"format": FORMAT, "module": module, "source": source_digest(module), "capability": capability}
-    return BUILT / _digest(json.dumps(parts).encode())
+    return BUILT / _digest(_parts_of_source(module, capability))
 
 
 def _file_of(name: str, kinds: tuple[str, ...]) -> str:
-    return f"{name}-{_digest(json.dumps(kinds).encode())}"
+    return f"{name}-{_digest(kinds)}"
 
 
 def folder_of(key: str) -> Path | None:

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import TextIO
@@ -61,23 +61,24 @@ def one_card(cores: int = 0, jobs: int = 1) -> Iterator[Aside]:
         yield nullcontext
         return
     with ExitStack() as stack:
-        lock_file = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "a")) for card in cards}
-        files = [(card, lock_file[card]) for card in cards]
+
+        def opened(name: str) -> TextIO:
+            return stack.enter_context(open(_lock_file(name), "a"))
+
+        locks = {card: opened(_uuid(card, seen)) for card in cards}
+        places = list(locks.items())
         if jobs > 1:  # each locks a file of its own, and then waits for the card
-            files = [
-                (card, stack.enter_context(open(_lock_file(f"{_uuid(card, seen)} {number}"), "a")))
-                for number, card in product(range(jobs), cards)
-            ]
-        while not (taken := next((card for card, file in files if _locked(file)), None)):
+            places = [(card, opened(f"{_uuid(card, seen)} {number}")) for number, card in product(range(jobs), cards)]
+        while not (taken := next((card for card, file in places if _locked(file)), None)):
             time.sleep(1)
         os.environ["CUDA_VISIBLE_DEVICES"] = taken
         kept = _keep_cores(cards.index(taken), cores)
         logging.info("on card %s of %d, with %d cores", taken, len(cards), len(kept))
-        if jobs == 1:
-            yield nullcontext
-            return
-        fcntl.flock(lock_file[taken], fcntl.LOCK_EX)
-        yield lambda: _unlocked(lock_file[taken])
+        aside = nullcontext
+        if jobs > 1:
+            fcntl.flock(locks[taken], fcntl.LOCK_EX)
+            aside = partial(_unlocked, locks[taken])
+        yield aside
 
 
 @contextmanager

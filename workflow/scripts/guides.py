@@ -109,8 +109,8 @@ def table(times: pd.DataFrame, kinds: Sequence[str], others: dict[str, str]) -> 
     times: as library_times_table.summary gives them.
     """
     datasets = dict.fromkeys(dataset for what, dataset in times.index if what in kinds)
-    lines = []
-    for what in (what for what in kinds if what in times.index):
+    measured, lines = [what for what in kinds if what in times.index], []
+    for what in measured:
         line = {"What": what}
         for dataset in datasets:
             cell = times.loc[(what, dataset)] if (what, dataset) in times.index else None

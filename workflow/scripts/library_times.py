@@ -146,8 +146,8 @@ class Truth:
         self.check(distances)
 
 
-def measured(args: argparse.Namespace, failed: list[str]) -> Iterator[list[dict]]:
-    """The rows of each kind of call in turn; to `failed` goes what could not be measured."""
+def measured(args: argparse.Namespace, site: Path, failed: list[str]) -> Iterator[list[dict]]:
+    """The rows of each kind of call in turn; to `failed` goes what could not be measured. site: as first_answers."""
     common = measured_on.about(*measure.state_of_project(args.commit))
     for path in args.graphs:
         graph = read_graph(path)
@@ -156,8 +156,8 @@ def measured(args: argparse.Namespace, failed: list[str]) -> Iterator[list[dict]
             "substitute": graph.meta.get("substitute") or "",
         }
         truth, asked = Truth(graph), (args.repeats,)
-        parts = [first_answers(path, truth, *asked), later_calls(graph, truth, *asked), layouts(graph, truth, *asked)]
-        parts += [in_hierarchy(graph, truth, *asked)]
+        parts = [first_answers(path, truth, args.repeats, site), later_calls(graph, truth, *asked)]
+        parts += [layouts(graph, truth, *asked), in_hierarchy(graph, truth, *asked)]
         if path == args.networkx:
             parts += [by_networkx(graph, truth, *asked)]
         for part in parts:
@@ -185,11 +185,14 @@ def going_on(what: str, failed: list[str]) -> Iterator[None]:
         failed.append(what)
 
 
-def first_answers(path: Path, truth: Truth, repeats: int) -> Iterator[Case]:
-    """Of new processes: without kept kernels, with them, by the command, and of the library as it is installed."""
+def first_answers(path: Path, truth: Truth, repeats: int, site: Path) -> Iterator[Case]:
+    """Of new processes: without kept kernels, with them, by the command, and of the library as it is installed.
+
+    site: the folder that it is installed in, where it is not yet.
+    """
     with tempfile.TemporaryDirectory() as folder:
         folders = (Path(folder, str(number)) for number in itertools.count(1))
-        kept, site = Path(folder, "1"), Path(folder, "site")
+        kept = Path(folder, "1")
 
         def answer(cache: Path, compiles: bool, package: str = "kernels") -> float:
             code = FIRST.format(package=package, path=str(path), source=SOURCE)
@@ -210,7 +213,8 @@ def first_answers(path: Path, truth: Truth, repeats: int) -> Iterator[Case]:
                 truth.check(found["distances"])
 
         yield Case(What.COMMAND, timed(lambda: in_process(kept, *words), check), repeats)
-        install(site)
+        if not site.exists():
+            install(site)
         yield Case(What.INSTALLED, lambda: answer(next(folders), False, PACKAGE), repeats)
 
 
@@ -260,7 +264,7 @@ def later_calls(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
         def kernels_alone() -> float:
             with solver.working():
                 searches = solver.in_whole_numbers.near_far
-                searches.run.prepare = searches.run.prepare_now
+                searches.run.prepare = searches.run.prepare_now  # no work of the host's between the events
                 launches = searches.search(SOURCE)
                 del searches.run.prepare
                 seconds = on_card(lambda: [launch() for launch in launches])
@@ -422,8 +426,8 @@ def main(args: argparse.Namespace) -> None:
     with host.one_card(args.cores):
         if not card.gpu_visible():
             raise InputError("library_times needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        with lock.held(args.out):
-            for more in measured(args, failed):
+        with lock.held(args.out), tempfile.TemporaryDirectory() as folder:
+            for more in measured(args, Path(folder, "site"), failed):
                 rows += more
                 SCHEMA.write(rows, args.out)
     if failed:
