@@ -115,10 +115,10 @@ class _Question:
         if sources is None or (1 if one_row else sources.size) * (n + entries) < interface.SMALL:
             return None
         if solver is None:
-            arcs = _arcs(array, directed, unweighted)
-            if arcs is None:
+            read = _read(array, directed, unweighted)
+            if read is None:
                 return None
-            solver = interface.last.keep(csgraph, lambda: _OfArray(array.nnz, *arcs), options)
+            solver = interface.last.keep(csgraph, lambda: _OfArray(array.nnz, *read), options)
         return cls(solver, sources.ravel(), sources.shape, solver.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf):
@@ -159,8 +159,8 @@ class _Question:
 class _OfArray(Solver):
     """The solver of an array; entries: how many it has. has_negative: as _Question has it."""
 
-    def __init__(self, entries: int, n: int, tails, heads, weights, has_negative: bool):
-        super().__init__(interface.graph_of(n, tails, heads, weights))
+    def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool):
+        super().__init__(interface.graph_of(rows))
         self.entries, self.has_negative = entries, has_negative
 
 
@@ -192,24 +192,28 @@ def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
     return array.astype(np.float64, copy=False) if add else array
 
 
-def _arcs(array: sparse.csr_array, directed, unweighted) -> tuple | None:
-    """The number of vertices, tails, heads and weights, (m,) each, and whether a weight given is below 0.
+def _read(array: sparse.csr_array, directed, unweighted) -> tuple[sparse.csr_array, bool] | None:
+    """The arcs, as interface.as_rows has them, and whether a weight given is below 0.
 
     None where SciPy's methods differ in what they make of the weights.
     """
-    n = array.shape[0]
-    tails = np.repeat(np.arange(n), np.diff(array.indptr))
-    heads, weights = array.indices[: len(tails)], array.data[: len(tails)].astype(np.float64)  # room may be behind
-    negative = weights < 0
-    if np.isneginf(weights).any() or (negative & (tails == heads)).any():
+    rows, n = interface.as_rows(array), array.shape[0]
+    lowest = np.fmin.reduce(rows.data, initial=0)  # where there is NaN, of the others
+    if lowest == -np.inf or (lowest < 0 and _has_negative_loop(rows)):
         return None
     if unweighted:
-        if not np.isfinite(weights).all():
+        if not np.isfinite(rows.data).all():
             return None
-        weights = np.ones_like(weights)
+        rows.data = np.ones_like(rows.data)
     if not directed:
-        tails, heads, weights = np.r_[tails, heads], np.r_[heads, tails], np.r_[weights, weights]
-    return n, tails, heads, weights, bool(negative.any())
+        both = sparse.hstack([rows, rows.T.tocsr()], format="csr")
+        rows = sparse.csr_array((both.data, both.indices % n, both.indptr), shape=(n, n))
+    return rows, bool(lowest < 0)
+
+
+def _has_negative_loop(rows: sparse.csr_array) -> bool:
+    tails = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return bool(((rows.data < 0) & (tails == rows.indices)).any())
 
 
 def _vertices(indices, n: int) -> np.ndarray | None:

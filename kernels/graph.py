@@ -44,14 +44,6 @@ class Rows:
     def arcs(self) -> int:
         return len(self.indices)
 
-    @property
-    def largest_weights(self) -> np.ndarray:
-        """Of each vertex that has arcs the largest weight of them. A path leaves each once at most, so no path is
-        longer than their sum.
-        """
-        starts = self.indptr[:-1][np.diff(self.indptr) > 0]
-        return np.maximum.reduceat(self.weights, starts) if len(starts) else self.weights[:0]
-
     def check_source(self, source) -> int:
         """The source as an int; raises InputError where it is no whole number or not a vertex."""
         source = whole(source, "source")
@@ -102,16 +94,12 @@ class Graph(Rows):
         there is.
         """
         vertices = whole(vertices, "the number of vertices")
-        if not 1 <= vertices <= MAX_COUNT:
-            raise InputError(f"a graph has 1 to {MAX_COUNT:,} vertices, not {vertices:,}")
         tails, heads, weights = columns = [
             _integers(name, values) for name, values in (("tail", tails), ("head", heads), ("weight", weights))
         ]
         if not len(tails) == len(heads) == len(weights):
             raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, columns)))}")
-        if len(tails) > MAX_COUNT:
-            raise InputError(f"a graph has at most {MAX_COUNT:,} arcs, not {len(tails):,}")
-        memory.require_graph(vertices, len(tails))
+        require_size(vertices, len(tails))
         for name, values, low, high in (
             ("tail", tails, 0, vertices - 1),
             ("head", heads, 0, vertices - 1),
@@ -197,6 +185,15 @@ class Graph(Rows):
                 raise InputError(f"{path}: cannot be read: {error.strerror}") from None
             raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
         raise memory.too_much(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)
+
+
+def require_size(vertices: int, arcs: int) -> None:
+    """Raise InputError where a graph cannot have so many vertices or arcs, or takes more memory than there is."""
+    if not 1 <= vertices <= MAX_COUNT:
+        raise InputError(f"a graph has 1 to {MAX_COUNT:,} vertices, not {vertices:,}")
+    if arcs > MAX_COUNT:
+        raise InputError(f"a graph has at most {MAX_COUNT:,} arcs, not {arcs:,}")
+    memory.require_graph(vertices, arcs)
 
 
 def _integers(name: str, values) -> np.ndarray:

@@ -40,7 +40,7 @@ from kernels.errors import InputError, whole
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import built, driver_api, kept
-from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.graph import INF, MAX_WEIGHT, Graph, require_size
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -77,11 +77,10 @@ class Pays(NamedTuple):
 
 
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
-# 2.25 and 24 ms until it is on the host. In a hierarchy it takes 1.5 and 16 ms, nearly all of it for the copy; what is
-# reduced on the card takes 6 and 16 us. Preparing takes 1.8 and 34 s, laying out what was prepared 0.3 and 4 s more,
-# and each call 17 to 37 ms. So preparing pays from 2,900 and 5,100 rows on, or 940 and 1,600 sources reduced. That was
-# before the card made rows float64, which shortens both kinds of rows.
-PAYS = {MANY[0]: Pays(3000, 500, 20), MANY[1]: Pays(1000, 150, 10)}
+# 1.40 and 15.1 ms until it is on the host. In a hierarchy it takes 0.98 and 8.1 ms, nearly all of it for the copy; what
+# is reduced on the card takes 5 and 15 us. Preparing takes 1.5 and 26 s, laying out what was prepared 0.3 and 3.5 s
+# more, and each call 13 to 33 ms. So preparing pays from 4,300 and 4,200 rows on, or 1,300 and 2,000 sources reduced.
+PAYS = {MANY[0]: Pays(4000, 600, 20), MANY[1]: Pays(1500, 200, 10)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
 LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
@@ -557,30 +556,53 @@ def as_graph(graph) -> Graph | FloatGraph:
         raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
     if len(set(graph.shape)) > 1 or graph.ndim != 2:
         raise InputError(f"the sparse array of a graph is square, not of shape {graph.shape}")
+    if graph.dtype.kind not in "biuf":
+        raise InputError(f"the weights of a graph must be real numbers, not {graph.dtype}")
+    return graph_of(as_rows(graph))
+
+
+def as_rows(array) -> sparse.csr_array:
+    """The entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
+
+    Those of one place are parallel arcs in a CSR or CSC array and are added in any other; zeros that only fill a block
+    of a BSR array are none. Raises InputError where its indices do not fit together or are outside it, and where there
+    are too many vertices or none.
+    """
+    require_size(array.shape[0], 0)  # before anything as long is allocated
     try:
-        arcs = sparse.coo_array(graph, copy=True)
+        if array.format in ("csr", "csc"):
+            make = sparse.csr_array if array.format == "csr" else sparse.csc_array
+            given = make((array.data, array.indices, array.indptr), shape=array.shape)  # to be checked: it may change
+            given.check_format()
+            if given.indptr[-1] <= 0 and given.indptr.any():  # which SciPy checks only where there are entries
+                raise ValueError("indptr must be a non-decreasing sequence")
+        else:
+            given = sparse.coo_array(array, copy=True)
     except ValueError as error:
         raise InputError(f"the sparse array of a graph is broken: {error}") from None
-    if arcs.dtype.kind not in "biuf":
-        raise InputError(f"the weights of a graph must be real numbers, not {arcs.dtype}")
-    arcs.data = arcs.data.astype(np.float64)  # before they are added: a narrow type would wrap
-    # As csgraph reads them: entries of one place are parallel arcs in a CSR or CSC array and are added in any other;
-    # zeros that only fill a block of a BSR array are none.
-    if graph.format not in ("csr", "csc"):
-        arcs.sum_duplicates()
-    if graph.format == "bsr":
-        arcs.eliminate_zeros()
-    return graph_of(graph.shape[0], *arcs.coords, arcs.data)
+    given.data = given.data.astype(np.float64, copy=False)  # before they are added: a narrow type would wrap
+    rows = given.tocsr()
+    if array.format == "bsr":
+        rows.eliminate_zeros()
+    return rows
 
 
-def graph_of(vertices: int, tails, heads, weights: np.ndarray) -> Graph | FloatGraph:
-    """A graph of m arcs: integers, (m,), and weights, float64, (m,), of which NaN and inf are no arcs; see as_graph."""
-    there = ~(np.isnan(weights) | np.isposinf(weights))
-    if not there.all():
-        tails, heads, weights = tails[there], heads[there], weights[there]
-    if ((weights >= 0) & (weights <= MAX_WEIGHT) & (np.floor(weights) == weights)).all():
-        return Graph.from_arcs(vertices, tails, heads, weights.astype(np.int64))
-    return FloatGraph.from_arcs(vertices, tails, heads, weights)
+def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:
+    """A graph of the entries of as_rows, of which NaN and inf are no arcs; see as_graph."""
+    if not rows.data.max(initial=0) < np.inf:  # nor is NaN
+        there = ~(np.isnan(rows.data) | np.isposinf(rows.data))
+        indptr = np.concatenate([[0], np.cumsum(there)])[rows.indptr]
+        rows = sparse.csr_array((rows.data[there], rows.indices[there], indptr), shape=rows.shape)
+    require_size(rows.shape[0], rows.nnz)
+    indptr, indices, weights = rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data
+    lowest = weights.min(initial=0)
+    if lowest >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
+        whole_weights = weights.astype(np.int32)
+        if np.array_equal(whole_weights, weights):
+            return Graph(indptr, indices, whole_weights)
+    if lowest == -np.inf:
+        raise InputError("a weight is -inf: no path through it has a length")
+    return FloatGraph(indptr, indices, weights.copy())
 
 
 def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
@@ -651,12 +673,12 @@ def choose_many(
 class _WholeNumbers:
     """Searches on a Graph. What they lay out on the card stays.
 
-    largest: the largest weight. hierarchies: by whether they reduce what they find. lengths: distances in float64,
-    (n,), on the card, where there were any.
+    largest: the largest weight. short: whether it is known that no path is longer than 2^31 - 2. hierarchies: by
+    whether they reduce what they find. lengths: distances in float64, (n,), on the card, where there were any.
     """
 
-    def __init__(self, graph: Graph):
-        self.graph, self.largest = graph, int(graph.weights.max(initial=0))
+    def __init__(self, graph: Graph, *, short: bool = False):
+        self.graph, self.largest, self.short = graph, int(graph.weights.max(initial=0)), short
         self.hierarchies, self.lengths = {}, None
 
     @cached_property
@@ -687,8 +709,9 @@ class _WholeNumbers:
 
     @cached_property
     def _fits(self) -> bool:
-        """Whether no path can be longer than 2^31 - 2."""
-        return int(self.graph.largest_weights.sum(dtype=np.int64)) < INF
+        """Whether no path can be longer than 2^31 - 2, by bounds that take less time than a search."""
+        most = (self.graph.vertices - 1) * self.largest
+        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
 
     def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
         """By a variant: from the source, or of all pairs, which have none. Raises TooLong.
@@ -866,7 +889,7 @@ class _Float64:
 
     @cached_property
     def bounds(self) -> _WholeNumbers:
-        return _WholeNumbers(self.graph.scaled)
+        return _WholeNumbers(self.graph.scaled, short=True)
 
 
 # What chooses the variant that bounds a search in float64.

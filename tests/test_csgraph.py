@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 from kernels import csgraph, interface
+from kernels.errors import InputError
 from kernels.fast import probe
 from kernels.interface import Card
 from kernels.run import Run
@@ -119,6 +120,24 @@ def test_graphs_in_any_form(form, not_scipy):
     array.data[np.isfinite(array.data)] += 0.5  # no zeros, which are no arcs of a dense array
     given = FORMS[form](array.toarray())
     np.testing.assert_array_equal(csgraph.shortest_path(given, indices=[2]), scipys.dijkstra(given, indices=[2]))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("unweighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_an_array_stays_as_it_was_given(directed, unweighted, not_scipy):
+    array = with_room([[0, 2.0, 0], [0, 0, 1], [3, 0, 0]])
+    before = [part.copy() for part in (array.data, array.indices, array.indptr)]
+    assert csgraph.dijkstra(array, directed, indices=0, unweighted=unweighted)[1] == (1 if unweighted else 2)
+    for part, copy in zip((array.data, array.indices, array.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, copy, strict=True)
+
+
+def test_a_broken_array_is_refused(not_scipy):
+    array = sparse.csr_array([[0, 1], [1, 0]])
+    array.indices[0] = 2
+    with pytest.raises(InputError, match="the sparse array of a graph is broken: indices must be < 2"):
+        csgraph.dijkstra(array, indices=0)
 
 
 @pytest.mark.simulator

@@ -255,10 +255,38 @@ def test_entries_of_one_place_do_not_wrap_when_they_are_added(dtype, weight):
     assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 2 * weight - 1]
 
 
+@pytest.mark.parametrize("weight", [1, 0.5, -1])
+def test_a_graph_has_its_own_arrays(weight):
+    array = sparse.csr_array([[0, weight, 0], [0, 0, 2], [0, 0, 0]])
+    graph = interface.as_graph(array)
+    for part in (array.data, array.indices, array.indptr):
+        part[:] = 0
+    assert (graph.indptr.tolist(), graph.indices.tolist(), graph.weights.tolist()) == (
+        [0, 1, 2, 2],
+        [1, 2],
+        [weight, 2],
+    )
+
+
 def broken():
     array = sparse.csr_array([[0, 1], [0, 0]])
     array.indices[0] = 9
     return array
+
+
+@pytest.mark.parametrize("indptr", [[0, 1, 0], [0, 0, -1], [0, 2, 1]])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+def test_rows_that_end_before_they_begin(form, indptr):
+    array = form((np.ones(2), np.array([1, 0]), np.array([0, 1, 2])), shape=(2, 2))
+    array.indptr[:] = indptr
+    with pytest.raises(InputError, match="the sparse array of a graph is broken: "):
+        interface.as_graph(array)
+
+
+@pytest.mark.parametrize("form", [sparse.coo_array, sparse.dok_array, sparse.dia_array])
+def test_an_array_of_too_many_vertices_is_refused_before_memory_is_taken(form):
+    with pytest.raises(InputError, match="a graph has 1 to 2,147,483,647 vertices, not 8,589,934,592"):
+        kernels.shortest_paths(form((2**33, 2**33)), 0)
 
 
 @pytest.mark.parametrize(
@@ -554,7 +582,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
 
 
 def test_rows_pay_later_than_what_is_reduced(streets):
-    for many, least in zip(interface.MANY, (3000, 1000), strict=True):
+    for many, least in zip(interface.MANY, (4000, 1500), strict=True):
         assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
         assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
 

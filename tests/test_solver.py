@@ -373,9 +373,14 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
     assert asked == [True, False]  # once each
 
 
-@pytest.mark.parametrize(("last", "fits"), [(INF - 9, True), (INF - 8, False)])
-def test_when_no_distance_can_be_too_long(last, fits):
-    """The longest arc of each vertex is on a path at most: 3 + 5 + last; 4 has none."""
-    graph = Graph.from_arcs(5, [0, 0, 2, 3], [2, 1, 3, 4], [3, 1, 5, last])
+@pytest.mark.parametrize(("tails", "weights", "fits"), [
+    ([0, 0, 1], [3, 1, INF - 5], True),  # of all arcs: INF - 1
+    ([0, 0, 1], [3, 1, INF - 4], False),
+    ([0, 0, 0], [INF // 2] * 3, True),  # of two arcs, as a path has at most: INF - 1
+    ([0, 0, 0], [INF // 2 + 1] * 3, False),
+    ([], [], True),
+])  # fmt: skip
+def test_when_no_distance_can_be_too_long(tails, weights, fits):
+    graph = Graph.from_arcs(3, tails, [2] * len(tails), weights)
     assert interface._WholeNumbers(graph)._fits == fits
-    assert interface._WholeNumbers(Graph.from_arcs(3, [], [], []))._fits
+    assert interface._WholeNumbers(graph, short=True)._fits

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from kernels.errors import InputError
 from kernels.graph import INF, Graph, Rows
 
 
@@ -25,17 +24,6 @@ class FloatGraph(Rows):
     name: str = "graph"
 
     @classmethod
-    def from_arcs(cls, vertices: int, tails, heads, weights: np.ndarray) -> FloatGraph:
-        """Build from m arcs: tails and heads as for Graph.from_arcs, weights float64, (m,).
-
-        Arcs of one vertex keep their order. Raises InputError as Graph.from_arcs does, and for a weight of NaN or inf.
-        """
-        if len(wrong := weights[~np.isfinite(weights)]):
-            raise InputError(f"a weight is {wrong[0]}: no path through it has a length")
-        graph = Graph.from_arcs(vertices, tails, heads, np.arange(len(weights)))  # which checks, and sorts by tail
-        return cls(graph.indptr, graph.indices, weights[graph.weights])
-
-    @classmethod
     def of(cls, graph: Graph) -> FloatGraph:
         """The same graph, its weights as float64."""
         return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
@@ -44,9 +32,10 @@ class FloatGraph(Rows):
     def exponent(self) -> int:
         """The weights are scaled by 2 to this power.
 
-        The largest with which no path is longer than 2^31 - 2.
+        The largest with which no path is longer than 2^31 - 2: a path leaves each vertex once at most.
         """
-        largest = self.largest_weights if self.arcs else np.zeros(1)
+        starts = self.indptr[:-1][np.diff(self.indptr) > 0]
+        largest = np.maximum.reduceat(self.weights, starts) if self.arcs else np.zeros(1)  # of each vertex's arcs
         _, shift = np.frexp(largest.max())
         total = np.ldexp(largest, -shift).sum()  # of weights up to 1, so that no sum is infinite
         if total == 0:
