@@ -5,8 +5,8 @@ measurement due again. In the wheel they import each other by relative imports, 
 cuda_shortest_paths.
 
 The wheel also has machine code of some kernels (kernels/gpu/built.py), for the compute capabilities in BUILD_FOR, or in
-the variable CUDA_SHORTEST_PATHS_BUILD_FOR, as "8.0 9.0"; where that is empty, none. Where compiling fails, the wheel is
-made without it; but if the variable is set, the build fails.
+the variable CUDA_SHORTEST_PATHS_BUILD_FOR, as "8.0 9.0"; where that is empty, none. Where compiling for one fails, the
+wheel is made without its machine code; but if the variable is set, the build fails.
 """
 
 import ast
@@ -62,23 +62,28 @@ class Hook(BuildHookInterface):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
         path = os.pathsep.join(filter(None, [str(self.folder), environment.get("PYTHONPATH")]))
         environment |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-c", BUILD, str(folder), capability],
+        parts = {capability: self.folder / f"code {capability}" for capability in capabilities}
+        started = {
+            capability: subprocess.Popen(
+                [sys.executable, "-c", BUILD, str(part), capability],
                 cwd=self.folder,
                 env=environment,
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for capability in capabilities
-        ]
-        said = [process.communicate()[1] for process in started]
-        if failed := [error for process, error in zip(started, said, strict=True) if process.returncode]:
-            shutil.rmtree(folder, ignore_errors=True)
-            why = f"kernels cannot be compiled here: {failed[0].strip()[-2000:]}"
+            for capability, part in parts.items()
+        }
+        said = {capability: process.communicate()[1].strip() for capability, process in started.items()}
+        failed = [capability for capability, process in started.items() if process.returncode]
+        for capability, part in parts.items():
+            if capability not in failed:
+                shutil.copytree(part, folder, dirs_exist_ok=True)
+            shutil.rmtree(part, ignore_errors=True)
+        if failed:
+            why = f"kernels cannot be compiled here for {', '.join(failed)}: {said[failed[0]][-2000:]}"
             if VARIABLE in os.environ:
                 raise RuntimeError(why)
-            self.app.display_warning(f"{why}\nThe wheel has no machine code: each kernel is compiled when it is used.")
+            self.app.display_warning(f"{why}\nThe wheel has no machine code for these: kernels are compiled when used.")
 
     def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
         shutil.rmtree(self.folder)

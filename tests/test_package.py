@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import hatch_build
 from hatch_build import PACKAGE, VARIABLE, Hook, renamed
 from tests import package
 
@@ -165,21 +166,42 @@ def test_the_wheel_has_machine_code(tmp_path):
     assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_where_kernels_cannot_be_compiled_there_is_a_wheel_without_them(asked, tmp_path, monkeypatch):
-    warned = []
-    hook = Hook(str(ROOT), {}, None, None, "", "wheel")
-    hook.folder = tmp_path
-    monkeypatch.setattr(Hook, "app", Namespace(display_warning=warned.append))
+@pytest.fixture
+def hook(tmp_path, monkeypatch):
+    """Builds in tmp_path, where the package is not. warned: its warnings."""
+    monkeypatch.setattr(Hook, "app", Namespace(display_warning=lambda text: hook.warned.append(text)))
     monkeypatch.delenv(VARIABLE, raising=False)
-    if not asked:
-        hook.build(tmp_path / "code", ["9.0"])  # in a folder without the package
-        assert len(warned) == 1 and "kernels cannot be compiled here: " in warned[0] and PACKAGE in warned[0]
-    else:
-        monkeypatch.setenv(VARIABLE, "9.0")
-        with pytest.raises(RuntimeError, match="kernels cannot be compiled here"):
-            hook.build(tmp_path / "code", ["9.0"])
+    hook = Hook(str(ROOT), {}, None, None, "", "wheel")
+    hook.folder, hook.warned = tmp_path, []
+    return hook
+
+
+def test_where_kernels_cannot_be_compiled_there_is_a_wheel_without_them(hook, tmp_path, monkeypatch):
+    hook.build(tmp_path / "code", ["9.0"])
+    (warned,) = hook.warned
+    assert "kernels cannot be compiled here for 9.0: " in warned and PACKAGE in warned
+    monkeypatch.setenv(VARIABLE, "9.0")
+    with pytest.raises(RuntimeError, match=r"kernels cannot be compiled here for 9\.0: "):
+        hook.build(tmp_path / "code", ["9.0"])
     assert not list(tmp_path.iterdir())
+
+
+COMPILES = """
+import pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+folder.mkdir()
+(folder / sys.argv[2]).touch()
+assert sys.argv[2] != "1.0", "too old"
+"""
+
+
+def test_a_capability_that_cannot_be_compiled_for_leaves_the_others(hook, tmp_path, monkeypatch):
+    monkeypatch.setattr(hatch_build, "BUILD", COMPILES)
+    hook.build(tmp_path / "code", ["8.0", "1.0", "9.0"])
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.0")) == ["code/8.0", "code/9.0"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "code"]
+    (warned,) = hook.warned
+    assert warned.startswith("kernels cannot be compiled here for 1.0: ") and "too old\n" in warned
 
 
 @pytest.mark.ci
