@@ -15,6 +15,7 @@ from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from tests.rows import DATASETS, STATE, in_batches, measurement, record
 from workflow.lib import claims, measurements, plan
+from workflow.lib.claims import Finding
 from workflow.lib.render import CROSS
 from workflow.lib.tables import define
 from workflow.scripts import audit, reviewers, summary, tables
@@ -151,6 +152,21 @@ def test_substitutes_are_said(tmp_path):
     for name in ("claims", "summary"):
         text = (tmp_path / f"{name}.md").read_text()
         assert "nyc †" in text and "† substitute for the paper's nyc.txt: drawn arc lengths." in text
+
+
+def test_what_is_open_without_one_batch_is_marked_once_where_all_is():
+    sure, lost, few = Finding("less"), Finding("less", fragile=True), Finding("inconclusive")
+    for found, text in (
+        ([lost], "less: a ‡"),
+        ([sure, lost], "less: a, b ‡"),
+        ([lost, lost], "less: all 2 (each ‡)"),
+        ([lost, Finding("more", fragile=True)], "less: a; more: b (each ‡)"),
+        ([sure, few], "less: a; inconclusive: b"),
+    ):
+        assert audit.by_verdict(dict(zip("ab", found, strict=False))) == text
+    assert audit.by_verdict({"a": lost, "b": few, "c": lost}, decided_only=True) == "less: a, c (each ‡)"
+    assert audit.by_verdict({"a": sure, "b": sure, "c": few}, decided_only=True) == "less: a, b"
+    assert audit.by_verdict({"a": few, "b": few}, decided_only=True) == "inconclusive: all 2"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,6 @@ def test_each_relates_to_the_paper_its_version_in_a_journal_and_the_data():
 
     titles = [one["title"] for one in references]
     assert titles[0] == PAPER and f"*{PAPER}*" in readme
-    assert f"*{titles[1]}*" in " ".join(readme.split())
     assert titles == [one["name"] for one in cited]
     assert all(title in said for title, said in zip(titles, ZENODO["references"], strict=True))
 

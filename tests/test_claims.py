@@ -175,7 +175,11 @@ def test_an_open_verdict_says_how_many_batches_would_do():
 def test_on_one_card_it_is_said():
     rows = measured(two(1, 2.8))
     assert judged(CLAIMS["flag_factor"], rows).verdict == CLAIMED
-    assert judged(CLAIMS["flag_factor"], rows.assign(card_uuid="GPU-1")).verdict == f"{CLAIMED}, on this card"
+    rows = rows.assign(card_uuid="GPU-1")
+    assert judged(CLAIMS["flag_factor"], rows).verdict == f"{CLAIMED}, on this card"
+    undecided = rows[rows["batch"] == rows["batch"].iloc[0]].assign(dataset="bay", card_uuid="GPU-2")
+    found = judged(CLAIMS["flag_factor"], pd.concat([rows, undecided], ignore_index=True))
+    assert (found.here["bay"].verdict, found.verdict) == (FEW, f"{CLAIMED}, on this card")
 
 
 def test_a_verdict_that_rests_on_each_batch_is_marked():
@@ -259,6 +263,7 @@ def test_where_the_program_has_another_direction_it_is_said():
         0.99, abs=0.02
     )
     assert audit.apart(one, TOLERANCE).startswith("On gnutella04 the paper's own program does not have the direction")
+    assert audit.apart(one, TOLERANCE).endswith("within 5% of 1 it has none.")
     same = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}))
     assert audit.apart(same, TOLERANCE) == ""
 

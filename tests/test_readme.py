@@ -157,8 +157,8 @@ def test_what_the_verdicts_rest_on_is_counted():
     assert "(of all pairs of more than 12,000 vertices 256 rows)" in text
     assert text.count("The decided ones rest on 3 batches each, in all from 3 hosts and 3 cards.") == 1
     assert (
-        "Of 3 verdicts, each one claim on one dataset, 1 are decided, 1 have too few batches, 1 are not measured."
-        in text
+        "Of 3 verdicts on the test card, each one claim on one dataset, 1 are decided, 1 have too few batches, "
+        "1 are not measured." in text
     )
 
 
@@ -168,8 +168,12 @@ def test_two_cards_stand_side_by_side():
     table = readme.claims_table({"A": one, "B": other}, {}, [Path("a"), Path("b")])
     (line,) = [line for line in table.splitlines() if line.startswith("| 5. ")]
     ours, verdict = (cell.strip() for cell in line.split("|")[3:5])
-    assert ours.startswith("A: less: nyc ‡; not measured: bay") and "<br>B: more: nyc ‡; not" in ours
-    assert verdict == "not as claimed (1 of 6 decided)"
+    assert ours == "A: less: nyc ‡<br>B: more: nyc ‡" and verdict == "not as claimed (1 of 6 decided)"
+    assert "A card that is not named" not in table
+    some = readme.claims_table({"A": one, "B": judged(in_batches(rows_of({})))}, {}, [Path("a"), Path("b")])
+    (line,) = [line for line in some.splitlines() if line.startswith("| 5. ")]
+    assert line.endswith("| A: less: nyc ‡ | A: not as claimed (1 of 6 decided) |")
+    assert "\n\nA card that is not named decides nothing of the claim so far. ‡" in some
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
     assert "Of the verdicts that are decided on each of A, B, 0 are the same and 1 differ:" in text
     assert "- claim 5 on nyc: A: less<br>B: more" in text

@@ -121,9 +121,10 @@ class Audited:
 
     @property
     def verdict(self) -> str:
-        """On the claim as a whole; "on this card" where all its batches are of one."""
+        """On the claim as a whole; "on this card" where all batches that it rests on are of one."""
         word = outcome(self.here)
-        cards = frozenset().union(*(finding.cards for finding in self.here.values()))
+        resting = [finding for finding in self.here.values() if finding.decided] or self.here.values()
+        cards = frozenset().union(*(finding.cards for finding in resting))
         return f"{word}, on this card" if len(cards) == 1 and word not in (FEW, UNKNOWN) else word
 
     @property

@@ -101,11 +101,14 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
 
 
 def apart(one: Audited, tolerance: float) -> str:
-    """A sentence on the datasets where the paper's own program has another direction than ours; empty where none."""
+    """A sentence on the datasets where ours has a direction and the paper's own program another or none."""
     datasets = [dataset for dataset in one.here if disagrees(one, dataset, tolerance)]
     if not datasets:
         return ""
-    return f"On {', '.join(datasets)} the paper's own program does not have the direction that our kernels have."
+    return (
+        f"On {', '.join(datasets)} the paper's own program does not have the direction that our "
+        f"kernels have; within {tolerance:.0%} of 1 it has none."
+    )
 
 
 def overview(audited: list[Audited]) -> pd.DataFrame:
@@ -124,16 +127,25 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
     )
 
 
-def by_verdict(findings: dict[str, Finding]) -> str:
-    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"; ratios where batches are too few."""
+def by_verdict(findings: dict[str, Finding], decided_only: bool = False) -> str:
+    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"; ratios where batches are too few.
+
+    decided_only: leaves out what is not decided, if anything is.
+    """
+    of = len(findings)
+    if decided_only and any(finding.decided for finding in findings.values()):
+        findings = {dataset: finding for dataset, finding in findings.items() if finding.decided}
     found: dict[str, list[str]] = {}
+    fragile = [finding.fragile for finding in findings.values()]
+    each = f" (each{FRAGILE})" if len(fragile) > 1 and all(fragile) else ""
     for dataset, finding in findings.items():
         ratio = f" {short(finding)}" if finding.verdict == FEW else ""
-        found.setdefault(finding.verdict, []).append(dataset + ratio + (FRAGILE if finding.fragile else ""))
-    plain = not any(finding.fragile or finding.verdict == FEW for finding in findings.values())
-    if len(found) == 1 and len(findings) > 1 and plain:
-        return f"{next(iter(found))}: all {len(findings)}"
-    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items())
+        mark = FRAGILE if finding.fragile and not each else ""
+        found.setdefault(finding.verdict, []).append(dataset + ratio + mark)
+    plain = (each or not any(fragile)) and FEW not in found
+    if len(found) == 1 and len(findings) == of > 1 and plain:
+        return f"{next(iter(found))}: all {of}{each}"
+    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items()) + each
 
 
 def short(finding: Finding) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -70,31 +70,42 @@ def rule_graph() -> str:
 def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Path]) -> str:
     """Markdown: claim, verdicts on the paper's own tables and on our measurements by card, and the claim's verdict.
 
+    Of each card the datasets that it decides; a card that decides none is not named, unless none does.
     others: the datasets that are substitutes. archives: those of the cards, in their order.
     """
-    lines = [
-        {
-            "Claim": f"{number}. {ones[0].claim.claim}",
-            "The paper's own tables": audit.by_verdict(ones[0].paper),
-            f"Ours ({', '.join(audited)})": each(audited, [audit.by_verdict(one.here) for one in ones]),
-            "Verdict": each(audited, [one.counted for one in ones]),
-        }
-        for number, ones in enumerate(zip(*audited.values(), strict=True), start=1)
-    ]
+    lines, all_decide = [], True
+    for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
+        of_card = dict(zip(audited, ones, strict=True))
+        deciding = {name: one for name, one in of_card.items() if one.decided} or of_card
+        all_decide &= len(deciding) == len(of_card)
+        ours = {name: audit.by_verdict(one.here, decided_only=True) for name, one in deciding.items()}
+        lines.append(
+            {
+                "Claim": f"{number}. {ones[0].claim.claim}",
+                "The paper's own tables": audit.by_verdict(ones[0].paper),
+                f"Ours ({', '.join(audited)})": each(audited, ours),
+                "Verdict": each(audited, {name: one.counted for name, one in deciding.items()}),
+            }
+        )
     links = ", ".join(f"[{path.name}]({path.as_posix()}/claims.md)" for path in archives)
     note = "‡ Would be undecided without one of its batches. Ratios, intervals and the rule: "
     note += f"[results](docs/results.md), {links}."
+    if not all_decide:
+        note = f"A card that is not named decides nothing of the claim so far. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
         note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
     return f"{narrow(pd.DataFrame(lines))}\n\n{note}"
 
 
-def each(names: Iterable[str], texts: Sequence[str]) -> str:
-    """A text a card; only one where all are the same."""
-    if len(set(texts)) == 1:
-        return texts[0]
-    return "<br>".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+def each(cards: Collection[str], texts: dict[str, str]) -> str:
+    """The text of each card, by its name; without names where all of the cards have the same."""
+    same: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        same.setdefault(text, []).append(name)
+    if len(next(iter(same.values()))) == len(cards):
+        return next(iter(same))
+    return "<br>".join(f"{', '.join(names)}: {text}" for text, names in same.items())
 
 
 class Cells:
@@ -127,8 +138,7 @@ class Cells:
         """ "3 batches", "3 to 5 batches", or "n = 6" where these cells were measured alone."""
         found = self.found.loc[list(cells)]
         if found["batches"].min() > 0:
-            least, most = int(found["batches"].min()), int(found["batches"].max())
-            return f"{ends(least, most)} {'batch' if most == 1 else 'batches'}"
+            return batches_text(int(found["batches"].min()), int(found["batches"].max()))
         return f"n = {ends(int(found['repeats'].min()), int(found['repeats'].max()))}"
 
     def together(self, datasets: list[str], *keys: str) -> list[str]:
@@ -142,6 +152,11 @@ class Cells:
             raise KeyError(f"no job has {', '.join(keys)}")
         enough = [name for name, count in counts.items() if count >= verdicts.MIN_BATCHES]
         return enough or [name for name, count in counts.items() if count]
+
+    def common(self, datasets: list[str], slow: str, fast: str) -> str:
+        """ "3 to 5 batches": in how many of these datasets' jobs both were measured."""
+        counts = [len(ratios(self.medians_of_regions, fast, slow, dataset)) for dataset in datasets]
+        return batches_text(min(counts), max(counts))
 
     def factors(self, slow: str, fast: str, datasets: list[str]) -> str:
         """ "18.8 to 34.6": how many times longer slow takes, on the datasets where that is least and most."""
@@ -157,6 +172,10 @@ class Cells:
 
 def ends(least, most) -> str:
     return " to ".join(dict.fromkeys([str(least), str(most)]))
+
+
+def batches_text(least: int, most: int) -> str:
+    return f"{ends(least, most)} {'batch' if most == 1 else 'batches'}"
 
 
 def between(factors: list[float]) -> str:
@@ -189,7 +208,7 @@ def _libraries(cells: Cells) -> str:
     return (
         "**From one source SciPy on a CPU is faster than the paper's best variant** (both measured here). On one core "
         f"it is {cells.factors_of_regions(best, library, roads)} times faster than Stride with Flag on "
-        f"{', '.join(roads)} † ({cells.repeats(*((key, dataset) for key in (best, library) for dataset in roads))})."
+        f"{', '.join(roads)} † ({cells.common(roads, best, library)})."
     )
 
 
@@ -277,11 +296,12 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
         f"Times in findings {numbers} are of the search alone, without copies to or from the GPU, medians over batches "
-        "(each is runs of all variants on one card; or of n runs, where a variant was measured alone). "
+        "(a batch measures all variants of a graph in turn, on one card; n: runs of a variant measured alone). "
     )
     legend = (
         f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
-        "paper's timed region, with copies (but for Bellman-Ford's of the graph)"
+        "paper's timed region: it has the copies of results, but of graphs only those of the paper's Dijkstra and "
+        "Floyd-Warshall"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
     if cells.substitutes:
@@ -299,13 +319,14 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict) -> s
     numbers = sorted({finding.estimate.batches for finding in of_decided})
     counts = {word: sum(one.verdict == word for one in found) for word in (INCONCLUSIVE, FEW, UNKNOWN)}
     open_ones = [f"{count} {'have' if word == FEW else 'are'} {word}" for word, count in counts.items() if count]
+    on = f" on the {card(rows)}" if of_decided else ""
     text = (
-        "How sure: every result was compared with SciPy's before its time was kept (of all pairs of more than "
-        f"{protocol['full_check']:,} vertices {protocol['checked_rows']} rows)."
+        "How sure: every result was checked before its time was kept, nearly all against SciPy's (of all pairs of more "
+        f"than {protocol['full_check']:,} vertices {protocol['checked_rows']} rows)."
     )
     text += (
         " What a verdict compares was measured in one job, on one card, in turn. Of "
-        f"{len(found)} verdicts, each one claim on one dataset, "
+        f"{len(found)} verdicts{on}, each one claim on one dataset, "
         f"{', '.join([f'{len(of_decided)} are decided' if open_ones else 'all are decided', *open_ones])}."
     )
     if of_decided:
@@ -390,7 +411,7 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
             line |= {f"Ours, {name}": f"{said['Ours']}<br>**{said['Verdict']}**" for name, said in ours.items()}
             lines.append(line)
         said = filter(None, (audit.apart(one, tolerance) for one in ones))
-        verdict = each(audited, [one.counted for one in ones])
+        verdict = each(audited, {name: one.counted for name, one in of_card.items()})
         parts += [
             f"### {number}. {first.claim.claim}",
             f"Section {first.claim.section}: {audit.relation_text(first.claim)}. {first.claim.reading}",
@@ -409,10 +430,10 @@ def on_all_cards(audited: ByCard) -> list[str]:
     same, apart = [], []
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         for dataset in ones[0].here:
-            found = [one.here[dataset] for one in ones]
-            if all(finding.decided for finding in found):
-                words = [finding.verdict for finding in found]
-                (same if len(set(words)) == 1 else apart).append((number, dataset, each(audited, words)))
+            found = {name: one.here[dataset] for name, one in zip(audited, ones, strict=True)}
+            if all(finding.decided for finding in found.values()):
+                words = {name: finding.verdict for name, finding in found.items()}
+                (same if len(set(words.values())) == 1 else apart).append((number, dataset, each(audited, words)))
     lines = [
         f"Of the verdicts that are decided on each of {', '.join(audited)}, {len(same)} are the same and "
         f"{len(apart)} differ{':' if apart else '.'}",
