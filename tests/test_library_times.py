@@ -165,7 +165,7 @@ def test_only_the_call_is_timed_and_a_share_of_it(monkeypatch):
 
 def test_results_are_compared_with_scipys():
     graph = town()
-    truth = library_times.Truth(graph)
+    truth = library_times.Truth(graph.name, graph.to_scipy())
     right = csgraph.dijkstra(graph.to_scipy(), indices=0)
     wrong = right + (np.arange(len(right)) == 3)
     lengths = dict(enumerate(right.tolist()))
@@ -196,7 +196,7 @@ def test_results_are_compared_with_scipys():
 def test_first_answers_are_of_new_processes(monkeypatch, tmp_path):
     """Without kept kernels, with them, and of an installed library."""
     graph, folders, variant = town(), [], NEAR_FAR
-    truth = library_times.Truth(graph)
+    truth = library_times.Truth(graph.name, graph.to_scipy())
 
     def process(cache, *words, **more):
         if "hatchling" in words:
@@ -276,14 +276,15 @@ def test_what_fails_is_left_out_and_all_else_is_measured(without_parts, on_card,
     with pytest.raises(InputError, match="not measured, see above: ") as error:
         library_times.main(args)
     left_out = str(error.value).split(": ", 1)[1]
-    needing = (What.ON_CARD, What.KERNELS, What.ROW, What.TO_CARD)
+    needing = (What.ON_CARD, What.KERNELS, What.ROW, What.ROW_OF_SO_MANY, What.TO_CARD)
     assert left_out == "; ".join([*(f"town: {what}" for what in needing), "town: the rest of broken"])
     assert "there is no more" in caplog.text and "no memory" in caplog.text
     rows = library_times_table.load([args.out])
     networkx = (What.NETWORKX_LENGTHS, What.LENGTHS_FIRST, What.LENGTHS_LATER)
     networkx += What.NETWORKX_PATHS, What.PATHS_FIRST, What.PATHS_LATER
     later = What.SOLVER, What.SAME_GRAPH, What.SAME_ARRAY, What.SAME_ARRAY_TREE
-    counts = dict.fromkeys(later, 4) | dict.fromkeys((What.NEW_ARRAY, What.SCIPY, What.SCIPY_TREE), 2)
+    counts = dict.fromkeys(later, 4) | {What.NEW_ARRAY: 2, What.SAME_FLOATS: 4}
+    counts |= dict.fromkeys((What.NEW_FLOATS, What.SCIPY, What.SCIPY_TREE), 2)
     counts |= {What.ON_HOST: 2, What.PREPARING: 1}
     counts |= dict.fromkeys(networkx, 2) | {What.NETWORKX_LENGTHS: 1, What.NETWORKX_PATHS: 1}
     assert rows.groupby("what")["repeat"].max().to_dict() == counts
@@ -304,7 +305,7 @@ def test_networkx_is_asked_about_the_graph_that_is_named(without_parts, on_card,
 def test_a_wrong_length_of_networkxs_is_found():
     graph = town()
     other = replace(graph, weights=graph.weights + 1)
-    for case in library_times.by_networkx(graph, library_times.Truth(other), 1):
+    for case in library_times.by_networkx(graph, library_times.Truth(other.name, other.to_scipy()), 1):
         with pytest.raises(WrongResult):
             case.once()
 

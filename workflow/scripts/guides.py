@@ -29,7 +29,8 @@ PAGES = {
         (
             *(What.INSTALLED, What.COMPILED, What.KEPT, What.COMMAND),
             *(What.SAME_GRAPH, What.SOLVER, What.ON_CARD, What.KERNELS),
-            *(What.SCIPY_TREE, What.ON_HOST, What.TO_CARD, What.ROW, What.PREPARING, What.LAYING_OUT),
+            *(What.SCIPY_TREE, What.ON_HOST, What.TO_CARD, What.ROW, What.ROW_OF_SO_MANY),
+            *(What.PREPARING, What.LAYING_OUT),
             *(What.ROW_OF_MANY, What.ROW_OF_FEW, What.SOURCE_OF_MANY, What.SOURCE_OF_FEW),
         ),
         (FIRST, ("A later call, with a solver, beside SciPy", What.SOLVER, What.SCIPY_TREE), LEFT),
@@ -39,6 +40,7 @@ PAGES = {
         (
             *(What.INSTALLED, What.COMPILED, What.KEPT),
             *(What.NEW_ARRAY, What.SAME_ARRAY, What.SAME_ARRAY_TREE),
+            *(What.NEW_FLOATS, What.SAME_FLOATS),
             *(What.SCIPY, What.SCIPY_TREE),
         ),
         (
@@ -46,6 +48,7 @@ PAGES = {
             NEW,
             ("The same array again, beside SciPy", What.SAME_ARRAY, What.SCIPY),
             ("The same array again, with predecessors, beside SciPy", What.SAME_ARRAY_TREE, What.SCIPY_TREE),
+            ("Weights that are not whole, the same array again, beside SciPy", What.SAME_FLOATS, What.SCIPY),
         ),
     ),
     "docs/networkx.md": (

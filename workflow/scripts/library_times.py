@@ -30,6 +30,7 @@ from pathlib import Path
 
 import numpy as np
 from cuda.bindings import driver
+from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 import kernels
@@ -46,6 +47,7 @@ from workflow.scripts import measure
 from workflow.scripts.library_times_table import FEW, LATER, MANY, ROWS, SCHEMA, What
 
 SOURCE = 0
+IRRATIONAL = 2**-0.5  # times a whole weight: no whole number, so that distances are sums of rounded ones
 BUDGET_S = 6.0  # seconds after which no call is repeated: a call may take half a minute
 TIMEOUT_S = 300  # of a new process
 PACKAGE = "cuda_shortest_paths"
@@ -104,8 +106,8 @@ def timed(call: Callable, check: Callable[[object], None], given: Callable[[], t
 class Truth:
     """SciPy's distances from SOURCE, and a reduction of them that fits on a line."""
 
-    def __init__(self, graph: Graph):
-        self.name, self.distances = graph.name, scipys.dijkstra(graph.to_scipy(), indices=SOURCE)
+    def __init__(self, name: str, array: sparse.csr_array):
+        self.name, self.distances = name, scipys.dijkstra(array, indices=SOURCE)
         reached = np.isfinite(self.distances)
         self.reduced = int(reached.sum()), float(self.distances[reached].sum())
         self.farthest = float(self.distances[reached].max())
@@ -155,7 +157,7 @@ def measured(args: argparse.Namespace, site: Path, failed: list[str]) -> Iterato
             **{"dataset": graph.name, "vertices": graph.vertices, "arcs": graph.arcs},
             "substitute": graph.meta.get("substitute") or "",
         }
-        truth, asked = Truth(graph), (args.repeats,)
+        truth, asked = Truth(graph.name, graph.to_scipy()), (args.repeats,)
         parts = [first_answers(path, truth, args.repeats, site), later_calls(graph, truth, *asked)]
         parts += [layouts(graph, truth, *asked), in_hierarchy(graph, truth, *asked)]
         if path == args.networkx:
@@ -272,21 +274,32 @@ def later_calls(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
                 return seconds
 
         yield Case(What.KERNELS, kernels_alone, LATER * repeats, uncounted=1)
-        sources = spread(graph, ROWS)
-        rows = timed(
-            lambda: by_variant(solver, interface.NEAR_FAR).distances(sources),
-            lambda found: truth.check_rows(interface.NEAR_FAR, found),
-            share=len(sources),
-        )
-        yield Case(What.ROW, rows, repeats, uncounted=1)
-    new = timed(lambda fresh: csgraph.dijkstra(fresh, indices=SOURCE), truth.check, given=lambda: (array.copy(),))
-    yield Case(What.NEW_ARRAY, new, repeats, uncounted=1)
+        for what, count in ((What.ROW, ROWS), (What.ROW_OF_SO_MANY, MANY)):
+            sources = spread(graph, count)
+            rows = timed(
+                lambda sources=sources: by_variant(solver, interface.NEAR_FAR).distances(sources),
+                lambda found: truth.check_rows(interface.NEAR_FAR, found),
+                share=len(sources),
+            )
+            yield Case(what, rows, repeats, uncounted=1)
+    yield new_array(What.NEW_ARRAY, array, truth, repeats)
+    floats = array * IRRATIONAL
+    true_floats = Truth(graph.name, floats)
+    again = timed(lambda: csgraph.dijkstra(floats, indices=SOURCE), true_floats.check)
+    yield Case(What.SAME_FLOATS, again, LATER * repeats, uncounted=1)
+    yield new_array(What.NEW_FLOATS, floats, true_floats, repeats)
     by_scipy = {
         What.SCIPY: lambda: scipys.dijkstra(array, indices=SOURCE),
         What.SCIPY_TREE: lambda: scipys.dijkstra(array, indices=SOURCE, return_predecessors=True)[0],
     }
     for what, call in by_scipy.items():
         yield Case(what, timed(call, truth.check), repeats)
+
+
+def new_array(what: str, array: sparse.csr_array, truth: Truth, repeats: int) -> Case:
+    """A call with an array that was not seen before."""
+    once = timed(lambda fresh: csgraph.dijkstra(fresh, indices=SOURCE), truth.check, given=lambda: (array.copy(),))
+    return Case(what, once, repeats, uncounted=1)
 
 
 def spread(graph: Graph, count: int) -> np.ndarray:
