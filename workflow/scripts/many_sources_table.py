@@ -93,7 +93,8 @@ NOTES = [
     "All pairs: a reduced search from every vertex; ≈ where it was not measured, by the microseconds a source.",
     "Near-Far: distances from one source, without preparation. Pays from: the least number of sources for which order, "
     "tree, customizing and rows, at the rate of a full card, together take less than as many searches by Near-Far; "
-    "neither has what is laid out on the host. One source and Near-Far are of other jobs.",
+    "neither has what is laid out on the host, nor copies to it (with them: docs/kernels.md). "
+    "One source and Near-Far are of other jobs.",
 ]
 
 

@@ -295,8 +295,9 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
-        f"Times in findings {numbers} are of the search alone, without copies to or from the GPU, medians over batches "
-        "(a batch measures all variants of a graph in turn, on one card; n: runs of a variant measured alone). "
+        f"Times in findings {numbers} are of the search alone, without copies to or from the GPU, but for whole calls; "
+        "medians over batches (a batch measures all variants of a graph in turn, on one card; n: runs of a variant "
+        "measured alone). "
     )
     legend = (
         f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
