@@ -589,14 +589,16 @@ def as_rows(array) -> sparse.csr_array:
 
 def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:
     """A graph of the entries of as_rows, of which NaN and inf are no arcs; see as_graph."""
-    if not rows.data.max(initial=0) < np.inf:  # nor is NaN
+    highest = rows.data.max(initial=0)
+    if not highest < np.inf:  # nor is NaN
         there = ~(np.isnan(rows.data) | np.isposinf(rows.data))
         indptr = np.concatenate([[0], np.cumsum(there)])[rows.indptr]
         rows = sparse.csr_array((rows.data[there], rows.indices[there], indptr), shape=rows.shape)
+        highest = rows.data.max(initial=0)
     require_size(rows.shape[0], rows.nnz)
     indptr, indices, weights = rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data
     lowest = weights.min(initial=0)
-    if lowest >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
+    if lowest >= 0 and highest <= MAX_WEIGHT:
         whole_weights = weights.astype(np.int32)
         if np.array_equal(whole_weights, weights):
             return Graph(indptr, indices, whole_weights)
