@@ -123,22 +123,26 @@ class Audited:
     def verdict(self) -> str:
         """On the claim as a whole; "on this card" where all batches that it rests on are of one."""
         word = outcome(self.here)
-        resting = [finding for finding in self.here.values() if finding.decided] or self.here.values()
-        cards = frozenset().union(*(finding.cards for finding in resting))
+        cards = frozenset().union(*(finding.cards for finding in (deciding(self.here) or self.here).values()))
         return f"{word}, on this card" if len(cards) == 1 and word not in (FEW, UNKNOWN) else word
 
     @property
     def decided(self) -> bool:
         """Whether our batches decide the claim on any dataset."""
-        return any(finding.decided for finding in self.here.values())
+        return bool(deciding(self.here))
 
     @property
     def counted(self) -> str:
         """The verdict, and on how many datasets it rests where that is not on all."""
-        decided = sum(finding.decided for finding in self.here.values())
+        decided = len(deciding(self.here))
         return (
             f"{self.verdict} ({decided} of {len(self.here)} decided)" if 0 < decided < len(self.here) else self.verdict
         )
+
+
+def deciding(findings: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Those of them that are decided."""
+    return {dataset: finding for dataset, finding in findings.items() if finding.decided}
 
 
 def outcome(findings: Mapping[str, Finding]) -> str:

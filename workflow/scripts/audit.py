@@ -13,7 +13,19 @@ import pandas as pd
 
 from kernels.variants import VARIANTS
 from workflow.lib import measurements, pages, step, verdicts
-from workflow.lib.claims import CLAIMS, Audited, Claim, Finding, audit, claims, disagrees, outcome, rule, select
+from workflow.lib.claims import (
+    CLAIMS,
+    Audited,
+    Claim,
+    Finding,
+    audit,
+    claims,
+    deciding,
+    disagrees,
+    outcome,
+    rule,
+    select,
+)
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
@@ -133,8 +145,8 @@ def by_verdict(findings: dict[str, Finding], decided_only: bool = False) -> str:
     decided_only: leaves out what is not decided, if anything is.
     """
     of = len(findings)
-    if decided_only and any(finding.decided for finding in findings.values()):
-        findings = {dataset: finding for dataset, finding in findings.items() if finding.decided}
+    if decided_only:
+        findings = deciding(findings) or findings
     found: dict[str, list[str]] = {}
     fragile = [finding.fragile for finding in findings.values()]
     each = f" (each{FRAGILE})" if len(fragile) > 1 and all(fragile) else ""

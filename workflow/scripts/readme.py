@@ -146,8 +146,7 @@ class Cells:
 
         Raises KeyError where there is none.
         """
-        first, *others = keys
-        counts = {name: min(len(ratios(self.medians, key, first, name)) for key in others) for name in datasets}
+        counts = self._jobs(datasets, *keys)
         if not any(counts.values()):
             raise KeyError(f"no job has {', '.join(keys)}")
         enough = [name for name, count in counts.items() if count >= verdicts.MIN_BATCHES]
@@ -155,8 +154,12 @@ class Cells:
 
     def common(self, datasets: list[str], slow: str, fast: str) -> str:
         """ "3 to 5 batches": in how many of these datasets' jobs both were measured."""
-        counts = [len(ratios(self.medians_of_regions, fast, slow, dataset)) for dataset in datasets]
+        counts = self._jobs(datasets, slow, fast).values()
         return batches_text(min(counts), max(counts))
+
+    def _jobs(self, datasets: list[str], first: str, *others: str) -> dict[str, int]:
+        """How many jobs measured all of these variants, by dataset."""
+        return {name: min(len(ratios(self.medians, key, first, name)) for key in others) for name in datasets}
 
     def factors(self, slow: str, fast: str, datasets: list[str]) -> str:
         """ "18.8 to 34.6": how many times longer slow takes, on the datasets where that is least and most."""
