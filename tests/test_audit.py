@@ -85,6 +85,14 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
     assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE, TOLERANCE)[".md"]
 
 
+def test_batches_of_one_card_are_named_so(tmp_path):
+    rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))))
+    for cards, said in (({}, "], 3 batches |"), ({"card_uuid": "GPU-1"}, "], 3 batches, on one card |")):
+        audit.write(rows.assign(**cards), list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
+        text = re.sub(" +", " ", (tmp_path / "claims.md").read_text())
+        assert said in text and ("on one card |" in text) == bool(cards)
+
+
 def test_nothing_throttled_is_nothing_said(tmp_path):
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))))
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)

@@ -94,10 +94,10 @@ def judged(rows):
 def test_what_was_not_measured_is_left_out_or_said():
     rows = measurements.load([])
     audited = judged(rows)
-    assert "batches" not in readme.certainty(rows, audited, CONFIG)
+    assert "rest on" not in readme.certainty(rows, audited, CONFIG, {})
     text = readme.findings(rows, audited, NO_PEAKS, NO_MANY)
     assert text.startswith("\nFactors over SciPy") and "1." not in text
-    table = readme.claims_table({"card": audited}, {}, [Path("results/archive/card")])
+    table = readme.claims_table({"card": audited}, {})
     assert "| not measured: all 3 | not measured |" in table
     for parts in performance.documents(rows, NO_PEAKS, NO_MANY, "card").values():
         assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
@@ -153,27 +153,36 @@ def test_what_the_verdicts_rest_on_is_counted():
     }
     rows = in_batches(rows_of(times))
     rows = rows[(rows["dataset"] == "nyc") | (rows["batch"] != "c")].assign(throttling="")
-    text = readme.certainty(rows, claims.audit(rows, [CLAIMS["stride_small"]], TOLERANCE), CONFIG)
+    judged_here = claims.audit(rows, [CLAIMS["stride_small"]], TOLERANCE)
+    text = readme.certainty(rows, judged_here, CONFIG, {})
     assert "(of all pairs of more than 12,000 vertices 256 rows)" in text
     assert text.count("The decided ones rest on 3 batches each, in all from 3 hosts and 3 cards.") == 1
     assert (
         "Of 3 verdicts on the test card, each one claim on one dataset, 1 are decided, 1 have too few batches, "
         "1 are not measured." in text
     )
+    times |= {("bellman_ford/stride", "nyc"): 0.5}
+    differs = claims.audit(in_batches(rows_of(times)).assign(throttling=""), [CLAIMS["stride_small"]], TOLERANCE)
+    elsewhere = {"card B": judged_here, "card C": differs}
+    text = readme.certainty(rows, judged_here, CONFIG, elsewhere)
+    assert "The card B decides 1 of them, all likewise. The card C decides 1 of them, 1 otherwise." in text
 
 
 def test_two_cards_stand_side_by_side():
     times = {("bellman_ford/stride_flag", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 2.0}
     one, other = (judged(in_batches(rows_of(times | more))) for more in ({}, {("bellman_ford/naive", "nyc"): 3.0}))
-    table = readme.claims_table({"A": one, "B": other}, {}, [Path("a"), Path("b")])
-    (line,) = [line for line in table.splitlines() if line.startswith("| 5. ")]
-    ours, verdict = (cell.strip() for cell in line.split("|")[3:5])
+
+    def line_of(**cards):
+        (line,) = [line for line in readme.claims_table(cards, {}).splitlines() if line.startswith("| 5. ")]
+        return [cell.strip() for cell in line.split("|")[3:5]]
+
+    ours, verdict = line_of(A=one, B=other)
     assert ours == "A: less: nyc ‡<br>B: more: nyc ‡" and verdict == "not as claimed (1 of 6 decided)"
-    assert "A card that is not named" not in table
-    some = readme.claims_table({"A": one, "B": judged(in_batches(rows_of({})))}, {}, [Path("a"), Path("b")])
-    (line,) = [line for line in some.splitlines() if line.startswith("| 5. ")]
-    assert line.endswith("| A: less: nyc ‡ | A: not as claimed (1 of 6 decided) |")
-    assert "\n\nA card that is not named decides nothing of the claim so far. ‡" in some
+    nothing = judged(in_batches(rows_of({})))
+    assert line_of(A=one, B=nothing) == ["A: less: nyc ‡", "not as claimed (1 of 6 decided)"]
+    assert line_of(A=one, B=one) == ["A: less: nyc ‡<br>B: the same on nyc ‡", "not as claimed (1 of 6 decided)"]
+    at_bay = judged(in_batches(rows_of({(key, "bay"): seconds for (key, _), seconds in times.items()})))
+    assert line_of(A=one, B=at_bay) == ["A: less: nyc ‡<br>B: less: bay ‡", "not as claimed (2 of 6 decided)"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
     assert "Of the verdicts that are decided on each of A, B, 0 are the same and 1 differ:" in text
     assert "- claim 5 on nyc: A: less<br>B: more" in text

@@ -5,7 +5,7 @@ The claims stand in workflow/paper/claims.csv; rule() says how a verdict is reac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -143,6 +143,25 @@ class Audited:
 def deciding(findings: Mapping[str, Finding]) -> dict[str, Finding]:
     """Those of them that are decided."""
     return {dataset: finding for dataset, finding in findings.items() if finding.decided}
+
+
+def agreed(ones: Iterable[Audited]) -> Audited | None:
+    """A claim as several cards judge it together: each dataset by a card that decides it, if any does.
+
+    Returns None where two of the cards decide a dataset differently. What does not depend on cards is the first's.
+    """
+    first, *others = ones
+    found = dict(first.here)
+    for other in others:
+        for dataset, finding in deciding(other.here).items():
+            mine = found[dataset]
+            if not mine.decided:
+                found[dataset] = finding
+            elif mine.verdict != finding.verdict:
+                return None
+            else:
+                found[dataset] = replace(mine, cards=mine.cards | finding.cards)
+    return replace(first, here=found)
 
 
 def outcome(findings: Mapping[str, Finding]) -> str:

@@ -189,11 +189,12 @@ def verdict_text(finding: Finding) -> str:
 
 
 def value_text(claim: Claim, finding: Finding) -> str:
-    """ "x1.51 over Naive [1.50, 1.52], 5 batches", or what is missing."""
+    """ "x1.51 over Naive [1.50, 1.52], 5 batches" (", on one card"), or what is missing."""
     if not finding.estimate:
         return finding.why
     over = f" over {VARIANTS[finding.over].title}" if len(claim.right) > 1 else ""
-    return estimate_text(claim, finding.estimate, over)
+    alone = ", on one card" if finding.estimate.batches > 1 and len(finding.cards) == 1 else ""
+    return estimate_text(claim, finding.estimate, over) + alone
 
 
 def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:

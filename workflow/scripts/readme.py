@@ -10,7 +10,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,7 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from workflow.lib import batches, claims, measurements, pages, step, verdicts
 from workflow.lib.batches import ratios
-from workflow.lib.claims import Audited, outcome
+from workflow.lib.claims import Audited, deciding, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
 from workflow.lib.glance import ByCard
 from workflow.lib.measurements import card, substitutes
@@ -29,6 +30,7 @@ from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
 from workflow.scripts import audit, guides, many_sources_table, performance, reviewers
 
 README = "README.md"
+SAME_AS = "the same on"  # before datasets on which a card decides as another does
 # The tables of docs/results.md with their headings, in their order.
 RESULTS = {
     "table1": "Table 1: Bellman-Ford on road networks",
@@ -67,35 +69,49 @@ def rule_graph() -> str:
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def claims_table(audited: ByCard, others: Collection[str], archives: Sequence[Path]) -> str:
+def claims_table(audited: ByCard, others: Collection[str]) -> str:
     """Markdown: claim, verdicts on the paper's own tables and on our measurements by card, and the claim's verdict.
 
     Of each card the datasets that it decides; a card that decides none is not named, unless none does.
-    others: the datasets that are substitutes. archives: those of the cards, in their order.
+    others: the datasets that are substitutes.
     """
-    lines, all_decide = [], True
+    lines = []
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         of_card = dict(zip(audited, ones, strict=True))
-        deciding = {name: one for name, one in of_card.items() if one.decided} or of_card
-        all_decide &= len(deciding) == len(of_card)
-        ours = {name: audit.by_verdict(one.here, decided_only=True) for name, one in deciding.items()}
+        decide = {name: one for name, one in of_card.items() if one.decided} or of_card
         lines.append(
             {
                 "Claim": f"{number}. {ones[0].claim.claim}",
                 "The paper's own tables": audit.by_verdict(ones[0].paper),
-                f"Ours ({', '.join(audited)})": each(audited, ours),
-                "Verdict": each(audited, {name: one.counted for name, one in deciding.items()}),
+                f"Ours ({', '.join(audited)})": each(audited, by_card(decide)),
+                "Verdict": on_cards(decide),
             }
         )
-    links = ", ".join(f"[{path.name}]({path.as_posix()}/claims.md)" for path in archives)
-    note = "‡ Would be undecided without one of its batches. Ratios, intervals and the rule: "
-    note += f"[results](docs/results.md), {links}."
-    if not all_decide:
-        note = f"A card that is not named decides nothing of the claim so far. {note}"
+    note = "‡ Would be undecided without one of its batches. [Ratios and intervals](docs/results.md#the-claims)."
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
-        note = f"{', '.join(names)} are substitutes for the paper's graphs ([docs/data.md](docs/data.md)). {note}"
+        note = f"{', '.join(names)}: [substitutes](docs/data.md) for the paper's graphs. {note}"
     return f"{narrow(pd.DataFrame(lines))}\n\n{note}"
+
+
+def by_card(of_card: Mapping[str, Audited]) -> dict[str, str]:
+    """The verdicts of each card by dataset; of a later card on which datasets they are the first's, where all are."""
+    (name, first), *others = of_card.items()
+    mine = deciding(first.here)
+    said = {name: audit.by_verdict(first.here, decided_only=True)}
+    for name, one in others:
+        here, found = one.here, deciding(one.here)
+        if same := all(dataset in mine and mine[dataset].verdict == found[dataset].verdict for dataset in found):
+            here = here | {dataset: replace(finding, verdict=SAME_AS) for dataset, finding in found.items()}
+        text = audit.by_verdict(here, decided_only=True)
+        said[name] = text.replace(f"{SAME_AS}:", SAME_AS) if same else text
+    return said
+
+
+def on_cards(of_card: Mapping[str, Audited]) -> str:
+    """Markdown: the verdict on a claim; of each card where two of them decide a dataset differently."""
+    together = claims.agreed(of_card.values())
+    return together.counted if together else each(of_card, {name: one.counted for name, one in of_card.items()})
 
 
 def each(cards: Collection[str], texts: dict[str, str]) -> str:
@@ -209,7 +225,7 @@ def _libraries(cells: Cells) -> str:
     best, library = "bellman_ford/stride_flag", "dijkstra/scipy"
     roads = cells.together(ROADS, best, library)
     return (
-        "**From one source SciPy on a CPU is faster than the paper's best variant** (both measured here). On one core "
+        "**From one source SciPy on a CPU is faster than the paper's best variant.** On one core "
         f"it is {cells.factors_of_regions(best, library, roads)} times faster than Stride with Flag on "
         f"{', '.join(roads)} † ({cells.common(roads, best, library)})."
     )
@@ -299,13 +315,11 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
         f"Times in findings {numbers} are of the search alone, without copies to or from the GPU, but for whole calls; "
-        "medians over batches (a batch measures all variants of a graph in turn, on one card; n: runs of a variant "
-        "measured alone). "
+        "medians over batches (n: runs of a variant measured alone). "
     )
     legend = (
         f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
-        "paper's timed region: it has the copies of results, but of graphs only those of the paper's Dijkstra and "
-        "Floyd-Warshall"
+        "[paper's timed region](docs/method.md#how-a-time-is-taken), with copies of results"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
     if cells.substitutes:
@@ -315,8 +329,8 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     return "\n".join([*lines, "", legend])
 
 
-def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict) -> str:
-    """What the verdicts rest on. rows: as measurements.load gives them; audited: their claims."""
+def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, elsewhere: ByCard) -> str:
+    """What the verdicts rest on. rows: as measurements.load gives them; audited: their claims; elsewhere: on others."""
     protocol = config["protocol"]
     found = [finding for one in audited for finding in one.here.values()]
     of_decided = [finding for finding in found if finding.decided]
@@ -329,7 +343,7 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict) -> s
         f"than {protocol['full_check']:,} vertices {protocol['checked_rows']} rows)."
     )
     text += (
-        " What a verdict compares was measured in one job, on one card, in turn. Of "
+        " A batch measures all that a verdict compares in turn, on one card. Of "
         f"{len(found)} verdicts{on}, each one claim on one dataset, "
         f"{', '.join([f'{len(of_decided)} are decided' if open_ones else 'all are decided', *open_ones])}."
     )
@@ -341,6 +355,10 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict) -> s
             f" {they} rest on {ends(numbers[0], numbers[-1])} batches each, in all from {len(hosts)} "
             f"{'host' if len(hosts) == 1 else 'hosts'} and {len(cards)} {'card' if len(cards) == 1 else 'cards'}."
         )
+    for name, others in elsewhere.items():
+        same, apart = compared({card(rows): audited, name: others})
+        if decided := len(same) + len(apart):
+            text += f" The {name} decides {decided} of them, {f'{len(apart)} otherwise' if apart else 'all likewise'}."
     return f"{text} [The method](docs/method.md)."
 
 
@@ -377,19 +395,18 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]
-    deciding = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
-    paths = [path for path, rows in measured.items() if card(rows) in deciding]
-    undecided = [name for name in audited if name not in deciding]
+    shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
+    undecided = [name for name in audited if name not in shown]
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
     times, choices = guides.load_times(archive / "library_times.csv"), guides.load_choices(archive / "choices.csv")
     return {
         README: {
             "findings": findings(rows, mine, peaks, many),
-            "certainty": certainty(rows, mine, config),
-            "claims": claims_table(deciding, substitutes(rows), paths),
+            "certainty": certainty(rows, mine, config, {name: one for name, one in shown.items() if one is not mine}),
+            "claims": claims_table(shown, substitutes(rows)),
         },
         "docs/results.md": {
-            "claims": by_claim(deciding, substitutes(rows), tolerance, undecided),
+            "claims": by_claim(shown, substitutes(rows), tolerance, undecided),
             "results": results(archive, rows),
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
@@ -415,12 +432,11 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
             line |= {f"Ours, {name}": f"{said['Ours']}<br>**{said['Verdict']}**" for name, said in ours.items()}
             lines.append(line)
         said = filter(None, (audit.apart(one, tolerance) for one in ones))
-        verdict = each(audited, {name: one.counted for name, one in of_card.items()})
         parts += [
             f"### {number}. {first.claim.claim}",
             f"Section {first.claim.section}: {audit.relation_text(first.claim)}. {first.claim.reading}",
             narrow(pd.DataFrame(lines)),
-            " ".join([f"Verdict: **{verdict}**.", *dict.fromkeys(said)]),
+            " ".join([f"Verdict: **{on_cards(of_card)}**.", *dict.fromkeys(said)]),
         ]
     if undecided:
         parts.append(f"Too few batches for any verdict so far: {', '.join(undecided)}.")
@@ -431,20 +447,27 @@ def on_all_cards(audited: ByCard) -> list[str]:
     """Markdown: the verdicts that several cards share, and those they do not; nothing of one card."""
     if len(audited) < 2:
         return []
+    same, apart = compared(audited)
+    lines = [
+        f"Of the verdicts that are decided on each of {', '.join(audited)}, {len(same)} are the same and "
+        f"{len(apart)} differ{':' if apart else '.'}",
+    ]
+    if apart:
+        lines.append("\n".join(f"- {line}" for line in apart))
+    return ["### Which verdicts hold on each card", *lines]
+
+
+def compared(audited: ByCard) -> tuple[list[str], list[str]]:
+    """Markdown: the verdicts that are decided on all cards: those that are the same, and those that differ."""
     same, apart = [], []
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         for dataset in ones[0].here:
             found = {name: one.here[dataset] for name, one in zip(audited, ones, strict=True)}
             if all(finding.decided for finding in found.values()):
                 words = {name: finding.verdict for name, finding in found.items()}
-                (same if len(set(words.values())) == 1 else apart).append((number, dataset, each(audited, words)))
-    lines = [
-        f"Of the verdicts that are decided on each of {', '.join(audited)}, {len(same)} are the same and "
-        f"{len(apart)} differ{':' if apart else '.'}",
-    ]
-    if apart:
-        lines.append("\n".join(f"- claim {number} on {dataset}: {words}" for number, dataset, words in apart))
-    return ["### Which verdicts hold on each card", *lines]
+                line = f"claim {number} on {dataset}: {each(audited, words)}"
+                (same if len(set(words.values())) == 1 else apart).append(line)
+    return same, apart
 
 
 def write(generated: dict[str, dict[str, str]], root: Path) -> None:
