@@ -816,7 +816,7 @@ MUTATIONS = [
     Mutation("workflow/lib/verdicts.py", "MIN_BATCHES = 3 ", "MIN_BATCHES = 2 ",
         "tests/test_verdicts.py::test_one_or_two_batches_have_no_interval_and_decide_nothing"),
     Mutation("workflow/lib/verdicts.py", "low < found.low and found.high < high", "low < found.value < high",
-        "tests/test_verdicts.py::test_how_often_five_batches_are_wrong"),
+        "tests/test_verdicts.py::test_how_often_batches_are_wrong"),
     Mutation("workflow/lib/verdicts.py", "in reversed(regions.items())", "in regions.items()",
         "tests/test_verdicts.py::test_one_number_is_judged_by_the_tolerance_first"),
     Mutation("workflow/lib/verdicts.py", "normalize().as_tuple().exponent - 1", "as_tuple().exponent - 1",

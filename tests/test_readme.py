@@ -94,10 +94,12 @@ def judged(rows):
 def test_what_was_not_measured_is_left_out_or_said():
     rows = measurements.load([])
     audited = judged(rows)
-    assert "rest on" not in readme.certainty(rows, audited, CONFIG, {})
+    assert "Of 38 verdicts (a claim on a dataset) none is decided; 38 are not measured." in readme.certainty(
+        rows, audited, CONFIG, {}
+    )
     text = readme.findings(rows, audited, NO_PEAKS, NO_MANY)
     assert text.startswith("\nFactors over SciPy") and "1." not in text
-    table = readme.claims_table({"card": audited}, {})
+    table = readme.claims_table({"card": audited}, {}, TOLERANCE)
     assert "| not measured: all 3 | not measured |" in table
     for parts in performance.documents(rows, NO_PEAKS, NO_MANY, "card").values():
         assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
@@ -138,8 +140,8 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     assert first == "1. **Of the paper's 12 claims: 2 not as claimed, 10 not measured.**"
     assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (3 batches)" in launches
     assert "On one core it is 100 to 500 times faster" in libraries and "on nyc, bay, col, fla, ne † (3 b" in libraries
-    assert "takes 2.00 ms on nyc † and 2.00 ms on ne † (3 batches)" in one_source
-    assert "with copies it is 25.0 to 25.0 times faster than SciPy on nyc, bay, col, fla, ne." in one_source
+    assert "takes 2.00 ms on nyc † and 2.00 ms on ne †; with copies it is 25.0 to 25.0 times faster" in one_source
+    assert "than SciPy on nyc, bay, col, fla, ne (3 batches)." in one_source
     assert rest[0] == "" and "GPU: test card. CPU: test CPU (the libraries)." in rest[1]
     assert "333 to 1000 times faster than the paper's best variant (with copies 167 to 500 times)" in all_pairs
     assert "The Gnutella graphs' weights" in rest[1]
@@ -156,16 +158,22 @@ def test_what_the_verdicts_rest_on_is_counted():
     judged_here = claims.audit(rows, [CLAIMS["stride_small"]], TOLERANCE)
     text = readme.certainty(rows, judged_here, CONFIG, {})
     assert "(of all pairs of more than 12,000 vertices 256 rows)" in text
-    assert text.count("The decided ones rest on 3 batches each, in all from 3 hosts and 3 cards.") == 1
     assert (
-        "Of 3 verdicts on the test card, each one claim on one dataset, 1 are decided, 1 have too few batches, "
-        "1 are not measured." in text
+        "Of 3 verdicts (a claim on a dataset) 1 are decided on the test card, each by 3 batches of 3 hosts; "
+        "1 have too few batches; 1 are not measured. [" in text
     )
     times |= {("bellman_ford/stride", "nyc"): 0.5}
     differs = claims.audit(in_batches(rows_of(times)).assign(throttling=""), [CLAIMS["stride_small"]], TOLERANCE)
     elsewhere = {"card B": judged_here, "card C": differs}
     text = readme.certainty(rows, judged_here, CONFIG, elsewhere)
-    assert "The card B decides 1 of them, all likewise. The card C decides 1 of them, 1 otherwise." in text
+    assert "; on the card B 1 are, all the same, each by 3 batches of 3 hosts; on the card C 1 are, 1 of them" in text
+
+
+def test_where_the_papers_program_differs_the_table_says_so(generated):
+    """On gnutella04 our Super Naive Shared is faster than Super Naive, and the paper's program has no direction."""
+    lines = generated["README.md"]["claims"].splitlines()
+    assert [line[:4] for line in lines if line.endswith(" § |")] == ["| 7.", "| 8."]
+    assert "§ On gnutella04 the paper's own program does not have our kernels' direction. ‡" in lines[-1]
 
 
 def test_two_cards_stand_side_by_side():
@@ -173,7 +181,7 @@ def test_two_cards_stand_side_by_side():
     one, other = (judged(in_batches(rows_of(times | more))) for more in ({}, {("bellman_ford/naive", "nyc"): 3.0}))
 
     def line_of(**cards):
-        (line,) = [line for line in readme.claims_table(cards, {}).splitlines() if line.startswith("| 5. ")]
+        (line,) = [line for line in readme.claims_table(cards, {}, TOLERANCE).splitlines() if line.startswith("| 5. ")]
         return [cell.strip() for cell in line.split("|")[3:5]]
 
     ours, verdict = line_of(A=one, B=other)
@@ -184,9 +192,10 @@ def test_two_cards_stand_side_by_side():
     at_bay = judged(in_batches(rows_of({(key, "bay"): seconds for (key, _), seconds in times.items()})))
     assert line_of(A=one, B=at_bay) == ["A: less: nyc ‡<br>B: less: bay ‡", "not as claimed (2 of 6 decided)"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
-    assert "Of the verdicts that are decided on each of A, B, 0 are the same and 1 differ:" in text
+    assert "Decided on each card: 1 verdicts, 0 the same, 1 not:" in text and "but not on each card" not in text
     assert "- claim 5 on nyc: A: less<br>B: more" in text
-    assert "hold on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
+    assert "Decided on the B, but not on each card: 1." in readme.by_claim({"A": nothing, "B": one}, {}, TOLERANCE)
+    assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
     assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
 
 

@@ -222,7 +222,8 @@ def rule(tolerance: float) -> list[str]:
         "factor.",
         f"A claim as a whole is {CLAIMED} where every dataset that is decided is, {verdicts.NOT_CLAIMED} where none of "
         f"them is, else {verdicts.MIXED}. Where none is decided: {INCONCLUSIVE} if any is, else {FEW} or {UNKNOWN}.",
-        f'"No faster" is {CLAIMED} where the interval lies below 1 plus the tolerance, {OPPOSITE} where above 1.',
+        f'"No faster" is {OPPOSITE} where the interval lies above 1, else {CLAIMED} where it lies below 1 plus the '
+        "tolerance.",
         'A claim that a variant is faster than several is judged against the strongest of them, named after "over".',
         f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value counts as it "
         "stands. The paper's own program was run outside this workflow (workflow/paper): ratio and range, no verdict; "

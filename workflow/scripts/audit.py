@@ -105,7 +105,7 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
     return {
         "Dataset": marked(dataset, others),
         "Paper's tables": f"{value_text(one.claim, paper)}: {paper.verdict}" if paper.estimate else paper.why,
-        "Paper's program": estimate_text(one.claim, one.program[dataset]),
+        "Paper's program": estimate_text(one.claim, one.program[dataset], over_text(one.claim, here)),
         **{f"{name}, here": estimate_text(one.claim, found[dataset]) for name, found in one.external.items()},
         "Ours": value_text(one.claim, here) + throttled,
         "Verdict": verdict_text(here),
@@ -192,9 +192,13 @@ def value_text(claim: Claim, finding: Finding) -> str:
     """ "x1.51 over Naive [1.50, 1.52], 5 batches" (", on one card"), or what is missing."""
     if not finding.estimate:
         return finding.why
-    over = f" over {VARIANTS[finding.over].title}" if len(claim.right) > 1 else ""
     alone = ", on one card" if finding.estimate.batches > 1 and len(finding.cards) == 1 else ""
-    return estimate_text(claim, finding.estimate, over) + alone
+    return estimate_text(claim, finding.estimate, over_text(claim, finding)) + alone
+
+
+def over_text(claim: Claim, finding: Finding) -> str:
+    """ " over Naive" of a claim against several, where it is known which of them decides."""
+    return f" over {VARIANTS[finding.over].title}" if finding.over and len(claim.right) > 1 else ""
 
 
 def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:

@@ -21,7 +21,7 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 from workflow.lib import batches, claims, measurements, pages, step, verdicts
 from workflow.lib.batches import ratios
-from workflow.lib.claims import Audited, deciding, outcome
+from workflow.lib.claims import Audited, Finding, deciding, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
 from workflow.lib.glance import ByCard
 from workflow.lib.measurements import card, substitutes
@@ -69,25 +69,31 @@ def rule_graph() -> str:
     return "\n".join(["```mermaid", *lines, "```"])
 
 
-def claims_table(audited: ByCard, others: Collection[str]) -> str:
+def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> str:
     """Markdown: claim, verdicts on the paper's own tables and on our measurements by card, and the claim's verdict.
 
     Of each card the datasets that it decides; a card that decides none is not named, unless none does.
     others: the datasets that are substitutes.
     """
-    lines = []
+    lines, apart = [], {}
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         of_card = dict(zip(audited, ones, strict=True))
+        here = [dataset for one in ones for dataset in one.here if claims.disagrees(one, dataset, tolerance)]
+        apart |= dict.fromkeys(here)
         decide = {name: one for name, one in of_card.items() if one.decided} or of_card
         lines.append(
             {
                 "Claim": f"{number}. {ones[0].claim.claim}",
                 "The paper's own tables": audit.by_verdict(ones[0].paper),
                 f"Ours ({', '.join(audited)})": each(audited, by_card(decide)),
-                "Verdict": on_cards(decide),
+                "Verdict": on_cards(decide) + (" §" if here else ""),
             }
         )
-    note = "‡ Would be undecided without one of its batches. [Ratios and intervals](docs/results.md#the-claims)."
+    note = (
+        "‡ The dataset before it would be undecided without one of its batches. [Ratios](docs/results.md#the-claims)."
+    )
+    if apart:
+        note = f"§ On {', '.join(apart)} the paper's own program does not have our kernels' direction. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
         note = f"{', '.join(names)}: [substitutes](docs/data.md) for the paper's graphs. {note}"
@@ -236,11 +242,11 @@ def _one_source(cells: Cells) -> str:
     roads = cells.together(ROADS, ours, library)
     said = [f"{cells.time(ours, dataset)} on {dataset} †" for dataset in dict.fromkeys([roads[0], roads[-1]])]
     return (
-        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)} "
-        f"({cells.repeats(*((ours, dataset) for dataset in roads))}); with copies it is "
-        f"{cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)}. Cited "
-        "programs on 16 cores of a CPU are as fast on some of these graphs, or faster: "
-        "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others) says where."
+        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)}; with "
+        f"copies it is {cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)} "
+        f"({cells.common(roads, library, ours)}). Cited programs "
+        "on 16 cores of a CPU are as fast or faster on some: "
+        "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others)."
         + (" The kernel [was changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
     )
 
@@ -314,52 +320,56 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
-        f"Times in findings {numbers} are of the search alone, without copies to or from the GPU, but for whole calls; "
+        f"Times in findings {numbers} are of the search alone, without copies, except whole calls; "
         "medians over batches (n: runs of a variant measured alone). "
     )
     legend = (
         f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
-        "[paper's timed region](docs/method.md#how-a-time-is-taken), with copies of results"
+        "[paper's timed region](docs/method.md#how-a-time-is-taken), with its copies"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
     if cells.substitutes:
         legend += " † A [substitute](docs/data.md#the-substitutes): real topology, random lengths"
         legend += "; e is the five others joined." if "e" in cells.substitutes else "."
-    legend += " The Gnutella graphs' weights are random too, since the paper's cannot be made again."
+    legend += " The Gnutella graphs' weights are random too."
     return "\n".join([*lines, "", legend])
 
 
 def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, elsewhere: ByCard) -> str:
     """What the verdicts rest on. rows: as measurements.load gives them; audited: their claims; elsewhere: on others."""
     protocol = config["protocol"]
-    found = [finding for one in audited for finding in one.here.values()]
-    of_decided = [finding for finding in found if finding.decided]
-    numbers = sorted({finding.estimate.batches for finding in of_decided})
-    counts = {word: sum(one.verdict == word for one in found) for word in (INCONCLUSIVE, FEW, UNKNOWN)}
-    open_ones = [f"{count} {'have' if word == FEW else 'are'} {word}" for word, count in counts.items() if count]
-    on = f" on the {card(rows)}" if of_decided else ""
     text = (
         "How sure: every result was checked before its time was kept, nearly all against SciPy's (of all pairs of more "
-        f"than {protocol['full_check']:,} vertices {protocol['checked_rows']} rows)."
+        f"than {protocol['full_check']:,} vertices {protocol['checked_rows']} rows). A batch measures all that a "
+        "verdict compares in turn, on one card. "
     )
-    text += (
-        " A batch measures all that a verdict compares in turn, on one card. Of "
-        f"{len(found)} verdicts{on}, each one claim on one dataset, "
-        f"{', '.join([f'{len(of_decided)} are decided' if open_ones else 'all are decided', *open_ones])}."
-    )
-    if of_decided:
-        hosts = frozenset().union(*(finding.hosts for finding in of_decided))
-        cards = frozenset().union(*(finding.cards for finding in of_decided))
-        they = "The decided ones" if open_ones else "They"
-        text += (
-            f" {they} rest on {ends(numbers[0], numbers[-1])} batches each, in all from {len(hosts)} "
-            f"{'host' if len(hosts) == 1 else 'hosts'} and {len(cards)} {'card' if len(cards) == 1 else 'cards'}."
-        )
+    found = [finding for one in audited for finding in one.here.values()]
+    decided = decided_of(audited)
+    counts = {word: sum(one.verdict == word for one in found) for word in (INCONCLUSIVE, FEW, UNKNOWN)}
+    said = [f"{count} {'have' if word == FEW else 'are'} {word}" for word, count in counts.items() if count]
+    if decided:
+        many = f"Of {len(found)} verdicts (a claim on a dataset) {len(decided)}"
+        many = many if said else f"All {len(found)} verdicts (a claim on a dataset)"
+        said.insert(0, f"{many} are decided on the {card(rows)}, {rest(decided)}")
+    else:
+        said.insert(0, f"Of {len(found)} verdicts (a claim on a dataset) none is decided")
     for name, others in elsewhere.items():
         same, apart = compared({card(rows): audited, name: others})
-        if decided := len(same) + len(apart):
-            text += f" The {name} decides {decided} of them, {f'{len(apart)} otherwise' if apart else 'all likewise'}."
-    return f"{text} [The method](docs/method.md)."
+        if both := len(same) + len(apart):
+            alike = f"{len(apart)} of them otherwise" if apart else "all the same"
+            said.append(f"on the {name} {both} are, {alike}, {rest(decided_of(others))}")
+    return f"{text}{'; '.join(said)}. [The method](docs/method.md)."
+
+
+def decided_of(audited: Sequence[Audited]) -> list[Finding]:
+    return [finding for one in audited for finding in deciding(one.here).values()]
+
+
+def rest(findings: Sequence[Finding]) -> str:
+    """ "each by 3 to 5 batches of 2 to 4 hosts": what verdicts rest on."""
+    numbers = sorted({finding.estimate.batches for finding in findings})
+    hosts = sorted({len(finding.hosts) for finding in findings})
+    return f"each by {ends(numbers[0], numbers[-1])} batches of {ends(hosts[0], hosts[-1])} host{'s' * (hosts[-1] > 1)}"
 
 
 def results(archive: Path, rows: pd.DataFrame) -> str:
@@ -403,7 +413,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         README: {
             "findings": findings(rows, mine, peaks, many),
             "certainty": certainty(rows, mine, config, {name: one for name, one in shown.items() if one is not mine}),
-            "claims": claims_table(shown, substitutes(rows)),
+            "claims": claims_table(shown, substitutes(rows), tolerance),
         },
         "docs/results.md": {
             "claims": by_claim(shown, substitutes(rows), tolerance, undecided),
@@ -448,13 +458,14 @@ def on_all_cards(audited: ByCard) -> list[str]:
     if len(audited) < 2:
         return []
     same, apart = compared(audited)
-    lines = [
-        f"Of the verdicts that are decided on each of {', '.join(audited)}, {len(same)} are the same and "
-        f"{len(apart)} differ{':' if apart else '.'}",
-    ]
+    alike = "all the same" if not apart else f"{len(same)} the same, {len(apart)} not:"
+    lines = [f"Decided on each card: {len(same) + len(apart)} verdicts, {alike}{'' if apart else '.'}"]
     if apart:
         lines.append("\n".join(f"- {line}" for line in apart))
-    return ["### Which verdicts hold on each card", *lines]
+    for name, ones in audited.items():
+        if number := len(decided_of(ones)) - len(same) - len(apart):
+            lines.append(f"Decided on the {name}, but not on each card: {number}.")
+    return ["### Verdicts on each card", *lines]
 
 
 def compared(audited: ByCard) -> tuple[list[str], list[str]]:

@@ -95,8 +95,8 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     ran_on = ", ".join(dict.fromkeys(device for device in rows["device"][rows["driver"] != ""]))
     note = (
         f"Minutes and results: archive `{config['archive']}`, on {ran_on}. One batch should give a ratio between the "
-        "two ends in 95 of 100 cases, by the spread between the archive's batches; where these are fewer than three, "
-        "no ends and no verdict are known, and the ratio stands alone. After the colon: the verdict of the archive."
+        "two ends in 95 of 100 cases, by the spread between the archive's batches; with fewer than three batches the "
+        "ratio stands alone. After the colon: the verdict of the archive. ‡ Open without one of its batches."
     )
     if others:
         note += " † A substitute, as said above."
