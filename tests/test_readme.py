@@ -173,7 +173,7 @@ def test_where_the_papers_program_differs_the_table_says_so(generated):
     """On gnutella04 our Super Naive Shared is faster than Super Naive, and the paper's program has no direction."""
     lines = generated["README.md"]["claims"].splitlines()
     assert [line[:4] for line in lines if line.endswith(" § |")] == ["| 7.", "| 8."]
-    assert "§ On gnutella04 the paper's own program does not have our kernels' direction. ‡" in lines[-1]
+    assert "§ Not the direction of the paper's own program on gnutella04. ‡" in lines[-1]
 
 
 def test_two_cards_stand_side_by_side():
@@ -197,6 +197,15 @@ def test_two_cards_stand_side_by_side():
     assert "Decided on the B, but not on each card: 1." in readme.by_claim({"A": nothing, "B": one}, {}, TOLERANCE)
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
     assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
+
+
+def test_a_verdict_is_one_only_where_the_cards_agree():
+    """Stride is slower than Naive on nyc, as claimed, on both cards or on one."""
+    slow, fast = ({("bellman_ford/stride", "nyc"): s, ("bellman_ford/naive", "nyc"): 1.0} for s in (2.0, 0.5))
+    one, same, other = (judged(in_batches(rows_of(times))) for times in (slow, slow, fast))
+    lines = [readme.claims_table({"A": one, "B": card}, {}, TOLERANCE).splitlines()[2] for card in (same, other)]
+    assert lines[0].endswith("| as claimed (1 of 3 decided) |")
+    assert lines[1].endswith("| A: as claimed (1 of 3 decided)<br>B: not as claimed (1 of 3 decided) § |")
 
 
 def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):

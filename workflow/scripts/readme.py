@@ -89,14 +89,13 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
                 "Verdict": on_cards(decide) + (" §" if here else ""),
             }
         )
-    note = (
-        "‡ The dataset before it would be undecided without one of its batches. [Ratios](docs/results.md#the-claims)."
-    )
+    note = "‡ That dataset would be undecided without one of its batches. [Ratios](docs/results.md#the-claims)."
     if apart:
-        note = f"§ On {', '.join(apart)} the paper's own program does not have our kernels' direction. {note}"
+        note = f"§ Not the direction of the paper's own program on {', '.join(apart)}. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
-        note = f"{', '.join(names)}: [substitutes](docs/data.md) for the paper's graphs. {note}"
+        said = "The road networks" if names == ROADS else ", ".join(names)
+        note = f"{said} are [substitutes](docs/data.md) for the paper's. {note}"
     return f"{narrow(pd.DataFrame(lines))}\n\n{note}"
 
 
