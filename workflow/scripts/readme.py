@@ -438,7 +438,9 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
             line = audit.line(first, dataset, others)
             ours = {name: audit.line(one, dataset, others) for name, one in of_card.items()}
             line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
-            line |= {f"Ours, {name}": f"{said['Ours']}<br>**{said['Verdict']}**" for name, said in ours.items()}
+            for name, said in ours.items():
+                measured = of_card[name].here[dataset].estimate
+                line[f"Ours, {name}"] = f"{said['Ours']}<br>**{said['Verdict']}**" if measured else said["Verdict"]
             lines.append(line)
         said = filter(None, (audit.apart(one, tolerance) for one in ones))
         parts += [
