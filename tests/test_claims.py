@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -344,3 +345,21 @@ def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
                     sides = found.loc[[(claim.left, dataset, batch), (over, dataset, batch)]]
                     assert sides["host_id"].nunique() == 1 and sides["host_id"].iloc[0]
                     assert sides["card_uuid"][sides["card_uuid"] != ""].nunique() == 1
+
+
+def test_batches_of_one_host_differ_nearly_as_much_as_those_of_several():
+    """What docs/method.md says: the mean square between hosts over that within, each ratio scaled by its deviation."""
+    rows = claims.select(measurements.load([ROOT / "results/archive/h200/timings.csv"]), list(CLAIMS.values()))
+    found, within, between = batches.medians(rows), [0.0, 0], [0.0, 0]
+    on_cards = [claim for claim in CLAIMS.values() if claim.id != "dijkstra_gpu"]
+    for left, over, dataset in {
+        (c.left, over, dataset) for c in on_cards for over in c.right for dataset in c.datasets
+    }:
+        both = batches.pairs(found, left, over, dataset)
+        scores = np.log(both["right"] / both["left"])
+        scores = (scores - scores.mean()) / scores.std()
+        means = scores.groupby(both["host_id"]).transform("mean")
+        hosts = both["host_id"].nunique()
+        within = np.add(within, [((scores - means) ** 2).sum(), len(both) - hosts])
+        between = np.add(between, [(means**2).sum(), hosts - 1])
+    assert between[0] / between[1] / (within[0] / within[1]) == pytest.approx(1.2, abs=0.1)

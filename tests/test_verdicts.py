@@ -124,11 +124,14 @@ def test_how_often_batches_are_wrong(true, batches):
     assert {verdicts.decide(verdicts.estimate(draw[:2]), FASTER) for draw in ratios} == {FEW}
 
 
-@pytest.mark.parametrize(("hosts", "percent"), [([0, 0, 0], 13), ([0, 0, 1], 7), ([0, 0, 0, 1, 2], 10)])
-def test_batches_of_one_host_are_wrong_more_often(hosts, percent):
-    """What docs/method.md says of that: if half of the variance between batches is the host's, at a true ratio of 1."""
-    words, _ = drawn(1, np.array(hosts), 0.5)
-    assert np.mean([word in (CLAIMED, OPPOSITE) for word in words]) == pytest.approx(percent / 100, abs=0.025)
+@pytest.mark.parametrize(
+    ("hosts", "share", "percent"),
+    [([0, 0, 0], 0.1, 6.5), ([0, 0, 0, 1, 2], 0.1, 6), ([0, 0, 0], 0.5, 13), ([0, 0, 0, 1, 2], 0.5, 10)],
+)
+def test_batches_of_one_host_are_wrong_more_often(hosts, share, percent):
+    """What docs/method.md says of a true ratio of 1. share: of the variance between batches, the host's."""
+    words, _ = drawn(1, np.array(hosts), share)
+    assert np.mean([word in (CLAIMED, OPPOSITE) for word in words]) == pytest.approx(percent / 100, abs=0.02)
 
 
 def drawn(true, hosts, share):
