@@ -18,6 +18,7 @@ from workflow.lib import claims, measurements, plan
 from workflow.lib.claims import Finding
 from workflow.lib.render import CROSS
 from workflow.lib.tables import define
+from workflow.lib.verdicts import Estimate
 from workflow.scripts import audit, reviewers, summary, tables
 
 ROOT = Path(__file__).parents[1]
@@ -91,6 +92,11 @@ def test_batches_of_one_card_are_named_so(tmp_path):
         audit.write(rows.assign(**cards), list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
         text = re.sub(" +", " ", (tmp_path / "claims.md").read_text())
         assert said in text and ("on one card |" in text) == bool(cards)
+
+
+def test_on_which_side_of_1_a_number_lies_is_seen():
+    found = Estimate(1.0021, 0.99962, 1.21, 3, "95 % interval")
+    assert audit.estimate_text(CLAIMS["stride_small"], found) == f"{CROSS}1.002 [0.9996, 1.21], 3 batches"
 
 
 def test_nothing_throttled_is_nothing_said(tmp_path):

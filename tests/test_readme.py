@@ -131,7 +131,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     )
     said = readme.findings(rows, judged(rows), NO_PEAKS, many)
     first, launches, libraries, one_source, all_pairs, of_roads, *rest = said.splitlines()
-    assert "takes 150 ms on nyc † (n = 2) and 20.0 s on e † (n = 1) on one card" in of_roads
+    assert "takes 150 ms on nyc † (n = 2) and 20.0 s on e † (n = 1); it finds" in of_roads
     assert (
         "Preparing the network takes 1.50 s and 1.50 s on one core, customizing it for other weights 2.00 ms"
         in of_roads
@@ -140,8 +140,8 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     assert first == "1. **Of the paper's 12 claims: 2 not as claimed, 10 not measured.**"
     assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (3 batches)" in launches
     assert "On one core it is 100 to 500 times faster" in libraries and "on nyc, bay, col, fla, ne † (3 b" in libraries
-    assert "takes 2.00 ms on nyc † and 2.00 ms on ne †; with copies it is 25.0 to 25.0 times faster" in one_source
-    assert "than SciPy on nyc, bay, col, fla, ne (3 batches)." in one_source
+    assert "takes 2.00 ms on nyc † and 2.00 ms on ne †; with the result's copy it is 25.0 to 25.0 times" in one_source
+    assert "faster than SciPy on nyc, bay, col, fla, ne (3 batches)." in one_source
     assert rest[0] == "" and "GPU: test card. CPU: test CPU (the libraries)." in rest[1]
     assert "333 to 1000 times faster than the paper's best variant (with copies 167 to 500 times)" in all_pairs
     assert "The Gnutella graphs' weights" in rest[1]
@@ -157,7 +157,7 @@ def test_what_the_verdicts_rest_on_is_counted():
     rows = rows[(rows["dataset"] == "nyc") | (rows["batch"] != "c")].assign(throttling="")
     judged_here = claims.audit(rows, [CLAIMS["stride_small"]], TOLERANCE)
     text = readme.certainty(rows, judged_here, CONFIG, {})
-    assert "(of all pairs of more than 12,000 vertices 256 rows)" in text
+    assert "(256 rows of all pairs above 12,000 vertices)" in text
     assert (
         "Of 3 verdicts (a claim on a dataset) 1 are decided on the test card, each by 3 batches of 3 hosts; "
         "1 have too few batches; 1 are not measured. [" in text
@@ -166,14 +166,16 @@ def test_what_the_verdicts_rest_on_is_counted():
     differs = claims.audit(in_batches(rows_of(times)).assign(throttling=""), [CLAIMS["stride_small"]], TOLERANCE)
     elsewhere = {"card B": judged_here, "card C": differs}
     text = readme.certainty(rows, judged_here, CONFIG, elsewhere)
-    assert "; on the card B 1 are, all the same, each by 3 batches of 3 hosts; on the card C 1 are, 1 of them" in text
+    assert (
+        "; 1 also on the card B, none differently, each by 3 batches of 3 hosts; 1 also on the card C, 1 differ" in text
+    )
 
 
 def test_where_the_papers_program_differs_the_table_says_so(generated):
     """On gnutella04 our Super Naive Shared is faster than Super Naive, and the paper's program has no direction."""
     lines = generated["README.md"]["claims"].splitlines()
     assert [line[:4] for line in lines if line.endswith(" § |")] == ["| 7.", "| 8."]
-    assert "§ Not the direction of the paper's own program on gnutella04. ‡" in lines[-1]
+    assert "§ Unlike the paper's own program on gnutella04. ‡" in lines[-1]
 
 
 def test_two_cards_stand_side_by_side():
@@ -192,7 +194,7 @@ def test_two_cards_stand_side_by_side():
     at_bay = judged(in_batches(rows_of({(key, "bay"): seconds for (key, _), seconds in times.items()})))
     assert line_of(A=one, B=at_bay) == ["A: less: nyc ‡<br>B: less: bay ‡", "not as claimed (2 of 6 decided)"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
-    assert "Decided on each card: 1 verdicts, 0 the same, 1 not:" in text and "but not on each card" not in text
+    assert "Decided on each card: 1 verdicts, 0 equal, 1 not:" in text and "but not on each card" not in text
     assert "- claim 5 on nyc: A: less<br>B: more" in text
     assert "Decided on the B, but not on each card: 1." in readme.by_claim({"A": nothing, "B": one}, {}, TOLERANCE)
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)

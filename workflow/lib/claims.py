@@ -225,9 +225,9 @@ def rule(tolerance: float) -> list[str]:
         f'"No faster" is {OPPOSITE} where the interval lies above 1, else {CLAIMED} where it lies below 1 plus the '
         "tolerance.",
         'A claim that a variant is faster than several is judged against the strongest of them, named after "over".',
-        f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value counts as it "
-        "stands. The paper's own program was run outside this workflow (workflow/paper): ratio and range, no verdict; "
-        "of two batches one is of an H200 and one of an H100, single runs are of an H200.",
+        f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value is compared "
+        "without an interval. The paper's own program was run outside this workflow (workflow/paper): ratio and range, "
+        "no verdict; of two batches one is of an H200 and one of an H100, single runs are of an H200.",
         "‡ without one of its batches the verdict would be undecided, as any verdict from three would.",
     ]
 

@@ -118,8 +118,8 @@ def apart(one: Audited, tolerance: float) -> str:
     if not datasets:
         return ""
     return (
-        f"On {', '.join(datasets)} the paper's own program does not have the direction that our "
-        f"kernels have; within {tolerance:.0%} of 1 it has none."
+        f"On {', '.join(datasets)} the paper's own program is within {100 * tolerance:g} % of 1, or on its other side, "
+        "and its range does not overlap our interval."
     )
 
 
@@ -207,7 +207,8 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
         return "-"
 
     def number(value: float) -> str:
-        return f"{value:.3g}" if claim.by_seconds else digits(value)
+        text = f"{value:.3g}" if claim.by_seconds else digits(value)
+        return f"{value:.4g}" if text == "1.00" else text  # on which side of 1 it lies, decides
 
     text = (f"{number(found.value)} s" if claim.by_seconds else f"{CROSS}{number(found.value)}") + over
     if found.batches == 1:

@@ -89,9 +89,11 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
                 "Verdict": on_cards(decide) + (" §" if here else ""),
             }
         )
-    note = "‡ That dataset would be undecided without one of its batches. [Ratios](docs/results.md#the-claims)."
+    note = (
+        "‡ The dataset before it would be undecided without one of its batches. [Ratios](docs/results.md#the-claims)."
+    )
     if apart:
-        note = f"§ Not the direction of the paper's own program on {', '.join(apart)}. {note}"
+        note = f"§ Unlike the paper's own program on {', '.join(apart)}. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
         said = "The road networks" if names == ROADS else ", ".join(names)
@@ -241,10 +243,9 @@ def _one_source(cells: Cells) -> str:
     roads = cells.together(ROADS, ours, library)
     said = [f"{cells.time(ours, dataset)} on {dataset} †" for dataset in dict.fromkeys([roads[0], roads[-1]])]
     return (
-        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)}; with "
-        f"copies it is {cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)} "
-        f"({cells.common(roads, library, ours)}). Cited programs "
-        "on 16 cores of a CPU are as fast or faster on some: "
+        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)}; with the result's "
+        f"copy it is {cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)} "
+        f"({cells.common(roads, library, ours)}). On some, cited programs are as fast or faster on 16 cores of a CPU: "
         "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others)."
         + (" The kernel [was changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
     )
@@ -266,7 +267,7 @@ def _all_pairs(cells: Cells) -> str:
         "**The search of all pairs of a sparse graph takes milliseconds too.** `multi_source_apsp` takes "
         f"{cells.time(ours, graphs[0])} to {cells.time(ours, graphs[-1])} on {', '.join(graphs)} "
         f"({cells.repeats(*((ours, dataset) for dataset in graphs))}){faster}; the whole call takes "
-        f"{' to '.join(whole)}, most of it copies of the result. `blocked`, for dense graphs, makes "
+        f"{' to '.join(whole)}, most of it copies of the result. `blocked`, which treats a graph as dense, makes "
         f"{digits(rate / 1e12)} {CROSS} 10¹² relaxations a second on gnutella30 "
         f"({cells.repeats((dense, 'gnutella30'))})."
     )
@@ -286,7 +287,7 @@ def _all_pairs_of_roads(cells: Cells) -> str:
     weights = " and ".join(map(time_text, found["customize_s"]))
     return (
         "**All pairs of a road network take seconds, once the network is prepared.** A search from every vertex takes "
-        f"{' and '.join(took)} on one card: it finds each vertex's eccentricity and sum of distances, and stores no "
+        f"{' and '.join(took)}; it finds each vertex's eccentricity and sum of distances, and stores no "
         f"matrix. Preparing the network takes {once} on one core, customizing it for other weights {weights}."
     )
 
@@ -323,7 +324,7 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
         "medians over batches (n: runs of a variant measured alone). "
     )
     legend = (
-        f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
+        f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 and 5 are of the "
         "[paper's timed region](docs/method.md#how-a-time-is-taken), with its copies"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
@@ -338,9 +339,9 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, else
     """What the verdicts rest on. rows: as measurements.load gives them; audited: their claims; elsewhere: on others."""
     protocol = config["protocol"]
     text = (
-        "How sure: every result was checked before its time was kept, nearly all against SciPy's (of all pairs of more "
-        f"than {protocol['full_check']:,} vertices {protocol['checked_rows']} rows). A batch measures all that a "
-        "verdict compares in turn, on one card. "
+        "How sure: every result was checked before its time was kept, nearly all against SciPy's "
+        f"({protocol['checked_rows']} rows of all pairs above {protocol['full_check']:,} vertices). In each batch all "
+        "that a verdict compares ran in turn on one card. "
     )
     found = [finding for one in audited for finding in one.here.values()]
     decided = decided_of(audited)
@@ -355,8 +356,7 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, else
     for name, others in elsewhere.items():
         same, apart = compared({card(rows): audited, name: others})
         if both := len(same) + len(apart):
-            alike = f"{len(apart)} of them otherwise" if apart else "all the same"
-            said.append(f"on the {name} {both} are, {alike}, {rest(decided_of(others))}")
+            said.append(f"{both} also on the {name}, {len(apart) or 'none'} differently, {rest(decided_of(others))}")
     return f"{text}{'; '.join(said)}. [The method](docs/method.md)."
 
 
@@ -459,7 +459,7 @@ def on_all_cards(audited: ByCard) -> list[str]:
     if len(audited) < 2:
         return []
     same, apart = compared(audited)
-    alike = "all the same" if not apart else f"{len(same)} the same, {len(apart)} not:"
+    alike = "all equal" if not apart else f"{len(same)} equal, {len(apart)} not:"
     lines = [f"Decided on each card: {len(same) + len(apart)} verdicts, {alike}{'' if apart else '.'}"]
     if apart:
         lines.append("\n".join(f"- {line}" for line in apart))
