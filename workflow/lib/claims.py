@@ -368,6 +368,11 @@ def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
     return min(known, key=lambda one: one.value) if len(known) == len(found) and known else None
 
 
+def disagreeing(one: Audited, tolerance: float) -> list[str]:
+    """The datasets on which `disagrees`."""
+    return [dataset for dataset in one.here if disagrees(one, dataset, tolerance)]
+
+
 def disagrees(one: Audited, dataset: str, tolerance: float) -> bool:
     """Whether the paper's own program and our kernels differ in direction, where ours is decided.
 

@@ -21,7 +21,7 @@ from workflow.lib.claims import (
     audit,
     claims,
     deciding,
-    disagrees,
+    disagreeing,
     outcome,
     rule,
     select,
@@ -114,7 +114,7 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
 
 def apart(one: Audited, tolerance: float) -> str:
     """A sentence on the datasets where ours has a direction and the paper's own program another or none."""
-    datasets = [dataset for dataset in one.here if disagrees(one, dataset, tolerance)]
+    datasets = disagreeing(one, tolerance)
     if not datasets:
         return ""
     return (

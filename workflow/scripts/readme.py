@@ -78,7 +78,7 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
     lines, apart = [], {}
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         of_card = dict(zip(audited, ones, strict=True))
-        here = [dataset for one in ones for dataset in one.here if claims.disagrees(one, dataset, tolerance)]
+        here = [dataset for one in ones for dataset in claims.disagreeing(one, tolerance)]
         apart |= dict.fromkeys(here)
         decide = {name: one for name, one in of_card.items() if one.decided} or of_card
         lines.append(
@@ -108,10 +108,9 @@ def by_card(of_card: Mapping[str, Audited]) -> dict[str, str]:
     said = {name: audit.by_verdict(first.here, decided_only=True)}
     for name, one in others:
         here, found = one.here, deciding(one.here)
-        if same := all(dataset in mine and mine[dataset].verdict == found[dataset].verdict for dataset in found):
+        if all(dataset in mine and mine[dataset].verdict == found[dataset].verdict for dataset in found):
             here = here | {dataset: replace(finding, verdict=SAME_AS) for dataset, finding in found.items()}
-        text = audit.by_verdict(here, decided_only=True)
-        said[name] = text.replace(f"{SAME_AS}:", SAME_AS) if same else text
+        said[name] = audit.by_verdict(here, decided_only=True).replace(f"{SAME_AS}:", SAME_AS)
     return said
 
 
@@ -347,16 +346,18 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, else
     decided = decided_of(audited)
     counts = {word: sum(one.verdict == word for one in found) for word in (INCONCLUSIVE, FEW, UNKNOWN)}
     said = [f"{count} {'have' if word == FEW else 'are'} {word}" for word, count in counts.items() if count]
+    verdicts_found = f"{len(found)} verdicts (a claim on a dataset)"
     if decided:
-        many = f"Of {len(found)} verdicts (a claim on a dataset) {len(decided)}"
-        many = many if said else f"All {len(found)} verdicts (a claim on a dataset)"
-        said.insert(0, f"{many} are decided on the {card(rows)}, {rest(decided)}")
+        many = f"Of {verdicts_found} {len(decided)}" if said else f"All {verdicts_found}"
+        said.insert(0, f"{many} are decided on the {card(rows)}, {rests_on(decided)}")
     else:
-        said.insert(0, f"Of {len(found)} verdicts (a claim on a dataset) none is decided")
+        said.insert(0, f"Of {verdicts_found} none is decided")
     for name, others in elsewhere.items():
-        same, apart = compared({card(rows): audited, name: others})
-        if both := len(same) + len(apart):
-            said.append(f"{both} also on the {name}, {len(apart) or 'none'} differently, {rest(decided_of(others))}")
+        both, apart = compared({card(rows): audited, name: others})
+        if both:
+            said.append(
+                f"{both} also on the {name}, {len(apart) or 'none'} differently, {rests_on(decided_of(others))}"
+            )
     return f"{text}{'; '.join(said)}. [The method](docs/method.md)."
 
 
@@ -364,11 +365,11 @@ def decided_of(audited: Sequence[Audited]) -> list[Finding]:
     return [finding for one in audited for finding in deciding(one.here).values()]
 
 
-def rest(findings: Sequence[Finding]) -> str:
-    """ "each by 3 to 5 batches of 2 to 4 hosts": what verdicts rest on."""
-    numbers = sorted({finding.estimate.batches for finding in findings})
-    hosts = sorted({len(finding.hosts) for finding in findings})
-    return f"each by {ends(numbers[0], numbers[-1])} batches of {ends(hosts[0], hosts[-1])} host{'s' * (hosts[-1] > 1)}"
+def rests_on(findings: Sequence[Finding]) -> str:
+    """ "each by 3 to 5 batches of 2 to 4 hosts": of verdicts."""
+    numbers, hosts = zip(*((finding.estimate.batches, len(finding.hosts)) for finding in findings), strict=True)
+    of_hosts = f"{ends(min(hosts), max(hosts))} {'host' if max(hosts) == 1 else 'hosts'}"
+    return f"each by {batches_text(min(numbers), max(numbers))} of {of_hosts}"
 
 
 def results(archive: Path, rows: pd.DataFrame) -> str:
@@ -436,10 +437,9 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
         lines = []
         for dataset in first.here:
             line = audit.line(first, dataset, others)
-            ours = {name: audit.line(one, dataset, others) for name, one in of_card.items()}
             line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
-            for name, said in ours.items():
-                measured = of_card[name].here[dataset].estimate
+            for name, one in of_card.items():
+                said, measured = audit.line(one, dataset, others), one.here[dataset].estimate
                 line[f"Ours, {name}"] = f"{said['Ours']}<br>**{said['Verdict']}**" if measured else said["Verdict"]
             lines.append(line)
         said = filter(None, (audit.apart(one, tolerance) for one in ones))
@@ -458,28 +458,29 @@ def on_all_cards(audited: ByCard) -> list[str]:
     """Markdown: the verdicts that several cards share, and those they do not; nothing of one card."""
     if len(audited) < 2:
         return []
-    same, apart = compared(audited)
-    alike = "all equal" if not apart else f"{len(same)} equal, {len(apart)} not:"
-    lines = [f"Decided on each card: {len(same) + len(apart)} verdicts, {alike}{'' if apart else '.'}"]
+    both, apart = compared(audited)
+    alike = f"{both - len(apart)} equal, {len(apart)} not:" if apart else "all equal."
+    lines = [f"Decided on each card: {both} verdicts, {alike}"]
     if apart:
         lines.append("\n".join(f"- {line}" for line in apart))
     for name, ones in audited.items():
-        if number := len(decided_of(ones)) - len(same) - len(apart):
+        if number := len(decided_of(ones)) - both:
             lines.append(f"Decided on the {name}, but not on each card: {number}.")
     return ["### Verdicts on each card", *lines]
 
 
-def compared(audited: ByCard) -> tuple[list[str], list[str]]:
-    """Markdown: the verdicts that are decided on all cards: those that are the same, and those that differ."""
-    same, apart = [], []
+def compared(audited: ByCard) -> tuple[int, list[str]]:
+    """How many verdicts are decided on all cards; and those of them that differ, as Markdown."""
+    both, apart = 0, []
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         for dataset in ones[0].here:
             found = {name: one.here[dataset] for name, one in zip(audited, ones, strict=True)}
             if all(finding.decided for finding in found.values()):
+                both += 1
                 words = {name: finding.verdict for name, finding in found.items()}
-                line = f"claim {number} on {dataset}: {each(audited, words)}"
-                (same if len(set(words.values())) == 1 else apart).append(line)
-    return same, apart
+                if len(set(words.values())) > 1:
+                    apart.append(f"claim {number} on {dataset}: {each(audited, words)}")
+    return both, apart
 
 
 def write(generated: dict[str, dict[str, str]], root: Path) -> None:
