@@ -201,6 +201,21 @@ def test_two_cards_stand_side_by_side():
     assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
 
 
+def test_where_cards_differ_it_is_said_whether_their_intervals_overlap():
+    times = {("bellman_ford/stride", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 1.0}
+
+    def line(*ratios):
+        cards = {}
+        for name, around_it in zip("AB", ratios, strict=True):
+            factors = [{"bellman_ford/stride": around_it * by} for by in (0.99, 1.0, 1.01)]
+            cards[name] = judged(in_batches(rows_of(times), factors=factors))
+        (line,) = readme.compared(cards)[1]
+        return line
+
+    assert line(1.04, 1.0) == "claim 1 on nyc (the intervals overlap): A: as claimed<br>B: no difference"
+    assert line(1.1, 1.0) == "claim 1 on nyc: A: as claimed<br>B: no difference"
+
+
 def test_a_verdict_is_one_only_where_the_cards_agree():
     """Stride is slower than Naive on nyc, as claimed, on both cards or on one."""
     slow, fast = ({("bellman_ford/stride", "nyc"): s, ("bellman_ford/naive", "nyc"): 1.0} for s in (2.0, 0.5))

@@ -479,8 +479,16 @@ def compared(audited: ByCard) -> tuple[int, list[str]]:
                 both += 1
                 words = {name: finding.verdict for name, finding in found.items()}
                 if len(set(words.values())) > 1:
-                    apart.append(f"claim {number} on {dataset}: {each(audited, words)}")
+                    shared = " (the intervals overlap)" if overlap(found.values()) else ""
+                    apart.append(f"claim {number} on {dataset}{shared}: {each(audited, words)}")
     return both, apart
+
+
+def overlap(found: Collection[Finding]) -> bool:
+    """Whether the intervals of several cards share a value; they do not where the strongest competitors differ."""
+    estimates = [finding.estimate for finding in found]
+    same = len({finding.over for finding in found}) == 1
+    return same and max(one.low for one in estimates) <= min(one.high for one in estimates)
 
 
 def write(generated: dict[str, dict[str, str]], root: Path) -> None:
