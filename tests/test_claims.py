@@ -140,6 +140,16 @@ def test_only_batches_of_the_same_code_are_pooled():
     assert (found.estimate.batches, found.verdict) == (2, FEW)
 
 
+def test_a_librarys_batches_have_the_same_cores():
+    """Those of most batches, of equally many the last measured; rows that do not say are alike."""
+    rows = in_batches(rows_of({("dijkstra/networkit_apsp", "gnutella04"): 1.0}, cores=16), "abcd")
+    rows["cores"] = rows["cores"].mask(rows["batch"].isin(["c", "d"]), 32)
+    rows["started"] = rows["started"].mask(rows["batch"] == "b", "2026-02-01T00:00:00+00:00")
+    assert set(measurements.pooled(rows)["batch"]) == {"a", "b"}
+    assert set(measurements.pooled(rows[rows["batch"] != "a"])["batch"]) == {"c", "d"}
+    assert len(measurements.pooled(rows.assign(cores=np.nan))) == len(rows)
+
+
 @pytest.mark.parametrize("place", ["card_uuid", "host_id"])
 def test_times_of_two_machines_are_not_compared(place):
     rows = measured(two(1, 2.8))

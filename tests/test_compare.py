@@ -42,11 +42,19 @@ def test_a_time_is_judged_by_where_one_more_batch_would_lie(seconds, word):
         (here({NAIVE: 2.0}, device="other card"), "the archive is of test card"),
         (here({NAIVE: 2.0}).assign(dataset_sha256="cd" * 32), "another graph"),
         (here({("bellman_ford/stride", "nyc"): 2.0}), "it is not in the archive"),
+        (here({NAIVE: 2.0}).assign(source=7.0), "the archive's is from vertex 0"),
         (here({NAIVE: 2.0}).assign(status="no_memory", seconds=float("nan")), "no memory here, ok in the archive"),
     ],
 )
 def test_what_is_not_comparable_says_why(rows, reason):
     assert list(words(rows).values()) == [f"not comparable: {reason}"]
+
+
+def test_times_on_other_numbers_of_cores_are_not_compared():
+    library = {("dijkstra/networkit_apsp", "gnutella04"): 1.0}
+    archive = in_batches(rows_of(library, cores=16)).assign(throttling="")
+    assert list(words(here(library, cores=16), archive).values()) == ["consistent"]
+    assert list(words(here(library, cores=2), archive).values()) == ["not comparable: the archive's ran on 16 cores"]
 
 
 def test_too_few_archived_batches_give_no_word_but_a_ratio():

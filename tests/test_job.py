@@ -18,8 +18,8 @@ from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests.rows import CONFIG
-from workflow.lib import host, measurements, plan, records
-from workflow.scripts import job
+from workflow.lib import digests, host, measurements, plan, records
+from workflow.scripts import job, measure
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
 PROTOCOL = {"repeats": 4, "warmup_launches": 1}
@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
     Graph(graph.indptr, graph.indices, graph.weights, meta={"name": "nyc", "sha256": SHA256}).save("nyc.npz")
 
 
-def run(batch="one", variants=CPU, **protocol):
+def run(batch="one", variants=CPU, commit="abc", **protocol):
     out = Path(batch, "timings.csv")
     job.main(
         Namespace(
@@ -46,7 +46,7 @@ def run(batch="one", variants=CPU, **protocol):
             external={},
             text=None,
             config_digest="",
-            commit="abc",
+            commit=commit,
             out=out,
             cores=0,
             jobs_per_card=1,
@@ -152,18 +152,24 @@ def test_a_job_that_was_cut_off_goes_on(monkeypatch):
     assert len(kept) == 5
     with open("one/timings.csv.part", "a") as file:
         file.write('["dijkstra/scipy", {"roun')  # a line that was not finished
-    rows = run()
-    assert orders(rows) == whole
+    rows = run(commit="def")
+    assert orders(rows) == whole and rows["commit"].value_counts().to_dict() == {"abc": 5, "def": 7}
     seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
     assert [seconds[key, row["round"]] for key, row in kept] == [row["seconds"] for _, row in kept]
 
 
-@pytest.mark.parametrize("change", ["host", "code", "protocol", "graph"])
+@pytest.mark.parametrize("change", ["host", "card", "code", "cores", "versions", "protocol", "graph"])
 def test_elsewhere_it_starts_anew(monkeypatch, change):
     kept = cut_off(monkeypatch, 5)
     protocol = {}
     if change == "host":
         monkeypatch.setattr(host, "host_id", lambda: "01234567")
+    elif change == "card":
+        monkeypatch.setattr(job.card, "describe", lambda _: {"device": "another", "driver": "", "cuda": ""})
+    elif change == "cores":
+        monkeypatch.setattr(job.libraries, "cores", lambda: 77)
+    elif change == "versions":
+        monkeypatch.setattr(measure, "packages", lambda: {"numpy": "0.1"})
     elif change == "code":
         monkeypatch.setattr(job.digests, "code", lambda *_: "0123456789abcdef")
     elif change == "protocol":
@@ -175,6 +181,16 @@ def test_elsewhere_it_starts_anew(monkeypatch, change):
     rows = run(**protocol)
     seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
     assert all(seconds[key, row["round"]] != row["seconds"] for key, row in kept)
+
+
+def test_other_settings_are_other_code():
+    """So that their batches are not pooled; what does not change a time is not in the digest."""
+    variant, usual = VARIANTS["bellman_ford/stride"], Protocol()
+    changed = [{"block": 512}, {"tile": 16}, {"delta": 7}, {"grid": 9}, {"source": 3}, {"source": 4}]
+    codes = [measure.code(variant, replace(usual, **settings)) for settings in changed]
+    assert len({measure.code(variant, usual), *codes}) == 7
+    assert measure.code(variant, replace(usual, repeats=3, budget_s=9, checked_rows=7)) == measure.code(variant, usual)
+    assert measure.code(variant, usual) == digests.code("bellman_ford", "stride")
 
 
 def test_a_status_stands_once():

@@ -336,13 +336,18 @@ def _card(card: dict) -> dict:
 def pooled(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that stand for each cell: those of its batches whose code is the one that was measured last.
 
-    A cell without a batch keeps its rows that were measured alone. rows: as load gives them.
+    Of a CPU variant all have the same number of cores: that of most batches. A cell without a batch keeps its rows
+    that were measured alone. rows: as load gives them.
     """
     cells = [rows[key] for key in CELL]
     in_batch = rows["batch"] != ""
     rows = rows[in_batch | ~in_batch.groupby(cells).transform("any")]
     last = rows.sort_values("started", kind="stable").groupby(CELL)["code"].transform("last")
-    return rows[rows["code"] == last.reindex(rows.index)]
+    rows = rows[rows["code"] == last.reindex(rows.index)]
+    cores = rows["cores"].fillna(0)
+    batches = rows.groupby([*(rows[key] for key in CELL), cores])["batch"].transform("nunique")
+    order = rows.assign(cores=cores, batches=batches).sort_values(["batches", "started"], kind="stable")
+    return rows[cores == order.groupby(CELL)["cores"].transform("last").reindex(rows.index)]
 
 
 def select(rows: pd.DataFrame, columns: Sequence[str], datasets: Sequence[str]) -> pd.DataFrame:
@@ -364,7 +369,7 @@ def require_one_graph(rows: pd.DataFrame) -> None:
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """One row a cell, indexed by (algorithm/variant, dataset). rows: as pooled gives them.
 
-    status, device, note (items joined by "; "), vertices, arcs, cores, limit_s, substitute, generated, LAYOUT;
+    status, device, note (items joined by "; "), vertices, arcs, source, cores, limit_s, substitute, generated, LAYOUT;
     batches (0 where the cell was measured alone) and repeats, the number of its runs.
     Of `seconds` (s, NaN unless status is ok) median: over batches of each one's median; min, max: of the batches'
     medians, of one batch's runs where there is one. kernels, predecessors: likewise the median of the phases.
@@ -390,7 +395,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
         device=("device", "first"),
         min=("seconds", "min"),
         max=("seconds", "max"),
-        **{name: (name, "first") for name in ("cores", "limit_s", "substitute", "generated", *LAYOUT)},
+        **{name: (name, "first") for name in ("source", "cores", "limit_s", "substitute", "generated", *LAYOUT)},
         note=("note", lambda notes: "; ".join(dict.fromkeys(items(notes)))),
     )
     several = found["batches"] > 1

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from workflow.lib import batches, claims, measurements, pages, step, verdicts
+from workflow.lib import batches, claims, measurements, pages, render, step, verdicts
 from workflow.lib.documents import time_text
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits, spread
@@ -86,6 +86,10 @@ def _apart(cell: pd.Series, other: pd.Series, graphs: set[str], archived: set[st
         return "another graph"
     if cell["device"] != other["device"]:
         return f"the archive is of {other['device']}"
+    if cell["cores"] != other["cores"] and cell["cores"] > 0 and other["cores"] > 0:
+        return f"the archive's ran on {render.cores(other)}"
+    if cell["source"] != other["source"] and pd.notna(other["source"]):
+        return f"the archive's is from vertex {other['source']:.0f}"
     if "ok" not in (cell["status"], other["status"]) or cell["status"] != other["status"]:
         return f"{cell['status']} here, {other['status']} in the archive".replace("_", " ")
     return ""

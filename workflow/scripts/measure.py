@@ -32,6 +32,7 @@ PACKAGES = [
     "nvidia-ml-py",
     "snakemake",
 ]
+USUAL, SETTINGS = harness.Protocol(), ("block", "tile", "delta", "grid", "source")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -102,9 +103,9 @@ def make(
     runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
     try:
         for variant, row in harness.interleave(wanted, graph, seed, list(runs), aside):
-            runs.append((variant, row))
+            runs.append((variant, row | {"commit": commit}))
             if journal:
-                journal.add(variant.key, row)
+                journal.add(variant.key, runs[-1][1])
     except WrongResult as error:
         raise InputError(f"wrong result, nothing is published: {error}") from None
     after = card.card_state() if on_card else None
@@ -112,7 +113,7 @@ def make(
     for variant, protocol in wanted.items():
         common = about(variant, graph, protocol, commit) | {"batch": batch}
         mine = [row for of, row in runs if of is variant]
-        rows += [row | common for row in harness.finished(mine, protocol)]
+        rows += [common | row for row in harness.finished(mine, protocol)]  # kept ones have the commit they were of
         found.append(
             {
                 "algorithm": variant.algorithm,
@@ -173,7 +174,7 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         **card.describe(variant.on_gpu),
         **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
         "commit": commit,
-        "code": code(variant),
+        "code": code(variant, protocol),
         "dataset_sha256": graph.meta["sha256"],
         "host": platform.node(),
         "host_id": host.host_id(),
@@ -186,9 +187,11 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
     }
 
 
-def code(variant: Variant) -> str:
-    """A digest of what its times depend on: the project's code, or somebody's program."""
-    return variant.program.code if variant.program else digests.code(variant.algorithm, variant.name)
+def code(variant: Variant, protocol: harness.Protocol) -> str:
+    """A digest of what its times depend on: our code, or somebody's program, and the SETTINGS that are not the usual."""
+    own = variant.program.code if variant.program else digests.code(variant.algorithm, variant.name)
+    changed = {name: value for name in SETTINGS if (value := getattr(protocol, name)) != getattr(USUAL, name)}
+    return digests.digest(own.encode(), json.dumps(changed).encode()) if changed else own
 
 
 def state_of_project(commit: str) -> tuple[str, bool | None]:
