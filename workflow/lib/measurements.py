@@ -373,7 +373,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     batches (0 where the cell was measured alone) and repeats, the number of its runs.
     Of `seconds` (s, NaN unless status is ok) median: over batches of each one's median; min, max: of the batches'
     medians, of one batch's runs where there is one. kernels, predecessors: likewise the median of the phases.
-    prepare: as preparation gives it.
+    prepare: likewise, of the batches where it was recorded.
     """
     keys = [variants(rows).rename("column"), rows["dataset"]]
     times = pd.DataFrame(
@@ -405,13 +405,12 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def preparation(rows: pd.DataFrame) -> pd.Series:
-    """For each row, what preparing took (s): the longest of the first runs of its cell; NaN where not recorded.
+    """For each row, what preparing took (s): that of its cell's first run in its batch; NaN where not recorded.
 
-    Later runs say less, since a process keeps the graph's layout. So do some first runs of the archive h200's batches A
-    to L, in which a job's variants shared what one of them had laid out.
+    Later runs say less, since a process keeps the graph's layout.
     """
     both = rows[list(PREPARATION)].sum(axis=1, min_count=1)
-    return both.where(rows["round"] == 1).groupby([rows[key] for key in CELL]).transform("max")
+    return both.where(rows["round"] == 1).groupby([rows[key] for key in BATCH]).transform("max")
 
 
 def items(notes: Iterable[str]) -> Iterator[str]:

@@ -81,6 +81,12 @@ def digits(number: float) -> str:
     return f"{number:.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
+def ratio(value: float) -> str:
+    """As digits; a digit more where it rounds to 1, since on which side of 1 it lies decides."""
+    text, longer = digits(value), f"{value:.4g}"
+    return longer if text == "1.00" and longer != "1" else text
+
+
 def medians_of(what: str) -> str:
     """Sentences under a table: what its times are."""
     return (
@@ -103,7 +109,7 @@ def spread(cell: pd.Series, text: Callable[[float], str] | None = None) -> str:
 
 def estimated(found: verdicts.Estimate) -> str:
     """A ratio: "31.5 [30.0, 33.1]", of one batch without its ends."""
-    return digits(found.value) + (f" [{digits(found.low)}, {digits(found.high)}]" if found.batches > 1 else "")
+    return ratio(found.value) + (f" [{ratio(found.low)}, {ratio(found.high)}]" if found.batches > 1 else "")
 
 
 def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) -> str:
@@ -122,9 +128,9 @@ def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) 
     return f"{found.batches} batches do not tell whether {name} or {other} is faster ({CROSS}{estimated(found)})"
 
 
-def speed_up(ratio: float) -> str:
+def speed_up(times: float) -> str:
     """The text ", x1.51", with a proper cross; nothing where there is no ratio."""
-    return "" if np.isnan(ratio) else f", {CROSS}{digits(ratio)}"
+    return "" if np.isnan(times) else f", {CROSS}{digits(times)}"
 
 
 def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str]) -> str:

@@ -80,8 +80,18 @@ def place(name: str, order: list[str]) -> tuple[int, str]:
 
 
 def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows of both that stand; new ones take the place of old ones of the same cell and batch."""
+    """The rows of both that stand; new ones take the place of old ones of the same cell and batch.
+
+    Raises InputError where a batch of that name is of another host: a batch replaces no other.
+    """
     replaced = {records.name(row) for row in new}
+    hosts = {records.name(row): row["host_id"] for row in old if row["batch"]}
+    for row in new:
+        if hosts.get(name := records.name(row), row["host_id"]) != row["host_id"]:
+            raise InputError(
+                f"{name}: the archive has a batch {row['batch']} of another host, which this one would replace: rename "
+                "this one, in the name of its folder below results/batches/ and in the files in it"
+            )
     by_cell: dict[str, list[dict[str, str]]] = {}
     for row in [*(row for row in old if records.name(row) not in replaced), *new]:
         by_cell.setdefault(cell(row), []).append(row)

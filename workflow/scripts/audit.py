@@ -27,7 +27,7 @@ from workflow.lib.claims import (
     select,
 )
 from workflow.lib.measurements import marked, substitutes
-from workflow.lib.render import CROSS, digits
+from workflow.lib.render import CROSS, digits, ratio
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
 
 FRAGILE = " ‡"  # behind a verdict that is lost where one batch is left out
@@ -207,8 +207,7 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
         return "-"
 
     def number(value: float) -> str:
-        text = f"{value:.3g}" if claim.by_seconds else digits(value)
-        return f"{value:.4g}" if text == "1.00" else text  # on which side of 1 it lies, decides
+        return f"{value:.3g}" if claim.by_seconds else ratio(value)
 
     text = (f"{number(found.value)} s" if claim.by_seconds else f"{CROSS}{number(found.value)}") + over
     if found.batches == 1:

@@ -188,7 +188,7 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
 
 
 def code(variant: Variant, protocol: harness.Protocol) -> str:
-    """A digest of what its times depend on: our code, or somebody's program, and the SETTINGS that are not the usual."""
+    """A digest of what its times depend on: our code, or somebody's program, and SETTINGS that are not the usual."""
     own = variant.program.code if variant.program else digests.code(variant.algorithm, variant.name)
     changed = {name: value for name in SETTINGS if (value := getattr(protocol, name)) != getattr(USUAL, name)}
     return digests.digest(own.encode(), json.dumps(changed).encode()) if changed else own

@@ -14,7 +14,7 @@ from kernels.variants import VARIANTS, find
 from workflow.lib import claims, measurements, plan
 from workflow.lib.documents import narrow
 from workflow.lib.measurements import marked, substitutes
-from workflow.lib.render import CROSS
+from workflow.lib.render import CROSS, ratio
 from workflow.scripts import audit
 
 BATCH = "mine"  # the name that a reviewer's batch has in the commands
@@ -42,16 +42,16 @@ def expected(one: claims.Audited, others: Container[str]) -> str:
 
     others: the datasets that are substitutes.
     """
-    cross, unit = ("", " s") if one.claim.by_seconds else (CROSS, "")
+    cross, unit, number = ("", " s", "{:.3g}".format) if one.claim.by_seconds else (CROSS, "", ratio)
     lines = []
     for dataset, finding in one.here.items():
         found = finding.estimate
         if not found:
             said = finding.why
         elif found.has_interval:
-            said = f"{cross}{found.next_low:.3g} to {found.next_high:.3g}{unit}: {audit.verdict_text(finding)}"
+            said = f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}: {audit.verdict_text(finding)}"
         else:
-            said = f"about {cross}{found.value:.3g}{unit}"
+            said = f"about {cross}{number(found.value)}{unit}"
         lines.append(f"{marked(dataset, others)}: {said}")
     return "<br>".join(lines)
 

@@ -259,9 +259,9 @@ def _measured_loss(line: pd.Series, tolerance: float) -> list[str]:
 
 
 def _wins(estimate: verdicts.Estimate, tolerance: float) -> bool:
-    """Whether ours is faster; of too few batches for a verdict, in all of them."""
+    """Whether ours is faster; of too few batches for a verdict, in all of them by more than the tolerance."""
     word = verdicts.decide(estimate, verdicts.directions(tolerance))
-    return word == "faster" or (word == verdicts.FEW and estimate.low > 1)
+    return word == "faster" or (word == verdicts.FEW and estimate.low > 1 + tolerance)
 
 
 def _cited_loss(line: pd.Series, ours: pd.Series, tolerance: float) -> list[str]:
@@ -277,7 +277,8 @@ def _cited_loss(line: pd.Series, ours: pd.Series, tolerance: float) -> list[str]
         theirs, mine, least, most = line[f"{region}{of} median"], *(ours[f"{region}{of} {end}"] for end in ENDS)
         source = SOURCES["apsp"] if VARIANTS[ours["column"]].problem == "apsp" else "any source" if of else "source 0"
         numbers = f"{time_text(mine)} against {time_text(theirs)}"
-        if abs(theirs / mine - 1) < tolerance or least <= theirs <= most:
+        within = least <= theirs <= most and not of  # any source: the range of one program over sources that differ
+        if abs(theirs / mine - 1) < tolerance or within:
             said.setdefault(f"no difference between our {what} and {line['program']}", []).append(
                 f"{numbers} from {source}"
             )
@@ -329,8 +330,8 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
         "its host, without predecessors; on the same graphs as ours (docs/data.md), but for what is said below. Each "
         f"time, its date, file and conditions are in {PEERS}. Runs: of source 0, then of any source.",
         f"A cited time has no {CROSS}, since ours did not run beside it; where ours is not faster, a sentence below "
-        "has the times of the two hosts, ours first. No difference: the cited time is within our range, or within "
-        f"{tolerance:.0%} of our median.",
+        f"has the times of the two hosts, ours first. No difference: the cited time is within {tolerance:.0%} of our "
+        "median or, but for any source, within our range.",
         *(others if drawn else []),
         *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
