@@ -29,13 +29,20 @@ def write(table, rows, found):
     records.beside(table).write_text(json.dumps(found))
 
 
-def job(batch, code="new", day=1, seconds=1.0, keys=(NAIVE, CPU), dataset="nyc", device="NVIDIA H200", clock=1900, host=""):
-    """A job of two rounds; its records say the clock."""
+def job(
+    batch, code="new", day=1, seconds=1.0, keys=(NAIVE, CPU), dataset="nyc", device="NVIDIA H200", clock=1900, **more
+):
+    """A job of two rounds; its records say the clock. more: columns."""
     rows = []
     for key in keys:
         on_card = {"device": device, "card_uuid": f"GPU-{batch}"} if key in (NAIVE, FLAG) else {}
-        common = {"batch": batch, "code": code, "started": f"2026-01-{day:02}T00:00:00+00:00", "host_id": host, **on_card}
-        rows += [measurement(key, dataset, n, seconds, **common) for n in (2, 1)]
+        common = {
+            "batch": batch,
+            "code": code,
+            "started": f"2026-01-{day:02}T00:00:00+00:00",
+            **on_card,
+        }
+        rows += [measurement(key, dataset, n, seconds, **common, **more) for n in (2, 1)]
     state = STATE | {"sm_clock_mhz": clock}
     found = [record(key, dataset, {"before": state, "after": state}, batch=batch) for key in keys]
     table = Path(f"results/batches/{batch}/sssp/{dataset}/timings.csv")
@@ -95,12 +102,12 @@ def test_a_batch_of_another_host_replaces_none():
     job("a")
     keep()
     before = Path("results/archive/h200/timings.csv").read_bytes()
-    job("a", host="01234567")
-    with pytest.raises(InputError, match="nyc/a: the archive has a batch a of another host, .*: rename this one"):
+    job("a", host_id="01234567")
+    with pytest.raises(InputError, match=r"nyc/a: the archive has a batch a of another host, .*: rename this one"):
         keep()
     assert Path("results/archive/h200/timings.csv").read_bytes() == before
     job("a")
-    job("b", host="01234567")
+    job("b", host_id="01234567")
     keep()
     assert list(dict.fromkeys(kept())) == ["a", "b"]
 

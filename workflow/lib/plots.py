@@ -232,10 +232,11 @@ def lay_out(figure: Figure) -> None:
 def write_values(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequence[str], places: tuple) -> None:
     """Write a text beside each point, at the first of the places that is free of marks, texts and the axes' edges.
 
-    To be called when all else is drawn, since it asks where that came to lie. A point without a text is only a mark.
+    Places where another mark is as near to the text as its own are taken last. To be called when all else is drawn,
+    since it asks where that came to lie. A point without a text is only a mark.
     """
     lay_out(axes.figure)
-    marks = axes.transData.transform([(a, b) for a, b in zip(x, y, strict=True) if not np.isnan(b)])
+    marks = axes.transData.transform([(a, b) for a, b in zip(x, y, strict=True) if not np.isnan(b)]).reshape(-1, 2)
     taken = [Bbox.from_extents(*(mark - MARK), *(mark + MARK)) for mark in marks] if places is AROUND else []
     for point, text in zip(zip(x, y, strict=True), texts, strict=True):
         if text:
@@ -243,7 +244,13 @@ def write_values(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequ
             label = axes.annotate(
                 text, point, (0, 0), textcoords="offset points", fontsize=SMALL, in_layout=False, bbox=background
             )
-            _move(label, min(places, key=lambda place: _conflicts(_move(label, place), axes.bbox, taken)))
+            own = (marks == axes.transData.transform(point)).all(axis=1)
+
+            def cost(place: tuple, label=label, own=own) -> float:
+                conflicts = _conflicts(_move(label, place), axes.bbox, taken)
+                return conflicts + (_apart(label, marks[~own]) <= _apart(label, marks[own])) / 2
+
+            _move(label, min(places, key=cost))
             taken.append(_box(label))
 
 
@@ -262,6 +269,13 @@ def _conflicts(label: Annotation, edges: Bbox, taken: list[Bbox]) -> int:
     box = _box(label)
     inside = edges.x0 < box.x0 and box.x1 < edges.x1 and edges.y0 < box.y0 and box.y1 < edges.y1
     return box.count_overlaps(taken) + (0 if inside else len(taken) + 1)
+
+
+def _apart(label: Annotation, marks: np.ndarray) -> float:
+    """How far the label is from the nearest of the marks, (k, 2); infinite where there is none."""
+    box = _box(label)
+    nearest = np.clip(marks, [box.x0, box.y0], [box.x1, box.y1])
+    return np.hypot(*(marks - nearest).T).min(initial=np.inf)
 
 
 def caption(figure: Figure, text: str) -> None:

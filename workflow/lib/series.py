@@ -84,21 +84,23 @@ def tick_labels(
 ) -> list[str]:
     """For each dataset its counts, its name, and which series have no time.
 
-    Counts are those of the graph that was measured, in rows; config's where none was. line: letters of all groups.
+    Counts are those of the graph that was measured, in rows, else the paper's, else config's. line: letters of all
+    groups.
     """
     measured, substitutes = rows.groupby("dataset")[["vertices", "arcs"]].first(), measurements.substitutes(rows)
+    known = measured.combine_first(measurements.paper_datasets()[["vertices", "arcs"]])
     labels = []
     for dataset in names:
-        graph = measured.loc[dataset] if dataset in measured.index else datasets[dataset]
+        graph = known.loc[dataset] if dataset in known.index else datasets[dataset]
         counts = f"({plots.short(int(graph['vertices']))},{plots.short(int(graph['arcs']))})"
         mine = cells[cells.index.get_level_values("dataset") == dataset]["untimed"]
         untimed: dict[str, list[str]] = {}
         for (head, _), text in mine[mine != ""].items():
             untimed.setdefault(text, []).append(head)
         said = [
-            text if len(missing) == len(mine) else textwrap.fill(f"{text}: {', '.join(missing)}", line // len(names))
-            for text, missing in untimed.items()
+            text if len(missing) == len(mine) else f"{text}: {', '.join(missing)}" for text, missing in untimed.items()
         ]
+        said = [textwrap.fill(text, line // len(names), break_long_words=False) for text in said]
         labels.append("\n".join([counts, measurements.marked(dataset, substitutes), *said]))
     return labels
 

@@ -11,7 +11,7 @@ import yaml
 
 from kernels import families
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import batches, measurements
+from workflow.lib import batches, measurements, paper
 
 DEFINITIONS = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
 PAPER_TABLES = [name for name, table in DEFINITIONS.items() if not table.get("extension")]
@@ -186,12 +186,12 @@ def of_label(facts: pd.DataFrame | pd.Series, label: str, level: str = "label"):
 
 
 def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """vertices and arcs (int64) of each of the table's datasets: as measured, else as in config."""
+    """vertices and arcs (int64) of each of the table's datasets: as measured, else the paper's, else as in config."""
     said = pd.DataFrame.from_dict(
         {name: table.counts[name] for name in table.datasets}, "index", columns=["vertices", "arcs"]
     )
-    measured = rows.groupby("dataset")[["vertices", "arcs"]].first()
-    return measured.reindex(said.index).fillna(said).astype(int)
+    found = rows.groupby("dataset")[["vertices", "arcs"]].first().reindex(said.index)
+    return found.fillna(paper.datasets()).fillna(said).astype(int)
 
 
 def of_family(family: str, datasets: Datasets) -> Datasets:

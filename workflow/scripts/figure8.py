@@ -1,9 +1,9 @@
 """Draw Figure 8: our fastest beside the paper's best, SParry's, CPU libraries and other programs: SVG, PDF, PNG.
 
 It is no figure of the paper. It shows what Table 6 says, but for datasets of families: times of kernels, with the graph
-on the device and the result left there, and of whole calls with copies, in panels of their own; a CPU's time stands
-beside whole calls. Of several variants under one head the fastest on a dataset is drawn, of cited programs the least
-time.
+on the device and the result left there, of whole calls with copies, and of preparation before them, in panels of their
+own; a CPU's time stands beside whole calls. Of several variants under one head the fastest on a dataset is drawn, of
+cited programs the least time.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ PLACE, TABLE = "figure8", table6.NAME
 ON_CARD, ON_CPU = "GPU programs (cited)", "CPU programs (cited)"
 NOTE = (
     "Filled: from source 0, or from every source. Hollow: from any source, the median over many.\n"
+    "Preparation: what is laid out of the graph before the whole call; no mark where it was not recorded.\n"
     "Cited, not measured here: the fastest program of workflow/paper/peers.csv, without predecessors."
 )
 LOOKS_OF_CITED = {ON_CARD: Look(plots.GREY, "D"), ON_CPU: Look(plots.BLACK, "p")}
+CITED = {"kernels": ON_CARD, "call": ON_CPU}
 LOOK_OF_OURS = Look(plots.VERMILION, "^")
-TITLES = {"sssp": "From one source", "apsp": "From every source"}
-REGIONS = {"kernels": "kernels", "call": "whole call"}
-HEIGHT, DECADES = 8.0, 1000  # inches; the least part of an axis of time
+TITLES = {"sssp": "One source", "apsp": "Every source"}
+REGIONS = {"kernels": "kernels", "call": "whole call", "prepare": "preparation"}
+HEIGHT, DECADES = 12.5, 1000  # inches; the least part of an axis of time
 LETTERS = {"sssp": series.LINE, "apsp": series.LINE // 2 - 6}  # of a line below a panel, whole or half as wide
 TIMES = {"median": "median", "min": "min", "max": "max", "any": "any source median"}
 
@@ -48,8 +50,8 @@ def heads(region: str, present: Collection[str] = table6.OPTIONAL) -> dict[str, 
     shown = {head: look for head, look in shown.items() if head in present or head not in table6.OPTIONAL}
     if region == "kernels":
         shown = {head: look for head, look in shown.items() if head in table6.on_card(PLACE)}
-    cited = ON_CARD if region == "kernels" else ON_CPU
-    return {**shown, cited: LOOKS_OF_CITED[cited], table6.OURS: LOOK_OF_OURS}
+    cited = CITED.get(region)
+    return {**shown, **({cited: LOOKS_OF_CITED[cited]} if cited else {}), table6.OURS: LOOK_OF_OURS}
 
 
 def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
@@ -58,11 +60,14 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
     lines: as table6.compare gives them.
     """
     cited = lines["file"].notna()
-    found = pd.DataFrame({name: lines[f"{region} {column}"] for name, column in TIMES.items()})
+    times = {name: "prepare" if region == "prepare" else f"{region} {column}" for name, column in TIMES.items()}
+    found = pd.DataFrame({name: lines[column] for name, column in times.items()})
+    if region == "prepare":
+        found["any"] = np.nan
     found = found.assign(head=lines["who"], dataset=lines["dataset"], repeats=lines["repeats"].fillna(1))
     found["untimed"] = ["" if line["status"] == "ok" else status_text(line) for _, line in lines.iterrows()]
     least = found[cited].groupby("dataset", sort=False)[["median", "any"]].min().reset_index()
-    least = least.assign(head=ON_CARD if region == "kernels" else ON_CPU, repeats=1, untimed="")
+    least = least.assign(head=CITED.get(region, ""), repeats=1, untimed="")
     shown = heads(region, set(lines["who"]))
     every = pd.MultiIndex.from_product([shown, lines["dataset"].unique()], names=["head", "dataset"])
     both = pd.concat([part for part in (found[~cited], least) if len(part)] or [found])
@@ -71,16 +76,16 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
 
 def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
     """The figure; rows: as measurements.load gives them, searches: as sources.load. To be called in plots.styled()."""
-    datasets = of_family("", datasets)
+    datasets = of_family("", table6.shown(datasets, rows))
     by_problem = datasets_of(TABLE, datasets)
     rows = series.select(PLACE, by_problem, rows)
     lines = table6.compare(define(TABLE, datasets), rows, searches, PLACE)
     figure = Figure(figsize=(plots.WIDTH, HEIGHT))
     plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{NOTE}")
     _legend(figure, set(lines["who"]))
-    grid = figure.add_gridspec(3, 2)
-    places = {"sssp": (grid[0, :], grid[1, :]), "apsp": (grid[2, 0], grid[2, 1])}
-    unit, factor = plots.unit(lines[[f"{region} median" for region in REGIONS]].to_numpy(float).ravel())
+    grid = figure.add_gridspec(5, 2)
+    places = {"sssp": [grid[row, :] for row in range(3)], "apsp": [grid[3, 0], grid[3, 1], grid[4, 0]]}
+    unit, factor = plots.unit(lines[["kernels median", "call median", "prepare"]].to_numpy(float).ravel())
     panels = []
     for problem, title in TITLES.items():
         names = by_problem.get(problem, ())
@@ -92,7 +97,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
             scaled = mine.assign(**{name: factor * mine[name] for name in TIMES})
             shown = heads(region, set(mine.index.get_level_values("head")))
             panels.append((axes, _marks(axes, shown, list(names), scaled)))
-        _one_scale([axes for axes, _ in panels[-2:]], unit)
+        _one_scale([axes for axes, _ in panels[-len(REGIONS) :]], unit)
     for axes, points in panels:  # when everything has its place
         texts = [plots.digits(time) if named else "" for _, time, named in points]
         plots.write_values(axes, *points.T[:2], texts, plots.AROUND)
@@ -117,7 +122,7 @@ def _marks(axes: Axes, shown: dict[str, Look], names: list[str], cells: pd.DataF
 
 
 def _one_scale(panels: list[Axes], unit: str) -> None:
-    """The panels of kernels and of whole calls with the same axis of time, named once where they are side by side."""
+    """A problem's panels with the same axis of time, named once where they are side by side."""
     drawn = [axes for axes in panels if not np.isnan(axes.dataLim.ymin) and axes.dataLim.ymax > 0]
     ends = np.array([axes.get_ylim() for axes in drawn] or [(1, DECADES)])
     low, high = ends[:, 0].min(), ends[:, 1].max()

@@ -55,10 +55,15 @@ def problems(table: Table) -> dict[str, str]:
 
 
 def shown(datasets: Datasets, rows: pd.DataFrame) -> Datasets:
-    """The datasets that the table may show: of families those that a variant of ours was measured on."""
-    ours = [key for key, who in heads().items() if who == OURS]
-    measured = set(rows["dataset"][measurements.variants(rows).isin(ours)])
-    return {name: entry for name, entry in datasets.items() if not entry.get("family") or name in measured}
+    """The datasets that the table shows: those that were measured, of families by a variant of ours.
+
+    Where none was, those of no family. So no cited time, which may be of a substitute, stands alone beside measured
+    datasets.
+    """
+    who = measurements.variants(rows).map(heads())
+    measured, by_ours = set(rows["dataset"][who.notna()]), set(rows["dataset"][who == OURS])
+    found = {name: entry for name, entry in datasets.items() if name in (by_ours if entry.get("family") else measured)}
+    return found or tables.of_family("", datasets)
 
 
 def select(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
