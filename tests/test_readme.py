@@ -143,7 +143,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     assert "takes 2.00 ms on nyc † and 2.00 ms on ne †; with the result's copy it is 25.0 to 25.0 times" in one_source
     assert "faster than SciPy on nyc, bay, col, fla, ne (3 batches)." in one_source
     assert rest[0] == "" and "GPU: test card. CPU: test CPU (the libraries)." in rest[1]
-    assert "333 to 1000 times faster than the paper's best variant (with copies 167 to 500 times)" in all_pairs
+    assert "333 to 1000 times faster than the paper's best variant, with copies 167 to 500 times" in all_pairs
     assert "The Gnutella graphs' weights" in rest[1]
 
 
@@ -167,7 +167,7 @@ def test_what_the_verdicts_rest_on_is_counted():
     elsewhere = {"card B": judged_here, "card C": differs}
     text = readme.certainty(rows, judged_here, CONFIG, elsewhere)
     assert (
-        "; 1 also on the card B, none differently, each by 3 batches of 3 hosts; 1 also on the card C, 1 differ" in text
+        "; 1 also on the card B, all alike, each by 3 batches of 3 hosts; 1 also on the card C, 0 of them alike" in text
     )
 
 

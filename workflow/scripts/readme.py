@@ -89,9 +89,7 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
                 "Verdict": on_cards(decide) + (" §" if here else ""),
             }
         )
-    note = (
-        "‡ The dataset before it would be undecided without one of its batches. [Ratios](docs/results.md#the-claims)."
-    )
+    note = "‡ Without one of its batches this dataset would have no verdict. [Ratios](docs/results.md#the-claims)."
     if apart:
         note = f"§ Unlike the paper's own program on {', '.join(apart)}. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
@@ -256,8 +254,8 @@ def _all_pairs(cells: Cells) -> str:
     try:
         graphs = cells.together(GNUTELLA, ours, best)
         faster = (
-            f", {cells.factors(best, ours, graphs)} times faster than the paper's best variant (with copies "
-            f"{cells.factors_of_regions(best, ours, graphs)} times)"
+            f", {cells.factors(best, ours, graphs)} times faster than the paper's best variant, with copies "
+            f"{cells.factors_of_regions(best, ours, graphs)} times"
         )
     except KeyError:
         graphs, faster = GNUTELLA, ""
@@ -319,8 +317,8 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
-        f"Times in findings {numbers} are of the search alone, without copies, except whole calls; "
-        "medians over batches (n: runs of a variant measured alone). "
+        f"Times in findings {numbers} leave out copies, but for whole calls. They are medians over batches, or over n "
+        "runs of a variant measured alone. "
     )
     legend = (
         f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 and 5 are of the "
@@ -355,9 +353,8 @@ def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, else
     for name, others in elsewhere.items():
         both, apart = compared({card(rows): audited, name: others})
         if both:
-            said.append(
-                f"{both} also on the {name}, {len(apart) or 'none'} differently, {rests_on(decided_of(others))}"
-            )
+            alike = f"{both - len(apart)} of them" if apart else "all"
+            said.append(f"{both} also on the {name}, {alike} alike, {rests_on(decided_of(others))}")
     return f"{text}{'; '.join(said)}. [The method](docs/method.md)."
 
 
