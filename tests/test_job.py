@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from test_measure import SAMPLE, SHA256
+from test_step import files_of_at_most
 
 from kernels import datasets, harness
 from kernels.errors import InputError
@@ -19,6 +20,7 @@ from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests.rows import CONFIG
 from workflow.lib import digests, host, measurements, plan, records
+from workflow.lib.journal import Journal
 from workflow.scripts import job, measure
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
@@ -156,6 +158,26 @@ def test_a_job_that_was_cut_off_goes_on(monkeypatch):
     assert orders(rows) == whole and rows["commit"].value_counts().to_dict() == {"abc": 5, "def": 7}
     seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
     assert [seconds[key, row["round"]] for key, row in kept] == [row["seconds"] for _, row in kept]
+
+
+def test_on_a_full_disk_finished_runs_stay_and_the_file_is_named():
+    part = Path("one/timings.csv.part")
+    for number in range(3):
+        Journal(part, {"batch": "one"}).add("dijkstra/scipy", {"round": number})
+    whole = part.read_bytes()
+    with files_of_at_most(1):
+        journal = Journal(part, {"batch": "one"})  # nothing to write
+        assert [row["round"] for _, row in journal.runs] == [0, 1, 2]
+        with pytest.raises(OSError, match="File too large") as error:
+            journal.add("dijkstra/scipy", {"round": 3})
+        assert error.value.filename == str(part) and part.read_bytes() == whole
+    with open(part, "a") as file:
+        file.write("[")
+    with files_of_at_most(1), pytest.raises(OSError, match="File too large") as error:
+        Journal(part, {"batch": "one"})
+    assert error.value.filename == str(part) and part.read_bytes() == whole + b"["
+    assert [path.name for path in part.parent.iterdir()] == [part.name]
+    assert len(Journal(part, {"batch": "one"}).runs) == 3 and part.read_bytes() == whole
 
 
 @pytest.mark.parametrize("change", ["host", "card", "code", "cores", "versions", "protocol", "graph"])

@@ -4,6 +4,9 @@ import json
 import os
 from pathlib import Path
 
+from kernels.datasets import atomic
+from kernels.errors import naming
+
 
 class Journal:
     """runs: (algorithm/variant, row) of what an earlier process of the same job finished.
@@ -14,7 +17,8 @@ class Journal:
 
     def __init__(self, path: Path, job: dict):
         self.path = path
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        lines = text.split("\n")[:-1]
         kept = lines[:1]
         self.runs: list[tuple[str, dict]] = []
         if lines and _parsed(lines[0]) == json.loads(json.dumps(job)):
@@ -25,11 +29,12 @@ class Journal:
                 kept.append(line)
         else:
             kept = [json.dumps(job)]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        if (whole := "".join(f"{line}\n" for line in kept)) != text:
+            with atomic(path, "w") as file:
+                file.write(whole)
 
     def add(self, key: str, row: dict) -> None:
-        with open(self.path, "a", encoding="utf-8") as file:
+        with naming(self.path), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps([key, row]) + "\n")
             file.flush()
             os.fsync(file.fileno())
