@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from test_step import files_of_at_most
 from test_sweeps import DELTA, graph_of
 
 from kernels import harness
@@ -96,6 +97,13 @@ def test_a_lock_of_another_process_is_not_deleted(out):
         path.unlink()  # by hand, and then another process began
         path.write_text("its own")
     assert path.read_text() == "its own"
+
+
+def test_on_a_full_disk_the_lock_is_named_and_does_not_stay(out):
+    with files_of_at_most(0), pytest.raises(OSError, match="File too large") as error, lock.held(out):
+        pytest.fail("it was measured")
+    assert error.value.filename == f"{out}.lock"
+    assert list(out.parent.iterdir()) == []
 
 
 def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, caplog):

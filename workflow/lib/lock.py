@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from kernels.errors import InputError
+from kernels.errors import InputError, naming
 
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # what flock says where the disk has none
 
@@ -36,11 +36,12 @@ def held(out: Path) -> Iterator[None]:
             if not _at(path, file):
                 continue  # its holder deleted it between our open and our lock: lock the next one
             job = os.environ.get("SLURM_JOB_ID")
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {platform.node()}{f' (job {job} of Slurm)' if job else ''}, since ")
-            file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')}\n")
-            file.flush()
+            said = f"process {os.getpid()} on {platform.node()}{f' (job {job} of Slurm)' if job else ''}, since "
+            said += f"{datetime.now(UTC).isoformat(timespec='seconds')}\n"
             try:
+                with naming(path):
+                    file.truncate(0)
+                    os.write(file.fileno(), said.encode())  # not buffered: closing would try it again where it fails
                 yield
             finally:
                 if _at(path, file):
