@@ -60,6 +60,16 @@ def test_config_with_the_substitutes_is_valid(config):
     configuration.check(merge(config, yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text())))
 
 
+def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(config):
+    block, *_ = re.findall(r"^```yaml\n(datasets:\n.*?)^```", (ROOT / "docs/extending.md").read_text(), re.M | re.S)
+    ((name, entry),) = yaml.safe_load(block)["datasets"].items()
+    config["datasets"][name] = entry
+    configuration.check(config)
+    assert {cell[1] for cell in plan.cells(config, [name])} >= {"stride_flag", "cpu", "scipy"}
+    assert not [cell for cell in plan.simulated_cells(config) if cell[2] == name]
+    assert [cell for cell in plan.table_cells(config, "table1") if cell[2] == name]
+
+
 def described(schema, path=""):
     """(path, description or None) of every key that a schema allows."""
     for key, below in schema.get("properties", {}).items():
