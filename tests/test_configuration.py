@@ -5,6 +5,7 @@ import csv
 import math
 import re
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,46 @@ def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
     above = path.rpartition(".")[0] or "the top level"
     assert message.startswith((f"config: {path}: ", f"config: {path}.", f"config: {above}: "))
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("protocol.repeats", "5", "'5' is not of type 'integer': --config gives text only: write numbers, true and"),
+        ("protocol.delta", "5", "'5' is not of type 'integer', 'null': --config gives text only"),
+        ("datasets.nyc.simulate", "false", "'false' is not of type 'boolean': --config gives text only"),
+        ("protocol.batch", date(2026, 11, 22), "2026-11-22 is no text: put it in quotes"),
+        ("protocol.batch", 12, "12 is no text: put it in quotes"),
+        ("commit", 1234567, "1234567 is no text: put it in quotes"),
+        ("protocol.batch", "a b", "'a b' must be letters, digits, ., _ and -, the first a letter or digit"),
+        ("datasets.nyc.sha256", "abc", "'abc' must be 64 hex digits in lower case, or any"),
+        ("datasets.nyc.sources", "a.gr", "'a.gr' is not of type 'array'$"),
+    ],
+)
+def test_what_is_wrong_with_a_value_is_said_in_words(config, path, value, said):
+    put(config, path, value)
+    with pytest.raises(InputError, match=rf"^config: {path}: {said}"):
+        configuration.check(config)
+
+
+def test_every_pattern_is_said_in_words():
+    def inside(tree):
+        yield tree
+        for below in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+            yield from inside(below)
+
+    patterns = [part for part in inside(SCHEMA) if isinstance(part, dict) and isinstance(part.get("pattern"), str)]
+    assert len(patterns) > 12 and all(part.get("$comment") for part in patterns)
+
+
+@pytest.mark.parametrize("name", ["a b", "$(x)", "-x", "../x", "a\n"])
+def test_what_no_batch_may_be_called(name):
+    with pytest.raises(InputError, match=r"^batch: .* must be letters, digits"):
+        configuration.check_batch(name)
+
+
+def test_the_number_of_a_batch_may_follow_the_longest_name():
+    configuration.check_batch("x" * 64 + "-2")
 
 
 @pytest.mark.parametrize("key", SCHEMA["required"])

@@ -4,11 +4,12 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from datetime import date
 from fnmatch import fnmatch
 from pathlib import Path
 
 import yaml
-from jsonschema import Draft202012Validator, validators
+from jsonschema import Draft202012Validator, ValidationError, validators
 
 from kernels import families
 from kernels.errors import InputError
@@ -16,6 +17,7 @@ from kernels.variants import ALGORITHMS, VARIANTS
 from workflow.lib import digests, external, plan
 from workflow.scripts.download import check_sources, raw_name
 
+NOT_TEXT = {"integer", "number", "boolean"}
 SCHEMA = Path(__file__).parents[1] / "schemas" / "config.schema.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where it is: ten times as fast
 # JSON Schema takes 2.0 for an integer; range and Slurm do not.
@@ -31,7 +33,7 @@ def check(config: dict) -> None:
             unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
             valid = ", ".join(error.schema["properties"])
             raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
-        raise InputError(f"config: {where}: {error.message}")
+        raise InputError(f"config: {where}: {_said(error)}")
     for path, value in _leaves(config):
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"config: {path}: {value} is no finite number")
@@ -64,6 +66,27 @@ def check(config: dict) -> None:
     external.check(config)
     if plan.simulating(config) and not plan.measured_here():
         _check_archive(config["archive"])
+
+
+def check_batch(name: str) -> None:
+    """Raise InputError where config could not call a batch so."""
+    schema = _VALIDATOR.schema["properties"]["protocol"]["properties"]["batch"]
+    for error in _VALIDATOR.evolve(schema=schema).iter_errors(name):
+        if error.validator == "pattern":  # the number in NAME-2 may make it too long
+            raise InputError(f"batch: {_said(error)}")
+
+
+def _said(error: ValidationError) -> str:
+    """What is wrong with a value, and what to do."""
+    value, types = error.instance, error.schema.get("type", ())
+    types = [types] if isinstance(types, str) else types
+    if error.validator == "pattern":
+        return f"{value!r} must be {error.schema['$comment']}"
+    if error.validator == "type" and isinstance(value, str) and NOT_TEXT.intersection(types):
+        return f"{error.message}: --config gives text only: write numbers, true and false into a file for --configfile"
+    if error.validator == "type" and "string" in types and isinstance(value, int | float | date):
+        return f"{value} is no text: put it in quotes"
+    return error.message
 
 
 def _check_archive(archive: str) -> None:
