@@ -332,6 +332,12 @@ def test_an_unknown_cell_lists_the_valid_ones(fresh, file, message):
     assert re.search(message, fresh.snakemake(file, code=1))
 
 
+@pytest.mark.parametrize("name", ["a b", "$(touch PWNED)", "-x"])
+def test_a_file_of_a_batch_that_config_could_not_name_is_refused(fresh, name):
+    said = fresh.snakemake("-n", f"results/batches/{name}/sssp/nyc/timings.csv", code=1)
+    assert f"batch: {name!r} must be letters, digits, ., _ and -, the first a letter or digit" in said
+
+
 def test_an_unknown_key_ends_before_any_job(tmp_path):
     project = Project.make(tmp_path, protocol={"repeat": 1})
     said = project.snakemake("nyc", code=1)

@@ -113,6 +113,10 @@ def job_graph(wildcards):
     """The job's packed graph."""
     if SIMULATING:
         raise WorkflowError(f"batch {wildcards.batch} {plan.NEEDS_GPU}")
+    try:
+        configuration.check_batch(wildcards.batch)
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
     if (wildcards.problem, wildcards.dataset) not in JOBS:
         raise WorkflowError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
     job = places.job_file(wildcards.batch, wildcards.problem, wildcards.dataset)

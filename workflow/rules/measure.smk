@@ -103,7 +103,7 @@ rule job:
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
     shell:
-        "python -m workflow.scripts.job --variants {params.variants:q} --batch {wildcards.batch:q} "
+        "python -m workflow.scripts.job --variants {params.variants:q} --batch={wildcards.batch:q} "
         "--graph {input.graph:q} --external {params.external:q} --text {input.text:q} --cores {params.cores:q} "
         "--jobs-per-card {params.jobs:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
