@@ -83,7 +83,7 @@ rule unknown_target:
     input:
         refuse_target,
     output:
-        r"{word,\w+}",
+        r"{word,[\w-]+}",
 
 
 # Every rule's name is a target, or may become one.

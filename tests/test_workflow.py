@@ -306,12 +306,26 @@ def test_what_was_measured_so_far_can_be_audited(tmp_path):
     assert "\n- Measured by this copy of the project.\n" in (tmp_path / "results/claims.md").read_text()
 
 
-def test_an_unknown_target_lists_the_valid_ones(fresh):
+@pytest.mark.parametrize("word", ["nyk", "ny-c"])
+def test_an_unknown_target_lists_the_valid_ones(fresh, word):
     before = fresh.files()
-    said = fresh.snakemake("nyk", code=1)
-    (message,) = re.findall("there is no target 'nyk': choose one of (.*), or a file", said)
+    said = fresh.snakemake(word, code=1)
+    (message,) = re.findall(f"there is no target '{word}': choose one of (.*), or a file", said)
     assert set(message.split(", ")) >= {
-        *("all", "extensions", "archive", "table1", "table2", "table3", "figure5", "figure6"),
+        *(
+            "all",
+            "extensions",
+            "archive",
+            "history",
+            "readme",
+            "ro_crate",
+            "swhid",
+            "table1",
+            "table2",
+            "table3",
+            "figure5",
+            "figure6",
+        ),
         *DATASETS,
         *("bellman_ford", "dijkstra", "floyd_warshall", "cpu", "naive", "stride_flag", "tiled"),
     }
@@ -336,6 +350,31 @@ def test_an_unknown_cell_lists_the_valid_ones(fresh, file, message):
 def test_a_file_of_a_batch_that_config_could_not_name_is_refused(fresh, name):
     said = fresh.snakemake("-n", f"results/batches/{name}/sssp/nyc/timings.csv", code=1)
     assert f"batch: {name!r} must be letters, digits, ., _ and -, the first a letter or digit" in said
+
+
+def test_a_file_of_this_machine_that_is_not_there_is_named_with_its_key(tmp_path):
+    """Where it was there once, its graph is used on."""
+    datasets = {"nyc": DATASETS["nyc"] | {"sources": ["data/mine.txt"]}}
+    project = Project.make(tmp_path, datasets=datasets)
+    said = project.snakemake("-n", CELL, code=1)
+    assert "config: datasets.nyc.sources: data/mine.txt: no such file: correct the path" in said
+    (tmp_path / "data").mkdir()
+    sample = shutil.copy(tmp_path / "workflow/samples/sample3.txt", tmp_path / "data/mine.txt")
+    project.snakemake("resources/graphs/nyc.npz")
+    Path(sample).unlink()
+    assert project.plan(CELL) == measured(TABLE1[1])
+
+
+def test_a_source_that_is_no_vertex_is_refused_where_it_is_used(fresh):
+    """nyc has 13 vertices, bay 5; gnutella04 is searched from all."""
+    given = fresh.folder / "source.yaml"
+    given.write_text("protocol: {source: 12}")
+    second = "--configfile", "config.yaml", str(given), "--"
+    for target in (NYC_JOB, CELL, "table2"):
+        assert fresh.plan(*second, target)
+    for target, mode in (("table1", {}), ("results/simulated.csv", SIMULATOR)):
+        said = fresh.snakemake("-n", *second, target, code=1, environment=mode or ENVIRONMENT)
+        assert re.search(r"config: protocol.source: 12 is not a vertex of (bay|sample1): choose one from 0 to 4", said)
 
 
 def test_an_unknown_key_ends_before_any_job(tmp_path):

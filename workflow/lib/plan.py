@@ -133,6 +133,18 @@ def refusal(config: dict, algorithm: str, variant: str, dataset: str, place: str
     return f"{algorithm}/{variant} on {dataset} {NEEDS_GPU}: run it on a machine with a GPU"
 
 
+def no_source(config: dict, wanted: list[Cell]) -> str | None:
+    """Why `protocol.source` is no source for one of the cells, by its dataset's entry; None where it is for all."""
+    source = config["protocol"]["source"]
+    for algorithm, variant, dataset in wanted:
+        vertices = config["datasets"][dataset]["vertices"]
+        if find(algorithm, variant).problem == "sssp" and source >= vertices:
+            return (
+                f"config: protocol.source: {source} is not a vertex of {dataset}: choose one from 0 to {vertices - 1}"
+            )
+    return None
+
+
 def makeable(config: dict, wanted: list[Cell]) -> tuple[list[tuple[str, Cell]], list[Cell]]:
     """What a target makes here of its cells, each with its place, and the cells that it skips.
 

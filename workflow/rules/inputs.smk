@@ -25,6 +25,10 @@ RAW = {
 
 def raw_file(wildcards):
     entry = config["datasets"][wildcards.dataset]
+    graphs = [Path(f"resources/graphs/{wildcards.dataset}.{end}") for end in ("txt", "npz")]
+    # Where its graph is there, a file that is gone is no error.
+    if (path := local(entry)) and not any(file.exists() for file in (Path(path), *graphs)):
+        raise WorkflowError(f"config: datasets.{wildcards.dataset}.sources: {path}: no such file: correct the path")
     return raw_path(entry) if entry.get("sources") else []
 
 
@@ -40,6 +44,7 @@ def packed_graph(wildcards):
     cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
     if why := plan.refusal(config, *cell, wildcards.place):
         raise WorkflowError(why)
+    needs_source([cell])
     return unless_changed(wildcards, Path(f"results/{wildcards.place}/{'/'.join(cell)}.json"))
 
 
@@ -119,6 +124,7 @@ def job_graph(wildcards):
         raise WorkflowError(str(error)) from None
     if (wildcards.problem, wildcards.dataset) not in JOBS:
         raise WorkflowError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
+    needs_source(job_cells(wildcards))
     job = places.job_file(wildcards.batch, wildcards.problem, wildcards.dataset)
     return unless_changed(wildcards, records.beside(Path(job)))
 
@@ -157,6 +163,7 @@ def sweep_graph(wildcards):
     *variant, dataset = swept_cell(wildcards)
     if why := plan.refusal(config, *variant, dataset, "cells"):
         raise WorkflowError(why)
+    needs_source([(*variant, dataset)])
     return f"resources/graphs/{dataset}.npz"
 
 
@@ -220,6 +227,13 @@ def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:
         raise WorkflowError(f"{target} {plan.NEEDS_GPU}")
+    return []
+
+
+def needs_source(cells):
+    """No files; refuses the cells where a dataset of theirs has no vertex `protocol.source`."""
+    if why := plan.no_source(config, cells):
+        raise WorkflowError(why)
     return []
 
 
@@ -322,5 +336,5 @@ def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
     valid += ["launch_overhead", "growth", "families", "layouts", "peak", "library_times", "choices", "made"]
-    valid += [*SWEPT, *plan.targets(config)]
+    valid += ["history", "readme", "ro_crate", "swhid", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

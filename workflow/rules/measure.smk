@@ -141,6 +141,7 @@ for cell in SIMULATED_CELLS:
 # cell is a job.
 rule simulate:
     input:
+        lambda wildcards: needs_source(SIMULATED_CELLS),
         [ancient(f"resources/graphs/{dataset}.npz") for dataset in dict.fromkeys(cell[2] for cell in SIMULATED_CELLS)],
         [places.cell_file(*cell, "simulated") for cell in SIMULATED_CELLS] if config["mode"] == "cuda" else [],
     output:
