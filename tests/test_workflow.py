@@ -18,6 +18,7 @@ import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
 
+from kernels.variants import VARIANTS, shown_in
 from tests import warm
 from workflow.lib import configuration, plan
 
@@ -470,6 +471,37 @@ def test_a_changed_kernel_makes_its_cells_due(changeable, module, due):
     with open(changeable.folder / module, "a") as file:
         file.write("CHANGED = 1\n")
     assert changeable.plan() == due
+
+
+def test_a_variant_under_another_head_makes_due_what_shows_it_and_no_cell(changeable):
+    path = changeable.folder / "kernels/variants.py"
+    path.write_text(path.read_text().replace('_at("Stride with Flag", "table1"', '_at("Flag", "table1"'))
+    assert changeable.plan() == {"Table 1", "Figure 5"}
+
+
+def test_each_table_and_figure_is_due_where_other_variants_are_in_it(fresh, monkeypatch):
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        rules = {rule.name: rule for rule in api.workflow(ResourceSettings(cores=1))._workflow.rules}
+    places = {place for variant in VARIANTS.values() for place in variant.shown}
+    assert len(places) == 10
+    for place in places:
+        heads = [f"{variant.key}: {variant.shown[place]}" for variant in shown_in(place)]
+        assert rules[place].params.heads == heads and "heads" not in rules[place].shellcmd
+
+
+@pytest.mark.parametrize(
+    ("data", "rules"),
+    [("claims.csv", ("audit", "claims_figure", "compare", "appendix")), ("peers.csv", ("table6", "figure8"))],
+)
+def test_a_changed_line_of_the_papers_data_makes_due_what_shows_it(fresh, monkeypatch, data, rules):
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        workflow = api.workflow(ResourceSettings(cores=1))._workflow
+        found = {rule.name for rule in workflow.rules if f"workflow/paper/{data}" in map(str, rule.input)}
+    assert found == set(rules)
 
 
 def test_a_changed_script_makes_no_cell_due(changeable):

@@ -65,6 +65,7 @@ rule compare:
     input:
         measurements=[str(path.resolve()) for path in plan.measured_files()],
         many=[str(path.resolve()) for path in [Path("results/many_sources.csv")] if path.exists()],
+        claims="workflow/paper/claims.csv",
     output:
         in_report(page_files("compare"), "compare", "Beside the archive", "compare"),
     log:

@@ -25,6 +25,7 @@ rule figure8:
     input:
         cells=measured(plan.table_cells(config, "table6")),
         sources=SOURCES,
+        peers=PEERS,
     output:
         in_report(figure_files("figure8"), "extensions", "Figure 8", "figure", ".svg"),
     log:
@@ -34,6 +35,7 @@ rule figure8:
         "../../environment.yml"
     params:
         number=8,
+        heads=heads("figure8"),
         datasets=SHOWN,
         source=source(),
     message:
@@ -101,6 +103,7 @@ rule layouts:
     conda:
         "../../environment.yml"
     params:
+        heads=heads("layouts"),
         datasets=SHOWN,
         source=source(),
     message:
@@ -123,6 +126,7 @@ rule peak_table:
     conda:
         "../../environment.yml"
     params:
+        heads=heads("peak_table"),
         source=source(),
     message:
         "Table peak_table"

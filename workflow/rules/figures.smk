@@ -15,6 +15,7 @@ for figure, table in PAPER_FIGURES.items():
         params:
             figure=figure,
             number=figure.removeprefix("figure"),
+            heads=heads(figure),
             datasets=SHOWN,
             source=source(),
         message:

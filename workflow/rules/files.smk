@@ -24,6 +24,11 @@ def on_gpu(wildcards):
     return plan.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
+def heads(place):
+    """Each variant that a table or figure shows and its head there: as a parameter it makes that due when it changes."""
+    return [f"{variant.key}: {variant.shown[place]}" for variant in shown_in(place)]
+
+
 def measured(cells, also=()):
     """The files of all batches and cells of these; without a GPU those of whatever was measured before.
 

@@ -184,6 +184,10 @@ def source_files():
 SOURCES = kept("sources.csv") if SIMULATING else ["results/sources.csv"] if source_files() else []
 
 
+# What Table 6 and Figure 8 cite.
+PEERS = ["workflow/paper/peers.csv", "workflow/paper/peers.yaml"]
+
+
 def needs_sources(wildcards):
     needs_gpu("sources")
     if not source_files():

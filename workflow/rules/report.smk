@@ -9,6 +9,7 @@ rule appendix:
     input:
         measurements=MEASURED,
         provenance=[str(records.beside(Path(path))) for path in MEASURED],
+        claims="workflow/paper/claims.csv",
     output:
         in_report(["results/glance.csv", "results/glance.html"], "claims", "At a glance", "glance"),
         in_report(["results/batches.html"], "batches", "Batches and hosts", "batches"),

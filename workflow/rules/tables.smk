@@ -18,6 +18,7 @@ for name in plan.TABLES:
         params:
             table=name,
             number=name.removeprefix("table"),
+            heads=heads(name),
             datasets=SHOWN,
             tolerance=config["audit"]["tolerance"],
             source=source(),
@@ -33,6 +34,7 @@ rule table6:
     input:
         cells=measured(plan.table_cells(config, "table6"), also=FAMILY_CELLS),
         sources=SOURCES,
+        peers=PEERS,
     output:
         table_output("table6"),
     log:
@@ -41,6 +43,7 @@ rule table6:
     conda:
         "../../environment.yml"
     params:
+        heads=heads("table6"),
         datasets=SHOWN,
         tolerance=config["audit"]["tolerance"],
         source=source(),
