@@ -136,7 +136,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
         "Preparing the network takes 1.50 s and 1.50 s on one core, customizing it for other weights 2.00 ms"
         in of_roads
     )
-    assert rest[1].startswith("Times in findings 2, 4, 5 and 6 are of the search alone")
+    assert rest[1].startswith("Times in findings 2, 4, 5 and 6 leave out copies")
     assert first == "1. **Of the paper's 12 claims: 2 not as claimed, 10 not measured.**"
     assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (3 batches)" in launches
     assert "On one core it is 100 to 500 times faster" in libraries and "on nyc, bay, col, fla, ne † (3 b" in libraries

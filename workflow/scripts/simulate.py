@@ -13,7 +13,9 @@ from kernels.datasets import writable
 from kernels.errors import InputError, explain
 from kernels.gpu import card
 from kernels.graph import Graph
-from workflow.lib import digests, records, step
+from kernels.harness import Protocol
+from kernels.variants import find
+from workflow.lib import records, step
 from workflow.lib.measurements import schema
 from workflow.scripts import measure
 
@@ -26,7 +28,8 @@ def current(out: Path, protocol: dict, graph: Graph) -> bool:
         (record,) = records.read(out.with_suffix(".json")).values()
     except InputError:
         return False
-    same = graph.meta.get("entry", graph.meta["sha256"]), protocol, digests.code(*out.parts[-3:-1])
+    code = measure.code(find(*out.parts[-3:-1]), Protocol.of(protocol))
+    same = graph.meta.get("entry", graph.meta["sha256"]), protocol, code
     entry = record["graph"].get("entry", record["graph"]["sha256"])
     return (entry, record["protocol"], record.get("code")) == same
 
