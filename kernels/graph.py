@@ -27,6 +27,7 @@ INF = 2**31 - 1  # "no path": one more than the largest distance
 MAX_WEIGHT = INF - 1
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
+NO_GRAPH = "name a packed graph, or make this one again"
 NOT_PACKED = (  # the errors of reading a file that is no .npz, or a damaged one
     *(KeyError, TypeError, ValueError, OSError, EOFError, OverflowError, RuntimeError),  # RecursionError is one
     *(zipfile.BadZipFile, zlib.error),
@@ -59,8 +60,8 @@ class Graph(Rows):
     meta: what is known of the data: name, sha256 (of the text form), origin, substitute and so on.
     file: the packed file it was loaded from, if it was; what is prepared of the graph may lie beside it.
     The arrays must not be changed afterwards: variants keep layouts that they made from them.
-    Raises InputError where the arrays have another dtype or shape or do not fit together. Their values are not checked
-    here: from_arcs does that.
+    Raises InputError where the arrays have another dtype or shape or do not fit together, and where meta is no
+    dictionary or its name no string. The values are not checked here: from_arcs, load and check_values do that.
     """
 
     indptr: np.ndarray
@@ -79,10 +80,25 @@ class Graph(Rows):
             raise InputError("indptr, indices and weights of a graph do not fit together")
         if not isinstance(self.meta, dict):
             raise InputError("meta of a graph must be a dictionary")
+        if not isinstance(self.name, str):
+            raise InputError("the name in meta of a graph must be a string")
 
     @property
     def name(self) -> str:
         return self.meta.get("name", "graph")
+
+    def check_values(self) -> None:
+        """Raise InputError where indptr falls, a head is no vertex or a weight is outside [0, 2^31 - 2].
+
+        Linear: milliseconds for 10 million arcs.
+        """
+        if len(falls := np.flatnonzero(self.indptr[1:] < self.indptr[:-1])):
+            raise InputError(f"indptr of a graph falls after vertex {falls[0]}")
+        for name, values, high in (("head", self.indices, self.vertices - 1), ("weight", self.weights, MAX_WEIGHT)):
+            unsigned = values.view(np.uint32)  # what is below 0 is above any limit
+            if unsigned.max(initial=0) > high:
+                arc = int((unsigned > high).argmax())
+                raise InputError(f"arc {arc}: {name} {values[arc]} is outside [0, {high}]")
 
     @classmethod
     def from_arcs(cls, vertices: int, tails, heads, weights, *, directed: bool = True, meta=None) -> Graph:
@@ -164,7 +180,9 @@ class Graph(Rows):
 
     @classmethod
     def load(cls, path) -> Graph:
-        """Read the packed form. Raises InputError where the file is none, or takes more memory than there is."""
+        """Read the packed form. Raises InputError where the file is none, its values are wrong (see check_values), or
+        it takes more memory than there is.
+        """
         try:
             with zipfile.ZipFile(path) as file:  # no member is read beyond the size in its directory
                 needed = sum(member.file_size for member in file.infolist())
@@ -172,18 +190,20 @@ class Graph(Rows):
                 with np.load(path, allow_pickle=False) as file:
                     arrays = [file[name] for name in ARRAYS]
                     meta = json.loads(str(file["meta"]))
-                    return cls(*arrays, directed=bool(file["directed"]), meta=meta, file=Path(path))
+                    graph = cls(*arrays, directed=bool(file["directed"]), meta=meta, file=Path(path))
+                graph.check_values()
+                return graph
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
         except MemoryError:  # an array's own header says more than its member has
-            raise InputError(f"{path}: arrays larger than their file says: delete it and run again") from None
+            raise InputError(f"{path}: arrays larger than their file says: {NO_GRAPH}") from None
         except NOT_PACKED as error:
             if getattr(error, "errno", None) not in (
                 None,
                 errno.EINVAL,
             ):  # EINVAL: a damaged file asks for a place before its start
                 raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-            raise InputError(f"{path}: not a packed graph ({error}): delete it and run again") from None
+            raise InputError(f"{path}: not a packed graph ({error}): {NO_GRAPH}") from None
         raise memory.too_much(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)
 
 

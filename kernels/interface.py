@@ -196,9 +196,11 @@ def shortest_paths(graph, source: int) -> Paths:
 
     graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format; its entries are arcs, NaN
     and inf are none, True is 1. Entries of one place are parallel arcs in CSR and CSC and added in any other format, as
-    csgraph reads them. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none
-    of these or a file cannot be read, scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and
-    NotEnoughMemory where the card lacks memory.
+    float64; zeros that fill a block of a BSR array are no arcs. (SciPy, and kernels.csgraph with it, adds them in CSR
+    and CSC too where the array is not float64.) source: a whole number of Python's or NumPy's. Raises InputError where
+    graph or source is none of these, a value of a Graph is wrong (see Graph.check_values) or a file cannot be read,
+    scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and NotEnoughMemory where the card lacks
+    memory.
 
     What was laid out of a Graph or an array is kept until it is deleted, changed, or another one is searched.
     """
@@ -541,6 +543,8 @@ def as_graph(graph) -> Graph | FloatGraph:
 
     Raises InputError for anything else.
     """
+    if isinstance(graph, Graph):
+        graph.check_values()
     if isinstance(graph, Graph | FloatGraph):
         return graph
     if isinstance(graph, str | bytes | os.PathLike):

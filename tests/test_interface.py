@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 import re
 import subprocess
 import sys
@@ -377,17 +378,49 @@ def int32(*values):
             )
         ),
         ((int32(0, 0), int32(), int32(), True, ["name"]), "meta of a graph must be a dictionary"),
+        ((int32(0, 0), int32(), int32(), True, {"name": 5}), "the name in meta of a graph must be a string"),
     ],
 )
 def test_a_graphs_arrays_are_looked_at(arrays, message, tmp_path):
     with pytest.raises(InputError, match=message):
         Graph(*arrays)
-    path = tmp_path / "packed.npz"
-    named = dict(zip(("indptr", "indices", "weights"), arrays, strict=False))
-    meta = np.array('["name"]' if "meta" in message else "{}")
-    np.savez(path, **named, directed=np.array(True), meta=meta)
-    with pytest.raises(InputError, match=rf"{path}: not a packed graph \({message}"):
-        Graph.load(path)
+    with pytest.raises(InputError, match=rf"packed\.npz: not a packed graph \({message}"):
+        Graph.load(packed(tmp_path / "packed.npz", *arrays))
+
+
+def packed(path, indptr, indices, weights, directed=True, meta=()):
+    """A file as Graph.save writes it, whatever the values are."""
+    meta = np.array(json.dumps(meta or {}))
+    np.savez(path, indptr=indptr, indices=indices, weights=weights, directed=np.array(directed), meta=meta)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((int32(0, 2, 1, 2), int32(1, 0), int32(1, 1)), "indptr of a graph falls after vertex 1"),
+        ((int32(0, -1, 1), int32(1), int32(1)), "indptr of a graph falls after vertex 0"),
+        ((int32(0, 1, 2), int32(1, 2), int32(1, 1)), r"arc 1: head 2 is outside \[0, 1\]"),
+        ((int32(0, 1, 2), int32(-1, 1), int32(1, 1)), r"arc 0: head -1 is outside \[0, 1\]"),
+        ((int32(0, 1), int32(0), int32(-1)), r"arc 0: weight -1 is outside \[0, 2147483646\]"),
+        ((int32(0, 1), int32(0), int32(INF)), r"arc 0: weight 2147483647 is outside \[0, 2147483646\]"),
+    ],
+)
+def test_wrong_values_are_refused_before_a_search(arrays, message, tmp_path):
+    with pytest.raises(InputError, match=rf"packed\.npz: not a packed graph \({message}\): name a packed graph, or "):
+        Graph.load(packed(tmp_path / "packed.npz", *arrays))
+    for ask in (lambda graph: kernels.shortest_paths(graph, 0), kernels.all_pairs, kernels.prepare):
+        with pytest.raises(InputError, match=f"^{message}$"):
+            ask(Graph(*arrays))
+
+
+def test_the_values_of_a_graph_are_looked_at_once(monkeypatch):
+    looked, of = [], Graph.check_values
+    monkeypatch.setattr(Graph, "check_values", lambda graph: looked.append(1) or of(graph))
+    graph = Graph(int32(0, 1, 1), int32(1), int32(MAX_WEIGHT))
+    for source in (0, 1):
+        kernels.shortest_paths(graph, source)
+    assert len(looked) == 1
 
 
 def test_a_packed_graph_that_cannot_be_read(tmp_path):
