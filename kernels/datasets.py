@@ -584,9 +584,11 @@ def read_graph(path) -> Graph:
     """The graph in a file: packed (.npz) or in text form.
 
     meta has name (the file's, without its ending) and sha256 (of the text form).
-    Raises InputError that names the tool to use where the file is in one of the other forms.
+    Raises InputError for a pipe or a device, and where the file is in one of the other forms, with the tool to use.
     """
     path = Path(path)
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise InputError(f"{path}: no regular file, and a graph is read more than once: write it to a file first")
     name = Path(path.name.removesuffix(".gz")).stem
     if path.suffix == ".npz":
         graph = Graph.load(path)

@@ -647,6 +647,13 @@ def test_read_graph_says_what_to_do_with_other_forms(put, content, hint):
         datasets.read_graph(put(content))
 
 
+@pytest.mark.parametrize("name", ["null", "null.npz"])
+def test_a_pipe_or_a_device_is_no_graph(tmp_path, name):
+    (tmp_path / name).symlink_to("/dev/null")
+    with pytest.raises(InputError, match=rf"{name}: no regular file, .*: write it to a file first$"):
+        datasets.read_graph(tmp_path / name)
+
+
 def test_a_weight_that_stands_for_no_path_is_refused():
     assert Graph.from_arcs(2, [0], [1], [MAX_WEIGHT]).arcs == 1
     with pytest.raises(InputError, match="weight 2147483647 is outside"):
