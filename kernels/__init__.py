@@ -6,8 +6,11 @@ distances(graph, sources)           distances from many sources
 eccentricities(graph)               of each vertex the farthest one, and the sum of distances
 prepare(graph)                      a solver with these functions, which keeps the graph on the card
 
-kernels.csgraph has SciPy's signatures.
+kernels.csgraph has SciPy's signatures, kernels.graph the class Graph, kernels.datasets the readers of files and
+kernels.errors the errors; each is imported when it is first named.
 """
+
+import importlib
 
 __all__ = [
     "Distances",
@@ -20,6 +23,7 @@ __all__ = [
     "prepare",
     "shortest_paths",
 ]
+MODULES = "csgraph", "datasets", "errors", "graph"
 
 
 def __getattr__(name):
@@ -28,4 +32,10 @@ def __getattr__(name):
         from kernels import interface
 
         return getattr(interface, name)
+    if name in MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *MODULES})

@@ -721,3 +721,19 @@ def test_importing_the_package_imports_no_kernel():
         check=True,
     ).stdout
     assert said == "False False\n"
+
+
+NAMED = """
+import sys, kernels
+assert {"csgraph", "datasets", "errors", "graph", "shortest_paths"} <= set(dir(kernels))
+kernels.errors.InputError
+assert "numpy" not in sys.modules
+kernels.csgraph.dijkstra, kernels.graph.Graph, kernels.datasets.read_graph
+assert "numba" not in sys.modules
+assert not hasattr(kernels, "nothing")
+"""
+
+
+def test_modules_that_users_name_are_imported_when_they_are_named():
+    ran = subprocess.run([sys.executable, "-c", NAMED], cwd=ROOT, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
