@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels import interface
+from kernels import interface, memory
 from kernels.interface import NO_PREDECESSOR, Solver
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -77,7 +77,8 @@ def shortest_path(
     if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
         method = "FW"  # SciPy's choice; it reads entries of one place otherwise than the others
     ours = None
-    if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None):
+    known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # to SciPy's Floyd-Warshall
+    if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
         ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
     if ours is not None and not (method == "D" and ours.has_negative):
         try:
@@ -87,6 +88,8 @@ def shortest_path(
                 raise  # else SciPy says whether the cycle is reached from the indices
         else:
             return _overwritten(csgraph, found) if overwrite and method == "FW" else found
+    if method in ("auto", "FW") and type(csgraph) is np.ndarray and csgraph.ndim == 2:
+        csgraph = np.ascontiguousarray(csgraph)  # SciPy's Floyd-Warshall leaves one in another order unsolved
     return scipys.shortest_path(csgraph, method, directed, return_predecessors, unweighted, overwrite, indices)
 
 
@@ -105,7 +108,8 @@ class _Question:
         """None where SciPy is to answer. one_row: whether one search starts from all sources. add: for `_as_csr`."""
         if interface.Card.visible() is None:
             return None
-        options = bool(directed), bool(unweighted), add
+        as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64  # whatever `add` is
+        options = bool(directed), bool(unweighted), add or as_given
         solver = interface.last.find(csgraph, options)
         array = None if solver else _as_csr(csgraph, add)
         if solver is None and array is None:
@@ -134,15 +138,22 @@ class _Question:
         return (distances, last.reshape(*self.shape, -1)) if predecessors else distances
 
     def _within(self, tree: bool, limit: float) -> tuple:
-        """Rows of distances up to the limit, and of predecessors."""
-        n = self.solver.graph.vertices
+        """Rows of distances up to the limit, and of predecessors. Raises InputError where they take too much memory."""
+        shape, n = (len(self.sources), self.solver.graph.vertices), self.solver.graph.vertices
+        what = f"{self.solver.graph.name}: paths from {shape[0]:,} sources take"
+        memory.require((12 if tree else 8) * shape[0] * n, what, "take fewer sources at once")
+        distances, last = np.empty(shape), np.empty(shape, np.int32) if tree else None
         most = max(1, interface.PIECE // n)
-        parts = [self.sources[first : first + most] for first in range(0, len(self.sources), most)]
         with self.solver.working():
             search = self.solver.in_float64.searches.search
-            found = [search(n * np.arange(len(p)) + p, len(p), limit=limit, tree=tree) for p in parts]
-        last = np.concatenate([f.predecessors for f in found]) if tree else None
-        return np.concatenate([f.dist for f in found]), last
+            for first in range(0, len(self.sources), most):
+                rows = slice(first, first + most)
+                some = self.sources[rows]
+                found = search(n * np.arange(len(some)) + some, len(some), limit=limit, tree=tree)
+                distances[rows] = found.dist
+                if tree:
+                    last[rows] = found.predecessors
+        return distances, last
 
     def nearest(self, predecessors: bool, limit: float):
         """From the nearest of the sources: distances, (n,), and predecessors and sources where they are wanted."""

@@ -1,5 +1,6 @@
 """kernels/csgraph.py: SciPy's signatures, answered on the card and by SciPy."""
 
+import contextlib
 import functools
 import inspect
 import re
@@ -163,6 +164,18 @@ def test_up_to_a_limit(limit, directed, not_scipy):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize(("tree", "bytes_of_pair"), [(False, 8), (True, 12)])
+def test_rows_up_to_a_limit_that_do_not_fit_in_memory(tree, bytes_of_pair, not_scipy, monkeypatch):
+    array = random_array()
+    csgraph.dijkstra(array, indices=0, limit=1)  # reads it, which takes more
+    for more in (0, 1):
+        monkeypatch.setattr(interface.memory, "host_memory", lambda more=more: 3 * N * bytes_of_pair - more)
+        message = rf"paths from 3 sources take {3 * N * bytes_of_pair} bytes of memory.*: take fewer sources at once"
+        with pytest.raises(InputError, match=message) if more else contextlib.nullcontext():
+            csgraph.dijkstra(array, indices=[0, 1, 2], limit=1, return_predecessors=tree)
+
+
+@pytest.mark.simulator
 @pytest.mark.parametrize("kind", [int, float, np.float32, np.int64])
 def test_a_limit_is_a_float64(kind, not_scipy):
     array = sparse.csr_array([[0, 3, 0], [0, 0, 1e-9], [0, 0, 0]])
@@ -268,6 +281,17 @@ def test_floyd_warshall_overwrites_what_can_hold_the_result(predecessors, same, 
     np.testing.assert_array_equal(given, distances if same else dense)
 
 
+@pytest.mark.parametrize("asked", [csgraph.floyd_warshall, csgraph.shortest_path])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_an_array_in_fortrans_order_is_solved_without_a_card(asked, overwrite, monkeypatch):
+    """SciPy 1.17 itself gives back its weights."""
+    monkeypatch.setattr(Card, "visible", lambda: None)
+    dense = random_array().toarray()
+    given = np.asfortranarray(dense)
+    np.testing.assert_array_equal(asked(given, overwrite=overwrite), scipys.floyd_warshall(dense))
+    np.testing.assert_array_equal(given, dense)
+
+
 ASKED = {
     "a limit below 0": lambda m: m.dijkstra(random_array(), limit=-1),
     "a limit that is none": lambda m: m.dijkstra(random_array(), limit="1"),
@@ -277,6 +301,8 @@ ASKED = {
     "indices that are no integers": lambda m: m.dijkstra(random_array(), indices=[0.7]),
     "no index": lambda m: m.dijkstra(random_array(), indices=[]),
     "indices for Floyd-Warshall": lambda m: m.shortest_path(random_array(), "FW", indices=[0]),
+    "Floyd-Warshall of COO": lambda m: m.floyd_warshall(sparse.coo_array(random_array())),
+    "Floyd-Warshall of BSR, by its density": lambda m: m.shortest_path(sparse.bsr_array([[0, 1.5], [2, 0]])),
     "a method that is none": lambda m: m.shortest_path(random_array(), "X"),
     "no square": lambda m: m.dijkstra(np.zeros((2, 3))),
     "one dimension": lambda m: m.dijkstra(np.zeros(3)),

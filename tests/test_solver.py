@@ -316,6 +316,18 @@ def test_an_array_that_was_changed_in_place_is_read_anew(asked, change, form, on
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
+    ("form", "kind", "readings"),
+    [(sparse.csr_array, float, 1), (np.array, int, 1), (sparse.csr_array, int, 2)],
+)
+def test_floyd_warshall_reads_an_array_anew_only_where_it_reads_it_otherwise(form, kind, readings, on_card, read):
+    array = form(np.array([[0, 2, 0], [0, 0, 1], [3, 0, 0]], kind))
+    for asked in (csgraph.dijkstra, csgraph.floyd_warshall):
+        assert asked(array).tolist() == [[0, 2, 3], [4, 0, 1], [3, 5, 0]]
+    assert len(read) == readings
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
     ("form", "readings"),
     [(np.array, 1), (np.asfortranarray, 1), (sparse.coo_array, 1), (sparse.bsr_array, 1), (sparse.lil_array, 2)],
 )
