@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     graph.check_source(args.source)
     to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
     if args.output == "write":
-        datasets.writable(to)
+        not_the_input(datasets.writable(to), args.file)
     protocol = harness.Protocol(source=args.source, block=args.block, tile=args.tile)
     timing, result = harness.run_once(variant, graph, protocol)
     if not (variant.on_gpu and card.SIMULATED):
@@ -58,6 +58,11 @@ def run(args: argparse.Namespace) -> None:
             graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
         )
         print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all right", file=sys.stderr)
+    if interface.has_too_long(graph, result.distances):
+        raise InputError(
+            f"{graph.name}: a distance is above 2147483646, the most that a variant finds: scale the weights down, or "
+            f"take python -m kernels {variant.problem}, which has no such limit"
+        )
     if args.output == "print":
         write_paths(sys.stdout, variant, args.source, result)
     elif args.output == "write":
@@ -74,12 +79,13 @@ def solve(args: argparse.Namespace) -> None:
     interface.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
     to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
+    not_the_input(to, args.file)
     if args.problem == "apsp":
         found = interface.all_pairs(graph)
     elif args.sources:
         found = interface.distances(graph, args.sources)
     else:
-        found = interface.shortest_paths(graph, args.source)
+        found = interface.shortest_paths(graph, args.source or 0)
     with datasets.atomic(to) as file:
         np.savez(file, **vars(found))
     print(f"wrote {to}", file=sys.stderr)
@@ -88,6 +94,12 @@ def solve(args: argparse.Namespace) -> None:
 def default_output(ran: str, graph: str, suffix: str) -> Path:
     """Where an output goes without --to. A graph's name may have characters that no path can have."""
     return Path("results/output") / f"{ran}_{re.sub(r'[^A-Za-z0-9._+-]', '_', graph)}{suffix}"
+
+
+def not_the_input(to: Path, file: Path) -> None:
+    """Raise InputError where both are one file: the graph's."""
+    if to.exists() and to.samefile(file):
+        raise InputError(f"{to}: this is the graph's file: name another file to write")
 
 
 def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
@@ -133,7 +145,7 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
         if problem == "sssp":
             start = command.add_mutually_exclusive_group()
-            start.add_argument("--source", type=int, default=0, help="where the paths start (default 0)")
+            start.add_argument("--source", type=int, help="where the paths start (default 0)")
             many = "distances from each of these, without predecessors"
             start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=many)
         command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")

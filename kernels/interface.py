@@ -176,6 +176,17 @@ class TooLong(Exception):
     """A distance is above 2^31 - 2."""
 
 
+def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
+    """Whether a distance is above 2^31 - 2, by what a variant found from one source or of all pairs: int32, (n,) or
+    (n, n), INF where there is no path or too long a one.
+    """
+    try:
+        _WholeNumbers(graph)._refuse_too_long(distances)
+    except TooLong:
+        return True
+    return False
+
+
 def Run(**settings):
     """A kernels.run.Run."""
     from kernels import run

@@ -124,6 +124,39 @@ def test_validate_finds_what_is_too_long(kernels):
     assert "the distance from 0 to 2 is 2147483647, more than the 2147483646" in end
 
 
+@pytest.mark.parametrize("words", [("dijkstra", "scipy"), ("bellman_ford", "cpu"), ("floyd_warshall", "cpu")])
+@pytest.mark.parametrize(("last", "costs"), [(1, ["0", "2147483645", "2147483646"]), (2, None)])
+def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last, costs):
+    Path("far.txt").write_text(f"4 2\n0 1 2147483645\n1 2 {last}\n")
+    out, _, end = kernels(*words, "far.txt", "--output", "print")
+    if costs:
+        rows = [line.split("\t")[-2] for line in out.splitlines() if line.startswith(("0\t", "1\t", "2\t"))]
+        assert end is None and rows[: len(costs)] == costs
+        return
+    problem = "apsp" if words[0] == "floyd_warshall" else "sssp"
+    assert (out, end) == (
+        "",
+        "error: far: a distance is above 2147483646, the most that a variant finds: scale the weights down, or take "
+        f"python -m kernels {problem}, which has no such limit",
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sssp", "graph.txt"),
+        ("apsp", "graph.txt"),
+        ("bellman_ford", "cpu", "graph.txt", "--output", "write"),
+    ],
+)
+@pytest.mark.parametrize("to", ["graph.txt", "link"])
+def test_the_graphs_file_is_not_overwritten(kernels, words, to):
+    Path("graph.txt").write_text("2 1\n0 1 7\n")
+    Path("link").symlink_to("graph.txt")
+    assert kernels(*words, "--to", to)[2] == f"error: {to}: this is the graph's file: name another file to write"
+    assert Path("graph.txt").read_text() == "2 1\n0 1 7\n"
+
+
 @pytest.mark.parametrize("source", [-1, 13, 2**31])
 def test_a_source_out_of_range(kernels, source):
     out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--source", source, "--output", "write")
@@ -361,7 +394,8 @@ def test_distances_from_many_sources(kernels):
         np.testing.assert_array_equal(found["distances"], expected)
         assert found["sources"].tolist() == [3, 0, 3]
     assert kernels("sssp", SAMPLE, "--sources", 3, 13, "--to", "more.npz")[2].startswith("error: source 13 is not a ")
-    assert kernels("sssp", SAMPLE, "--sources", 3, "--source", 3)[2] == 2
+    for source in (3, 0):
+        assert kernels("sssp", SAMPLE, "--sources", 3, "--source", source)[2] == 2
     assert [path.name for path in Path().iterdir()] == ["rows.npz"]
 
 
