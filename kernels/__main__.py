@@ -15,24 +15,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import numpy as np
-
-from kernels import datasets, interface
 from kernels.errors import InputError, reported
-from kernels.graph import INF
 from kernels.later import Later
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kernels.run import Result
     from kernels.variants import Variant
 
+datasets, interface = Later("kernels.datasets"), Later("kernels.interface")  # later, so that Ctrl-C ends it quietly
 harness, variants = Later("kernels.harness"), Later("kernels.variants")
 checks, card = Later("kernels.check"), Later("kernels.gpu.card")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
 TOOLS = {
-    "parse": (datasets.parse, "a DIMACS file becomes the text format"),
-    "add": (datasets.add, "a SNAP file becomes the text format, with random weights"),
-    "replace": (datasets.replace, "new random weights for a file in the text format"),
+    "parse": "a DIMACS file becomes the text format",
+    "add": "a SNAP file becomes the text format, with random weights",
+    "replace": "new random weights for a file in the text format",
 }
 
 
@@ -76,6 +75,8 @@ def solve(args: argparse.Namespace) -> None:
 
     With --sources: the sources and their distances, without predecessors.
     """
+    import numpy as np
+
     interface.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
     to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
@@ -116,6 +117,8 @@ def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> 
 
 
 def path_lines(distances: np.ndarray, predecessors: np.ndarray):
+    from kernels.graph import INF
+
     for node, cost in enumerate(distances.tolist()):
         if cost == INF:
             yield f"{node}\tinf\t-\n"
@@ -161,15 +164,17 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
         command.add_argument("--block", type=int, default=1024, help="threads per block (default 1024)")
         command.add_argument("--tile", type=int, default=32, help="side of a tile (default 32)")
-    for name, (tool, text) in TOOLS.items():
+    for name, text in TOOLS.items():
         command = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
         command.add_argument("file", type=Path)
         command.add_argument("--to", type=Path, metavar="FILE", help="write here instead of in place")
         if name == "parse":
-            command.set_defaults(act=lambda args, tool=tool: tool(args.file, target(args)))
+            command.set_defaults(act=lambda args: datasets.parse(args.file, target(args)))
         else:
             add_weights(command)
-            command.set_defaults(act=lambda args, tool=tool: tool(args.file, target(args), *drawn(args)))
+            command.set_defaults(
+                act=lambda args, name=name: getattr(datasets, name)(args.file, target(args), *drawn(args))
+            )
     command = commands.add_parser("random", help="a complete graph with random weights, in the text format")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")

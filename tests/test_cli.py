@@ -265,6 +265,14 @@ def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
     assert said == end or said.startswith(end)
 
 
+@pytest.mark.parametrize("words", [("sssp", "nowhere.txt"), ("dijkstra", "scipy", "nowhere.txt")])
+def test_ctrl_c_while_modules_are_imported(folder, words):
+    Path("numpy.py").write_text("raise KeyboardInterrupt")
+    environment = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}
+    ran = subprocess.run([sys.executable, "-m", "kernels", *words], env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
 def test_a_defect_has_its_traceback(kernels, monkeypatch):
     monkeypatch.setattr(cli.harness, "run_once", lambda *anything: {}["key"])
     with pytest.raises(KeyError):
