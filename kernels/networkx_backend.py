@@ -70,7 +70,7 @@ class Converted:
                 ones = csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=[len(self.nodes)] * 2)
                 self.known[None] = Arcs(ones, whole=True, hidden=False)
             elif self.multigraph:
-                self.known[weight] = self._arcs(lambda _u, _v, edges: min(e.get(weight, 1) for e in edges.values()))
+                self.known[weight] = self._arcs(lambda _u, _v, edges: _least(weight, edges))
             else:
                 self.known[weight] = self._arcs(lambda _u, _v, edge: edge.get(weight, 1))
         return self.known[weight]
@@ -101,6 +101,12 @@ class Converted:
         if not all(issubclass(kind, float) for kind in types) and n * np.abs(data).max(initial=0) > EXACT:
             raise NotImplementedError("a sum of whole weights may be more than 2^53")
         return Arcs(csr_array((data, heads, indptr), shape=(n, n)), whole, hidden)
+
+
+def _least(weight, edges):
+    """The least weight of parallel edges; NaN where one is, which min may pass over."""
+    weights = [edge.get(weight, 1) for edge in edges.values()]
+    return next((value for value in weights if value != value), min(weights))
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,8 @@ class Tree:
         nodes, dist = self.graph.nodes, np.full(len(self.distances), np.inf)
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
-        tight = np.flatnonzero(np.isfinite(dist[tails]) & (dist[tails] + arcs.array.data == dist[heads]))
+        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)  # the source itself may be beyond
+        tight = np.flatnonzero(within & (dist[tails] + arcs.array.data == dist[heads]))
         tight = tight[np.argsort(dist[tails[tight]], kind="stable")]
         found = {nodes[v]: [] for v in self.reached}
         for tail, head in zip(tails[tight].tolist(), heads[tight].tolist(), strict=True):
@@ -231,6 +238,9 @@ def _dijkstra(graph: Converted, sources: Iterable, cutoff, weight, *, trees: boo
     """From the nearest of the sources, which are nodes."""
     arcs, cutoff = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
+    if not numbers:  # of a generator, which was read when its nodes were looked up, as NetworkX does
+        n = len(graph.nodes)
+        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), cutoff), arcs
     many = len(numbers) > 1
     found = csgraph.dijkstra(
         arcs.array,

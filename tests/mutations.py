@@ -683,7 +683,7 @@ MUTATIONS = [
         "tests/test_interface.py::test_an_array_of_too_many_vertices_is_refused_before_memory_is_taken"),
     Mutation("kernels/interface.py", "or most < INF or int(", "or int(",
         "tests/test_solver.py::test_when_no_distance_can_be_too_long"),
-    Mutation("kernels/networkx_backend.py", "min(e.get(weight, 1) for e", "max(e.get(weight, 1) for e",
+    Mutation("kernels/networkx_backend.py", "min(weights))", "max(weights))",
         "tests/test_networkx.py::test_results_and_errors_are_networkxs[MultiDiGraph-whole]"),
     Mutation("kernels/networkx_backend.py", "self.distances <= self.cutoff) |", "self.distances < self.cutoff) |",
         "tests/test_networkx.py::test_results_and_errors_are_networkxs[DiGraph-whole]"),

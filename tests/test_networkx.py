@@ -222,6 +222,31 @@ def test_a_weight_that_is_not_served(weight, why):
         backend.single_source_dijkstra(backend.convert_from_nx(graph), "a")
 
 
+@pytest.mark.parametrize("weights", [(1, math.nan), (math.nan, 1)])
+def test_a_parallel_edge_whose_weight_is_no_number_is_not_served(weights):
+    graph = nx.MultiDiGraph()
+    graph.add_weighted_edges_from([("a", "b", weight) for weight in weights])
+    with pytest.raises(NotImplementedError, match="a weight is infinite or no number"):
+        backend.floyd_warshall(backend.convert_from_nx(graph))
+
+
+def test_a_source_beyond_the_cutoff_has_no_predecessor():
+    graph = nx.DiGraph([("a", "a", {"weight": 0}), ("a", "b", {"weight": 0})])
+    for cutoff in (-1, 0):
+        ours = backend.dijkstra_predecessor_and_distance(backend.convert_from_nx(graph), "a", cutoff)
+        assert ours == nx.dijkstra_predecessor_and_distance(graph, "a", cutoff)
+
+
+def test_sources_that_can_be_read_only_once():
+    """NetworkX reads them when it looks whether they are nodes, and then finds none."""
+    graph = nx.path_graph(3)
+    converted = backend.convert_from_nx(graph)
+    for name in ("multi_source_dijkstra", "multi_source_dijkstra_path", "multi_source_dijkstra_path_length"):
+        assert getattr(backend, name)(converted, iter([0])) == getattr(nx, name)(graph, iter([0]))
+    with pytest.raises(nx.NetworkXNoPath, match=r"^No path to 1\.$"):
+        backend.multi_source_dijkstra(converted, iter([0]), target=1)
+
+
 def test_the_largest_whole_weight_is_served():
     graph = nx.path_graph(4, nx.DiGraph)
     nx.set_edge_attributes(graph, 2**51 - 1, "weight")
