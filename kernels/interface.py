@@ -207,9 +207,9 @@ def shortest_paths(graph, source: int) -> Paths:
 
     graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format; its entries are arcs, NaN
     and inf are none, True is 1. Entries of one place are parallel arcs in CSR and CSC and added in any other format, as
-    float64; zeros that fill a block of a BSR array are no arcs. (SciPy, and kernels.csgraph with it, adds them in CSR
-    and CSC too where the array is not float64.) source: a whole number of Python's or NumPy's. Raises InputError where
-    graph or source is none of these, a value of a Graph is wrong (see Graph.check_values) or a file cannot be read,
+    float64; zeros in a BSR array are no arcs. docs/scipy.md says where SciPy, and kernels.csgraph with it, reads an
+    array otherwise. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none of
+    these, a value of a Graph is wrong (see Graph.check_values) or a file cannot be read,
     scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and NotEnoughMemory where the card lacks
     memory.
 
@@ -579,8 +579,8 @@ def as_graph(graph) -> Graph | FloatGraph:
 def as_rows(array) -> sparse.csr_array:
     """The entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
 
-    Those of one place are parallel arcs in a CSR or CSC array and are added in any other; zeros that only fill a block
-    of a BSR array are none. Raises InputError where its indices do not fit together or are outside it, and where there
+    Those of one place are parallel arcs in a CSR or CSC array and are added in any other; zeros in a BSR array, which
+    fill its blocks, are none. Raises InputError where its indices do not fit together or are outside it, and where there
     are too many vertices or none.
     """
     require_size(array.shape[0], 0)  # before anything as long is allocated
