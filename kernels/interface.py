@@ -580,8 +580,8 @@ def as_rows(array) -> sparse.csr_array:
     """The entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
 
     Those of one place are parallel arcs in a CSR or CSC array and are added in any other; zeros in a BSR array, which
-    fill its blocks, are none. Raises InputError where its indices do not fit together or are outside it, and where there
-    are too many vertices or none.
+    fill its blocks, are none. Raises InputError where its indices do not fit together or are outside it, and where
+    there are too many vertices or none.
     """
     require_size(array.shape[0], 0)  # before anything as long is allocated
     try:

@@ -712,17 +712,6 @@ def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
         assert found.eccentricity.tolist() == [INF, 4, 3, 0] and found.farthest.tolist() == [3, 3, 3, 3]
 
 
-def test_importing_the_package_imports_no_kernel():
-    said = subprocess.run(
-        [sys.executable, "-c", "import sys, kernels; print('numba' in sys.modules, hasattr(kernels, 'nothing'))"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert said == "False False\n"
-
-
 NAMED = """
 import sys, kernels
 assert {"csgraph", "datasets", "errors", "graph", "shortest_paths"} <= set(dir(kernels))
