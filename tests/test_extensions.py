@@ -259,6 +259,8 @@ def test_words_say_where_ours_loses(rows, searches, made):
     assert f"({CROSS}0.920 [0." in said
     assert "SParry (cited) is faster than our kernels (1.25 s against 33.0 ms from every source)" in said
     assert not re.search(r"- col\.txt:", said)  # ours was not measured
+    # From any source of nyc ours takes 4.5 ms, 3 to 6 by the source; ADDS 5.12.
+    assert not re.search(r"- nyc\.txt: .*ADDS", said)
     same = table(in_batches(rows), searches)[".md"]
     assert (
         "- gnutella25.txt: Paper's best: Tiled with Shared Memory is 1.09 [1.09, 1.09] times faster than ours;" in same
