@@ -111,7 +111,8 @@ def interleave(
     done = {(variant, row["round"]): row for variant, row in before}
     due = {}  # the number of rounds of each variant that is not finished
     for variant, protocol in protocols.items():
-        graph.check_source(protocol.source)
+        if problem == "sssp":
+            graph.check_source(protocol.source)
         variant.check_size(graph)
         due[variant] = 1 if variant.on_gpu and card.SIMULATED else protocol.repeats
     refused = {}

@@ -213,6 +213,8 @@ def test_other_settings_are_other_code():
     assert len({measure.code(variant, usual), *codes}) == 7
     assert measure.code(variant, replace(usual, repeats=3, budget_s=9, checked_rows=7)) == measure.code(variant, usual)
     assert measure.code(variant, usual) == digests.code("bellman_ford", "stride")
+    of_all = VARIANTS["floyd_warshall/tiled"]
+    assert measure.code(of_all, replace(usual, source=3)) == measure.code(of_all, usual)
 
 
 def test_a_status_stands_once():

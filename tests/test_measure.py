@@ -286,6 +286,10 @@ def test_a_distance_that_is_too_long_publishes_nothing():
     assert results() == []
 
 
+def test_all_pairs_have_no_source():
+    assert cell("floyd_warshall/cpu", source=13).exists()
+
+
 def test_a_source_that_is_no_vertex():
     with pytest.raises(InputError, match=r"source 13 is not a vertex of nyc: choose one in \[0, 13\)"):
         cell("bellman_ford/cpu", source=13)

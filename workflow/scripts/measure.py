@@ -32,7 +32,7 @@ PACKAGES = [
     "nvidia-ml-py",
     "snakemake",
 ]
-USUAL, SETTINGS = harness.Protocol(), ("block", "tile", "delta", "grid", "source")
+USUAL, SETTINGS = harness.Protocol(), ("block", "tile", "delta", "grid", "source")  # the last is none of all pairs
 
 
 def main(args: argparse.Namespace) -> None:
@@ -190,7 +190,8 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
 def code(variant: Variant, protocol: harness.Protocol) -> str:
     """A digest of what its times depend on: our code, or somebody's program, and SETTINGS that are not the usual."""
     own = variant.program.code if variant.program else digests.code(variant.algorithm, variant.name)
-    changed = {name: value for name in SETTINGS if (value := getattr(protocol, name)) != getattr(USUAL, name)}
+    settings = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
+    changed = {name: value for name in settings if (value := getattr(protocol, name)) != getattr(USUAL, name)}
     return digests.digest(own.encode(), json.dumps(changed).encode()) if changed else own
 
 
