@@ -815,7 +815,7 @@ MUTATIONS = [
         "tests/test_job.py::test_other_settings_are_other_code"),
     Mutation("workflow/scripts/measure.py", "[common | row for row", "[row | common for row",
         "tests/test_job.py::test_a_job_that_was_cut_off_goes_on"),
-    Mutation("workflow/scripts/table6.py", "<= most and not of ", "<= most ",
+    Mutation("workflow/scripts/table6.py", "<= most and not of:", "<= most:",
         "tests/test_extensions.py::test_words_say_where_ours_loses"),
     Mutation("kernels/harness.py", "                value.cache_clear()", "                pass",
         "tests/test_job.py::test_each_variant_lays_out_the_graph_in_its_first_run"),

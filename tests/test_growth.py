@@ -86,7 +86,7 @@ def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
     growth.write(rows_of(times), SHOWN, "From the test.", tmp_path, tmp_path)
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
-    assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no fit: fewer than 5 datasets"]
+    assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
     assert "-" == cpu[-1] == cpu[-2]
     assert naive[0] == "Bellman-Ford Naive" and "no fit" not in " ".join(naive)
     cpu, naive = read_csv((tmp_path / "growth.csv").read_text())
@@ -152,7 +152,7 @@ def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
     growth.write(rows, SHOWN, "From the test.", tmp_path, tmp_path)
     text = (tmp_path / "growth.md").read_text()
-    assert "one source, uniform" not in text and text.count("no fit: fewer than 5 datasets") == 2
+    assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
     assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
         "one source",
         "one source, grid",

@@ -373,7 +373,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     batches (0 where the cell was measured alone) and repeats, the number of its runs.
     Of `seconds` (s, NaN unless status is ok) median: over batches of each one's median; min, max: of the batches'
     medians, of one batch's runs where there is one. kernels, predecessors: likewise the median of the phases.
-    prepare: likewise, of the batches where it was recorded.
+    prepare: as preparation gives it, of the batch that was measured last of those where it was recorded.
     """
     keys = [variants(rows).rename("column"), rows["dataset"]]
     times = pd.DataFrame(
@@ -381,11 +381,11 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
             "median": rows["seconds"],
             "kernels": rows["kernels_s"],
             "predecessors": rows["predecessors_s"],
-            "prepare": preparation(rows),
         }
     )
     of_batches = times.groupby([*keys, rows["batch"]], sort=False).median()
     over = of_batches.groupby(["column", "dataset"], sort=False)
+    last = rows.assign(prepare=preparation(rows)).sort_values("started", kind="stable").groupby(keys)["prepare"].last()
     found = rows.groupby(keys, sort=False).agg(
         status=("status", "first"),
         repeats=("seconds", "count"),
@@ -401,7 +401,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     several = found["batches"] > 1
     found["min"] = over["median"].min().where(several, found["min"])
     found["max"] = over["median"].max().where(several, found["max"])
-    return over.median().join(found)
+    return over.median().join(found).join(last)
 
 
 def preparation(rows: pd.DataFrame) -> pd.Series:

@@ -118,8 +118,8 @@ def apart(one: Audited, tolerance: float) -> str:
     if not datasets:
         return ""
     return (
-        f"On {', '.join(datasets)} the paper's own program is within {100 * tolerance:g} % of 1, or on its other side, "
-        "and its range does not overlap our interval."
+        f"On {', '.join(datasets)} the paper's own program does not have this direction: it is within "
+        f"{100 * tolerance:g} % of 1 or on the other side of it, and its range does not overlap our interval."
     )
 
 

@@ -19,6 +19,7 @@ from matplotlib.patches import Rectangle
 
 from workflow.lib import claims, measurements, plots, step, verdicts
 from workflow.lib.measurements import marked, substitutes
+from workflow.lib.render import CROSS
 from workflow.scripts import audit
 
 STEM = "claims"
@@ -39,7 +40,7 @@ LOOKS = {
     verdicts.MORE: Look("#56B4E9", ">"),
     verdicts.OPPOSITE: Look("#D55E00", "✗"),
     verdicts.INCONCLUSIVE: Look("#E7DCEE", "~"),
-    verdicts.FEW: Look("#F4F4F4", "1.5"),  # its sign is the ratio
+    verdicts.FEW: Look("#F4F4F4", f"{CROSS}1.5"),  # its sign is the ratio
     verdicts.UNKNOWN: Look("#FFFFFF", "?"),
 }
 NAMES = {verdicts.LESS: "less than claimed", verdicts.MORE: "more than claimed"}

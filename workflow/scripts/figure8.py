@@ -28,8 +28,9 @@ PLACE, TABLE = "figure8", table6.NAME
 ON_CARD, ON_CPU = "GPU programs (cited)", "CPU programs (cited)"
 NOTE = (
     "Filled: from source 0, or from every source. Hollow: from any source, the median over many.\n"
-    "Preparation: what is laid out of the graph before the whole call; no mark where it was not recorded.\n"
-    "Cited, not measured here: the fastest program of workflow/paper/peers.csv, without predecessors."
+    "Bars: least and greatest. Preparation: before the whole call; no mark where it was not recorded.\n"
+    "Cited, not measured here: the fastest program of workflow/paper/peers.csv, without predecessors; GPU programs ran "
+    "on an H200."
 )
 LOOKS_OF_CITED = {ON_CARD: Look(plots.GREY, "D"), ON_CPU: Look(plots.BLACK, "p")}
 CITED = {"kernels": ON_CARD, "call": ON_CPU}

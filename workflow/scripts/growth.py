@@ -26,7 +26,7 @@ PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
 # (problem, family) of what is fitted together; the family is empty for the tables' datasets.
 GROUPS = [*((problem, "") for problem in PROBLEMS), *(("sssp", family) for family in KINDS)]
 LEAST = 5  # datasets in a fit: with fewer its interval says nothing
-NO_FIT = f"no fit: fewer than {LEAST} datasets"
+NO_FIT = f"no exponent: fewer than {LEAST} datasets"
 CONFIDENCE = 0.95
 COLORS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK)
 MARKERS = "os^Dv<>pP*X"  # as many as have no common factor with the colours: 77 pairs

@@ -89,7 +89,10 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
                 "Verdict": on_cards(decide) + (" §" if here else ""),
             }
         )
-    note = "‡ Without one of its batches this dataset would have no verdict. [Ratios](docs/results.md#the-claims)."
+    note = (
+        "Only decided datasets are listed; those with ‡ would be open without one of their batches. "
+        "[Ratios](docs/results.md#the-claims)."
+    )
     if apart:
         note = f"§ Unlike the paper's own program on {', '.join(apart)}. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
@@ -317,7 +320,7 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
-        f"Times in findings {numbers} leave out copies, but for whole calls. They are medians over batches, or over n "
+        f"Times in findings {numbers} leave out copies, except whole calls. They are medians over batches, or over n "
         "runs of a variant measured alone. "
     )
     legend = (
