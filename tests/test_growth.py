@@ -223,7 +223,7 @@ def test_the_legend_says_where_there_is_no_fit():
     rows = everything()
     few = rows[rows["dataset"].isin(["nyc", "gnutella04"])]
     titles = [[axes.get_legend().get_title().get_text() for axes in drawn(some).axes] for some in (rows, few)]
-    assert titles == [["exponent of |V| [its 95% interval]; none: " + growth.NO_FIT], 2 * [growth.NO_FIT]]
+    assert titles == [["exponent of |V| [its 95% interval]; " + growth.NO_FIT], 2 * [growth.NO_FIT]]
 
 
 def test_a_problem_without_a_measurement_says_so():

@@ -40,7 +40,7 @@ LOOKS = {
     verdicts.MORE: Look("#56B4E9", ">"),
     verdicts.OPPOSITE: Look("#D55E00", "✗"),
     verdicts.INCONCLUSIVE: Look("#E7DCEE", "~"),
-    verdicts.FEW: Look("#F4F4F4", f"{CROSS}1.5"),  # its sign is the ratio
+    verdicts.FEW: Look("#F4F4F4", f"{CROSS}2"),  # its sign is the ratio
     verdicts.UNKNOWN: Look("#FFFFFF", "?"),
 }
 NAMES = {verdicts.LESS: "less than claimed", verdicts.MORE: "more than claimed"}

@@ -37,7 +37,7 @@ NOT_FITTED = dict.fromkeys(FITTED, np.nan)
 # Slopes of guide lines by problem, where |E| grows as |V|; none for families, on which no variant of the paper runs.
 GUIDES = {"sssp": {2: "O(V E)", 1: "launches"}, "apsp": {3: "O(V³), O(V² E)"}}
 POWERS = {1: "", 2: "²", 3: "³"}
-FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; none: {NO_FIT}"
+FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; {NO_FIT}"
 CLOSE = 0.06  # of the axis, between two labels below it
 LOWER = 22  # points between the axis and a label that stands lower
 PANEL, LEGEND_LINE, LEGEND_COLUMNS = 2.6, 0.145, 2  # inches: of a panel without its legend, of a line of the legend
