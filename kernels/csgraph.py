@@ -139,14 +139,15 @@ class _Question:
 
     def _within(self, tree: bool, limit: float) -> tuple:
         """Rows of distances up to the limit, and of predecessors. Raises InputError where they take too much memory."""
-        shape, n = (len(self.sources), self.solver.graph.vertices), self.solver.graph.vertices
-        what = f"{self.solver.graph.name}: paths from {shape[0]:,} sources take"
-        memory.require((12 if tree else 8) * shape[0] * n, what, "take fewer sources at once")
-        distances, last = np.empty(shape), np.empty(shape, np.int32) if tree else None
+        k, n = len(self.sources), self.solver.graph.vertices
+        what = f"{self.solver.graph.name}: paths from {k:,} sources take"
+        each = interface.ROW_BYTES + 4 * tree  # a predecessor is an int32
+        memory.require(each * k * n, what, "take fewer sources at once")
+        distances, last = np.empty((k, n)), np.empty((k, n), np.int32) if tree else None
         most = max(1, interface.PIECE // n)
         with self.solver.working():
             search = self.solver.in_float64.searches.search
-            for first in range(0, len(self.sources), most):
+            for first in range(0, k, most):
                 rows = slice(first, first + most)
                 some = self.sources[rows]
                 found = search(n * np.arange(len(some)) + some, len(some), limit=limit, tree=tree)

@@ -11,7 +11,7 @@ import pandas as pd
 from kernels.variants import VARIANTS, Variant, shown_in
 from workflow.lib import measurements, plots
 from workflow.lib.render import status_text
-from workflow.lib.tables import Datasets
+from workflow.lib.tables import Datasets, sizes
 
 LINE = 105  # letters of a group's text, over all groups of a panel
 
@@ -84,15 +84,13 @@ def tick_labels(
 ) -> list[str]:
     """For each dataset its counts, its name, and which series have no time.
 
-    Counts are those of the graph that was measured, in rows, else the paper's, else config's. line: letters of all
-    groups.
+    Counts are as tables.sizes gives them. line: letters of all groups.
     """
-    measured, substitutes = rows.groupby("dataset")[["vertices", "arcs"]].first(), measurements.substitutes(rows)
-    known = measured.combine_first(measurements.paper_datasets()[["vertices", "arcs"]])
+    substitutes = measurements.substitutes(rows)
+    graphs = sizes({name: (datasets[name]["vertices"], datasets[name]["arcs"]) for name in names}, rows)
     labels = []
     for dataset in names:
-        graph = known.loc[dataset] if dataset in known.index else datasets[dataset]
-        counts = f"({plots.short(int(graph['vertices']))},{plots.short(int(graph['arcs']))})"
+        counts = f"({plots.short(graphs.loc[dataset, 'vertices'])},{plots.short(graphs.loc[dataset, 'arcs'])})"
         mine = cells[cells.index.get_level_values("dataset") == dataset]["untimed"]
         untimed: dict[str, list[str]] = {}
         for (head, _), text in mine[mine != ""].items():

@@ -186,10 +186,13 @@ def of_label(facts: pd.DataFrame | pd.Series, label: str, level: str = "label"):
 
 
 def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """vertices and arcs (int64) of each of the table's datasets: as measured, else the paper's, else as in config."""
-    said = pd.DataFrame.from_dict(
-        {name: table.counts[name] for name in table.datasets}, "index", columns=["vertices", "arcs"]
-    )
+    """vertices and arcs (int64) of each of the table's datasets, as sizes gives them."""
+    return sizes({name: table.counts[name] for name in table.datasets}, rows)
+
+
+def sizes(configured: Mapping[str, tuple[int, int]], rows: pd.DataFrame) -> pd.DataFrame:
+    """vertices and arcs (int64) of each dataset: as measured, else the paper's, else as configured."""
+    said = pd.DataFrame.from_dict(configured, "index", columns=["vertices", "arcs"])
     found = rows.groupby("dataset")[["vertices", "arcs"]].first().reindex(said.index)
     return found.fillna(paper.datasets()).fillna(said).astype(int)
 

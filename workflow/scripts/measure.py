@@ -103,9 +103,10 @@ def make(
     runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
     try:
         for variant, row in harness.interleave(wanted, graph, seed, list(runs), aside):
-            runs.append((variant, row | {"commit": commit}))
+            row = row | {"commit": commit}
+            runs.append((variant, row))
             if journal:
-                journal.add(variant.key, runs[-1][1])
+                journal.add(variant.key, row)
     except WrongResult as error:
         raise InputError(f"wrong result, nothing is published: {error}") from None
     after = card.card_state() if on_card else None
