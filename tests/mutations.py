@@ -974,6 +974,8 @@ MUTATIONS = [
         "tests/test_audit.py::test_batches_of_one_card_are_named_so"),
     Mutation("workflow/scripts/audit.py", "== of > 1 and plain", "> 1 and plain",
         "tests/test_audit.py::test_what_is_open_without_one_batch_is_marked_once_where_all_is"),
+    Mutation("workflow/scripts/reviewers.py", 'transform("max")', 'transform("min")',
+        "tests/test_audit.py::test_a_batch_that_lacks_what_others_compare_is_not_in_a_jobs_minutes"),
     Mutation("workflow/scripts/reviewers.py", "{number(found.next_low)} to", "{number(found.low)} to",
         "tests/test_audit.py::test_what_a_reviewer_types_and_should_get"),
     Mutation("workflow/lib/documents.py", "if not pattern.search(text):", "if False:",

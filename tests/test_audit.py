@@ -237,6 +237,15 @@ def test_nothing_measured_is_not_measured(tmp_path):
     assert set(pd.read_csv(tmp_path / "claims.csv")["verdict"]) == {"not measured"}
 
 
+def test_a_batch_that_lacks_what_others_compare_is_not_in_a_jobs_minutes(tmp_path):
+    rows = measurements.load(put(tmp_path, two(1, 2.8, "nyc")))
+    whole, part = in_batches(rows, "ab"), in_batches(rows, "cde")
+    part = part[(part["variant"] == "stride_flag") & part["started"].str.contains("T00:0[01]")]  # one minute of five
+    for some in (whole, pd.concat([whole, part])):
+        took = reviewers.minutes(some, 60, {("bellman_ford", name, "nyc") for name in ("naive", "stride_flag")})
+        assert 5 < took["sssp", "nyc"] < 6
+
+
 def test_what_a_reviewer_types_and_should_get(tmp_path):
     factors = [{"bellman_ford/naive": factor} for factor in (0.98, 1, 1.02)]
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))), factors=factors)

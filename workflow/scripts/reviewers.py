@@ -21,20 +21,25 @@ BATCH = "mine"  # the name that a reviewer's batch has in the commands
 Job = tuple[str, str]  # problem, dataset
 
 
-def minutes(rows: pd.DataFrame, timeout_s: float) -> pd.Series:
-    """Minutes that a job took, the median over batches, indexed by (problem, dataset).
+def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[plan.Cell]) -> pd.Series:
+    """Minutes that a job took, the median over the batches that measured most of what claims compare on it.
 
-    From its first start to its last end, with the checks between them. rows: as measurements.load gives them.
+    Indexed by (problem, dataset). From the first start to the last end, with the checks between them.
+    rows: as measurements.load gives them.
     """
+    job = ["problem", "dataset"]
     rows = rows[rows["batch"] != ""]
     started = pd.to_datetime(rows["started"], utc=True)
     lasted = rows["seconds"].mask(rows["status"] == "timeout", timeout_s).fillna(0)
-    runs = rows[["problem", "dataset", "batch"]].assign(
-        started=started, ended=started + pd.to_timedelta(lasted, unit="s")
+    cells = pd.Series(zip(rows["algorithm"], rows["variant"], rows["dataset"], strict=True), rows.index, dtype=object)
+    runs = rows[[*job, "batch"]].assign(
+        started=started, ended=started + pd.to_timedelta(lasted, unit="s"), compared=cells.where(cells.isin(of_claims))
     )
-    jobs = runs.groupby(["problem", "dataset", "batch"]).agg(started=("started", "min"), ended=("ended", "max"))
-    took = (jobs["ended"] - jobs["started"]).dt.total_seconds() / 60
-    return took.groupby(["problem", "dataset"]).median()
+    jobs = runs.groupby([*job, "batch"]).agg(
+        started=("started", "min"), ended=("ended", "max"), compared=("compared", "nunique")
+    )
+    jobs = jobs[jobs["compared"] == jobs.groupby(job)["compared"].transform("max")]
+    return ((jobs["ended"] - jobs["started"]).dt.total_seconds() / 60).groupby(job).median()
 
 
 def expected(one: claims.Audited, others: Container[str]) -> str:
@@ -67,9 +72,10 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
 
     rows: an archive's, as measurements.load gives them. audited: its claims.
     """
-    took, others = minutes(rows, config["protocol"]["timeout_s"]), substitutes(rows)
+    compared = plan.claimed_cells(config)
+    took, others = minutes(rows, config["protocol"]["timeout_s"], compared), substitutes(rows)
     measured = set(zip(measurements.variants(rows), rows["dataset"], rows["batch"] != "", strict=True))
-    claimed = {(find(*cell[:2]).problem, cell[2]) for cell in plan.claimed_cells(config)}
+    claimed = {(find(*cell[:2]).problem, cell[2]) for cell in compared}
     of_claims = [job for job in plan.jobs(config) if job in claimed]
     lines = [
         {
