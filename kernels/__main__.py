@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kernels.run import Result
     from kernels.variants import Variant
 
-datasets, interface = Later("kernels.datasets"), Later("kernels.interface")  # later, so that Ctrl-C ends it quietly
+# Imported later, so that Ctrl-C ends it quietly.
+datasets, interface, searches = Later("kernels.datasets"), Later("kernels.interface"), Later("kernels.searches")
 harness, variants = Later("kernels.harness"), Later("kernels.variants")
 checks, card = Later("kernels.check"), Later("kernels.gpu.card")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
             graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
         )
         print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all right", file=sys.stderr)
-    if interface.has_too_long(graph, result.distances):
+    if searches.has_too_long(graph, result.distances):
         raise InputError(
             f"{graph.name}: a distance is above 2147483646, the most that a variant finds: scale the weights down, or "
             f"take python -m kernels {variant.problem}, which has no such limit"

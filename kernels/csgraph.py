@@ -17,8 +17,10 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels import interface, memory
-from kernels.interface import NO_PREDECESSOR, Solver
+from kernels import choice, interface, memory, searches
+from kernels.inputs import as_rows, graph_of
+from kernels.interface import Solver
+from kernels.searches import NO_PREDECESSOR
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
@@ -106,7 +108,7 @@ class _Question:
     @classmethod
     def of(cls, csgraph, directed, indices, unweighted, *, one_row=False, add=True) -> _Question | None:
         """None where SciPy is to answer. one_row: whether one search starts from all sources. add: for `_as_csr`."""
-        if interface.Card.visible() is None:
+        if choice.Card.visible() is None:
             return None
         as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64  # whatever `add` is
         options = bool(directed), bool(unweighted), add or as_given
@@ -116,7 +118,7 @@ class _Question:
             return None
         n, entries = (solver.graph.vertices, solver.entries) if solver else (array.shape[0], array.nnz)
         sources = np.arange(n) if indices is None else _vertices(indices, n)
-        if sources is None or (1 if one_row else sources.size) * (n + entries) < interface.SMALL:
+        if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.SMALL:
             return None
         if solver is None:
             read = _read(array, directed, unweighted)
@@ -144,7 +146,7 @@ class _Question:
         each = interface.ROW_BYTES + 4 * tree  # a predecessor is an int32
         memory.require(each * k * n, what, "take fewer sources at once")
         distances, last = np.empty((k, n)), np.empty((k, n), np.int32) if tree else None
-        most = max(1, interface.PIECE // n)
+        most = max(1, searches.PIECE // n)
         with self.solver.working():
             search = self.solver.in_float64.searches.search
             for first in range(0, k, most):
@@ -161,7 +163,7 @@ class _Question:
         once = np.unique(self.sources)
         with self.solver.working():
             on = self.solver.in_float64
-            bounds = None if limit < np.inf else interface.bounds_from_any(on.graph, once)
+            bounds = None if limit < np.inf else searches.bounds_from_any(on.graph, once)
             distances, last, _ = on.searches.search(once, 1, bounds, limit=limit, tree=predecessors)
         if not predecessors:
             return distances[0]
@@ -172,7 +174,7 @@ class _OfArray(Solver):
     """The solver of an array; entries: how many it has. has_negative: as _Question has it."""
 
     def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool):
-        super().__init__(interface.graph_of(rows))
+        super().__init__(graph_of(rows))
         self.entries, self.has_negative = entries, has_negative
 
 
@@ -205,11 +207,11 @@ def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
 
 
 def _read(array: sparse.csr_array, directed, unweighted) -> tuple[sparse.csr_array, bool] | None:
-    """The arcs, as interface.as_rows has them, and whether a weight given is below 0.
+    """The arcs, as inputs.as_rows has them, and whether a weight given is below 0.
 
     None where SciPy's methods differ in what they make of the weights.
     """
-    rows, n = interface.as_rows(array), array.shape[0]
+    rows, n = as_rows(array), array.shape[0]
     lowest = np.fmin.reduce(rows.data, initial=0)  # where there is NaN, of the others
     if lowest == -np.inf or (lowest < 0 and _has_negative_loop(rows)):
         return None

@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
-from kernels import csgraph, interface
+from kernels import choice, csgraph, memory, searches
+from kernels.choice import Card
 from kernels.errors import InputError
 from kernels.fast import probe
-from kernels.interface import Card
 from kernels.run import Run
 
 ROOT = Path(__file__).parents[1]
@@ -28,10 +28,11 @@ FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
 def on_card(monkeypatch):
     """As if the simulator's card were worth it, with small blocks and memory for a few sources at once."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(interface, "SMALL", 0)
-    for name, value in {"SPARSE": 0, "SHARE": 3, "PIECE": 40}.items():
-        monkeypatch.setattr(interface, name, value)
-    monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
+    monkeypatch.setattr(choice, "SMALL", 0)
+    for name, value in {"SPARSE": 0, "SHARE": 3}.items():
+        monkeypatch.setattr(choice, name, value)
+    for name, value in {"PIECE": 40, "Run": functools.partial(Run, block=8, tile=3)}.items():
+        monkeypatch.setattr(searches, name, value)
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
 
 
@@ -169,7 +170,7 @@ def test_rows_up_to_a_limit_that_do_not_fit_in_memory(tree, bytes_of_pair, not_s
     array = random_array()
     csgraph.dijkstra(array, indices=0, limit=1)  # reads it, which takes more
     for more in (0, 1):
-        monkeypatch.setattr(interface.memory, "host_memory", lambda more=more: 3 * N * bytes_of_pair - more)
+        monkeypatch.setattr(memory, "host_memory", lambda more=more: 3 * N * bytes_of_pair - more)
         message = rf"paths from 3 sources take {3 * N * bytes_of_pair} bytes of memory.*: take fewer sources at once"
         with pytest.raises(InputError, match=message) if more else contextlib.nullcontext():
             csgraph.dijkstra(array, indices=[0, 1, 2], limit=1, return_predecessors=tree)
@@ -342,14 +343,14 @@ def answer(module, asked):
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 def test_what_is_not_for_the_card_is_scipys(asked, on_card, monkeypatch):
-    monkeypatch.setattr(interface, "Run", None)
+    monkeypatch.setattr(searches, "Run", None)
     (found, warned), (expected, said) = answer(csgraph, asked), answer(scipys, asked)
     np.testing.assert_array_equal(found, expected)
     assert warned == said
 
 
 def test_without_a_card_and_where_a_graph_is_small_scipy_answers(monkeypatch):
-    monkeypatch.setattr(interface, "Run", None)
+    monkeypatch.setattr(searches, "Run", None)
     for card in (None, CARD):
         monkeypatch.setattr(Card, "visible", lambda card=card: card)
         for name in FUNCTIONS:

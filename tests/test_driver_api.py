@@ -10,7 +10,7 @@ import pytest
 from cuda.bindings import driver as bindings
 from cuda.core.utils import StridedMemoryView
 
-from kernels import interface
+from kernels import searches
 from kernels.errors import NotEnoughMemory
 from kernels.fast import near_far_kernels, results
 from kernels.gpu import dlpack, driver_api, internals
@@ -110,8 +110,8 @@ def test_arguments_are_laid_out_when_the_kernels_are_launched_or_before(run, mon
 
 
 def test_what_stands_for_a_module_has_its_constants():
-    assert interface.KEPT[0].LANES == near_far_kernels.LANES
-    assert interface.NO_PREDECESSOR == results.NO_PREDECESSOR
+    assert searches.KEPT[0].LANES == near_far_kernels.LANES
+    assert searches.NO_PREDECESSOR == results.NO_PREDECESSOR
 
 
 def test_the_interface_of_arrays_on_the_card(run):

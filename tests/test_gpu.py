@@ -22,8 +22,8 @@ from numba import cuda, int32
 from scipy.sparse import csgraph
 
 import kernels
+from kernels import choice
 from kernels import csgraph as ours
-from kernels import interface
 from kernels import run as runs
 from kernels.check import check
 from kernels.errors import InputError, NotEnoughMemory
@@ -524,8 +524,8 @@ def test_the_state_of_the_card():
 )
 def test_all_pairs_by_the_variant_that_suits(make, vertices, free, variant, monkeypatch):
     if free:
-        card = interface.Card(Run().shared_limit, free)
-        monkeypatch.setattr(interface.Card, "visible", lambda: card)
+        card = choice.Card(Run().shared_limit, free)
+        monkeypatch.setattr(choice.Card, "visible", lambda: card)
     on = make(vertices)
     found = kernels.all_pairs(on)
     assert found.variant == variant
@@ -564,7 +564,7 @@ def test_the_choice_takes_at_most_twice_as_long_as_the_faster(name):
 
 @pytest.mark.gpu
 def test_many_sources_in_a_hierarchy(monkeypatch):
-    monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, interface.Pays(1500, 50, 2)))
+    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, choice.Pays(1500, 50, 2)))
     on = graphs.grid(3000)
     sources = np.random.default_rng(0).permutation(3000)[:1500]
     expected = csgraph.dijkstra(on.to_scipy(), indices=sources)

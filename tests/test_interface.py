@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib.util
 import json
 import re
 import subprocess
@@ -14,13 +15,15 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import datasets, interface
+from kernels import choice, datasets, interface, memory, searches
+from kernels.answers import Distances
+from kernels.choice import Card, Pays, choose_apsp, choose_many, choose_sssp
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.interface import Card, Pays, choose_apsp, choose_many, choose_sssp
+from kernels.inputs import as_graph
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
 from tests import graphs
@@ -32,7 +35,7 @@ CARD = Card(shared=232_384, free=140 * 10**9)
 
 @pytest.fixture(autouse=True)
 def no_card(monkeypatch):
-    monkeypatch.setattr(interface, "gpu_visible", lambda: False)
+    monkeypatch.setattr(choice, "gpu_visible", lambda: False)
 
 
 def sample(form):
@@ -73,7 +76,7 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
     graph = random_graph(5, 9)
     assert choose_sssp(graph, None)[0] == "dijkstra/scipy"
     assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
-    monkeypatch.setattr(interface.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert choose_apsp(graph, None) == (
         "dijkstra/scipy_apsp",
         "no GPU is visible, and NetworKit is not installed",
@@ -205,7 +208,7 @@ def assert_as_scipy(array):
 
 def test_whole_weights_beside_inf_are_whole():
     array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
-    assert isinstance(interface.as_graph(array), Graph)
+    assert isinstance(as_graph(array), Graph)
 
 
 @pytest.mark.parametrize("name", float_graphs())
@@ -259,7 +262,7 @@ def test_entries_of_one_place_do_not_wrap_when_they_are_added(dtype, weight):
 @pytest.mark.parametrize("weight", [1, 0.5, -1])
 def test_a_graph_has_its_own_arrays(weight):
     array = sparse.csr_array([[0, weight, 0], [0, 0, 2], [0, 0, 0]])
-    graph = interface.as_graph(array)
+    graph = as_graph(array)
     for part in (array.data, array.indices, array.indptr):
         part[:] = 0
     assert (graph.indptr.tolist(), graph.indices.tolist(), graph.weights.tolist()) == (
@@ -281,7 +284,7 @@ def test_rows_that_end_before_they_begin(form, indptr):
     array = form((np.ones(2), np.array([1, 0]), np.array([0, 1, 2])), shape=(2, 2))
     array.indptr[:] = indptr
     with pytest.raises(InputError, match="the sparse array of a graph is broken: "):
-        interface.as_graph(array)
+        as_graph(array)
 
 
 @pytest.mark.parametrize("form", [sparse.coo_array, sparse.dok_array, sparse.dia_array])
@@ -508,9 +511,9 @@ def test_no_sources():
 
 def test_scipy_is_asked_in_pieces(monkeypatch):
     asked, dijkstra = [], csgraph.dijkstra
-    monkeypatch.setattr(interface, "PIECE", 2 * 13)
+    monkeypatch.setattr(searches, "PIECE", 2 * 13)
     monkeypatch.setattr(
-        interface.csgraph, "dijkstra", lambda *a, **more: asked.append(len(more["indices"])) or dijkstra(*a, **more)
+        csgraph, "dijkstra", lambda *a, **more: asked.append(len(more["indices"])) or dijkstra(*a, **more)
     )
     found = kernels.distances(SAMPLE, range(5))
     assert asked == [2, 2, 1]
@@ -556,7 +559,7 @@ def streets():
 @pytest.fixture
 def few(monkeypatch):
     """A hierarchy pays for few sources."""
-    monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, Pays(500, 50, 2)))
+    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(500, 50, 2)))
 
 
 @pytest.mark.parametrize(
@@ -591,7 +594,7 @@ def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
 
 def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
     """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
-    monkeypatch.setattr(interface.memory, "host_memory", lambda: 10**7)
+    monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
     chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
     assert re.match(r"one source after the other, since the graph is no road network: from one vertex none is ", why)
@@ -615,7 +618,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
 
 
 def test_rows_pay_later_than_what_is_reduced(streets):
-    for many, least in zip(interface.MANY, (4000, 1500), strict=True):
+    for many, least in zip(choice.MANY, (4000, 1500), strict=True):
         assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
         assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
 
@@ -623,7 +626,7 @@ def test_rows_pay_later_than_what_is_reduced(streets):
 def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
     small = Card(9000, CARD.free)
     assert choose_apsp(streets, small)[0] == "floyd_warshall/blocked16"
-    monkeypatch.setattr(interface, "LARGE", 2500)
+    monkeypatch.setattr(choice, "LARGE", 2500)
     monkeypatch.setattr(many_sources, "LANES", 2)
     assert choose_apsp(streets, small)[0] == "hierarchy/apsp"
     assert choose_apsp(streets, Card(9000, 12 * 2500**2))[0] == "hierarchy/apsp"
@@ -641,7 +644,7 @@ def test_rows_by_a_variant(monkeypatch):
         VARIANTS["dijkstra/scipy_apsp"].function(graph, result, run)
 
     monkeypatch.setitem(VARIANTS, key, dataclasses.replace(variant, function=function, device="cpu"))
-    monkeypatch.setattr(interface, "choose_many", lambda *anything: (key, "asked for"))
+    monkeypatch.setattr(searches, "choose_many", lambda *anything: (key, "asked for"))
     sources = [7, 3, 39, 7]
     found = kernels.distances(graph, sources)
     np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=sources))
@@ -658,12 +661,13 @@ def on_card(monkeypatch):
     cells.of.cache_clear()
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(interface, "last", interface.Last())
-    monkeypatch.setattr(interface, "Run", functools.partial(Run, block=8, tile=3))
+    monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name, value in {"PAYS": dict.fromkeys(interface.MANY, Pays(2, 2, 2)), "SMALL": 0, "PIECE": 150}.items():
-        monkeypatch.setattr(interface, name, value)
-    searches = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
-    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: searches(*given, run=Run(block=4), **more))
+    for name, value in {"PAYS": dict.fromkeys(choice.MANY, Pays(2, 2, 2)), "SMALL": 0}.items():
+        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(searches, "PIECE", 150)
+    make = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
+    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: make(*given, run=Run(block=4), **more))
     yield
     cells.of.cache_clear()
 
@@ -706,7 +710,7 @@ def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
     too_long = path(MAX_WEIGHT - 3, 1, 3)
     found, expected = solve(too_long), csgraph.dijkstra(too_long.to_scipy())
     assert "in float64" in found.reason
-    if isinstance(found, interface.Distances):
+    if isinstance(found, Distances):
         np.testing.assert_array_equal(found.distances, expected)
     else:
         assert found.eccentricity.tolist() == [INF, 4, 3, 0] and found.farthest.tolist() == [3, 3, 3, 3]

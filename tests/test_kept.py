@@ -17,7 +17,7 @@ from cuda.pathfinder import DynamicLibNotFoundError
 from numba.cuda import codegen, dispatcher
 
 from hatch_build import PACKAGE, renamed
-from kernels import interface
+from kernels import choice
 from kernels.gpu import driver_api, kept
 from kernels.gpu.kept import Compiled, Kernel
 
@@ -359,12 +359,12 @@ def test_machine_code_is_not_of_another_source(wheel, compiled, monkeypatch):
 def test_a_gpu_for_which_nothing_can_be_compiled_is_not_used(nvvm, visible, monkeypatch):
     """Else all pairs would fail where one source does not."""
     fake_driver.install(monkeypatch.setattr)
-    monkeypatch.setattr(interface, "_can_compile", interface._can_compile.__wrapped__)
+    monkeypatch.setattr(choice, "_can_compile", choice._can_compile.__wrapped__)
     monkeypatch.setattr(driver_api, "cards", lambda: 1)
     monkeypatch.setattr(driver_api, "simulated", lambda: False)
     if not nvvm:
-        monkeypatch.setattr(interface.nvvm, "version", lambda: (_ for _ in ()).throw(DynamicLibNotFoundError("nvvm")))
-    assert interface.gpu_visible() == visible
+        monkeypatch.setattr(choice.nvvm, "version", lambda: (_ for _ in ()).throw(DynamicLibNotFoundError("nvvm")))
+    assert choice.gpu_visible() == visible
 
 
 # Processes.
@@ -376,7 +376,7 @@ import fake_driver
 driver = fake_driver.install()
 import numpy as np
 import kernels
-from kernels import csgraph, interface
+from kernels import csgraph, interface, searches
 from kernels.gpu import built, kept
 
 compiled, asked = [], []
@@ -385,7 +385,7 @@ def by_numba(module, name, kinds):
     asked.append(kept.Signature(module, name, kinds))
     return kept.Compiled(name, name in fake_driver.COOPERATIVE, fake_driver.code(name))
 kept.by_numba, kept.check_arguments = by_numba, lambda device: None
-interface._WholeNumbers._fits = False  # whether a distance is too long is looked for
+searches.WholeNumbers._fits = False  # whether a distance is too long is looked for
 graph = kernels.graph.Graph.load("graph.npz")
 array = graph.to_scipy()
 expected, last = fake_driver.csgraph.dijkstra(array, indices=5, return_predecessors=True)

@@ -15,10 +15,11 @@ import pytest
 from scipy.sparse import csgraph
 from test_workflow import SIMULATOR, Project
 
+from kernels.answers import Paths
+from kernels.choice import NEAR_FAR
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.interface import NEAR_FAR, Paths
 from tests import graphs
 from tests.rows import CONFIG
 from workflow.lib import configuration, host, lock, resources, shapes

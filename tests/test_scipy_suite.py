@@ -20,10 +20,12 @@ from scipy.sparse.csgraph._validation import validate_graph
 from scipy.sparse.csgraph.tests import test_shortest_path as suite
 
 import kernels
-from kernels import csgraph, interface
+from kernels import choice, csgraph, searches
+from kernels.choice import Card
 from kernels.graph import ARRAYS, INF, Graph
-from kernels.interface import NO_PREDECESSOR, Card, as_graph
+from kernels.inputs import as_graph
 from kernels.run import Result, Run
+from kernels.searches import NO_PREDECESSOR
 from kernels.variants import VARIANTS
 from tests.test_csgraph import CARD
 
@@ -278,8 +280,9 @@ def test_scipys_tests_pass_with_our_functions(case, monkeypatch):
 @pytest.mark.simulator
 def test_scipys_tests_pass_with_our_functions_on_a_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    for name, value in {"SMALL": 0, "SPARSE": 0, "Run": functools.partial(Run, block=8, tile=3)}.items():
-        monkeypatch.setattr(interface, name, value)
+    for name in ("SMALL", "SPARSE"):
+        monkeypatch.setattr(choice, name, 0)
+    monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
     reached = 0
     for case in CASES:
         try:

@@ -14,13 +14,13 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 import kernels
-from kernels import csgraph, interface
+from kernels import choice, csgraph, inputs, interface, searches
+from kernels.choice import Card, Pays
 from kernels.errors import InputError
 from kernels.fast import floats, near_far, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.interface import Card, Pays
 from kernels.run import Run
 from tests import graphs
 from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
@@ -46,10 +46,10 @@ class Noting(Run):
 def on_card(monkeypatch):
     """As if the simulator's card were worth it, with small blocks, and nothing kept."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(interface, "Run", functools.partial(Noting, block=8, tile=3))
+    monkeypatch.setattr(searches, "Run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     for name in ("SMALL", "SHARE"):
-        monkeypatch.setattr(interface, name, 0)
+        monkeypatch.setattr(choice, name, 0)
     monkeypatch.setattr(interface, "last", interface.Last())
 
 
@@ -183,7 +183,7 @@ def test_threads(solvers, on_card):
 
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
-    monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, Pays(5, 5, 2)))
+    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 5, 2)))
     made, of = [], all_pairs.Searches
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
     monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: made.append(searches(*given, **more)) or made[-1])
@@ -196,7 +196,7 @@ def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
             np.testing.assert_array_equal(found.distances, expected[list(sources)])
         assert solver.distances([7]).variant.endswith("near_far")
         assert len(made) == 1 and made[0].many.matrix is None
-        monkeypatch.setattr(interface, "PAYS", dict.fromkeys(interface.MANY, Pays(5, 3, 2)))
+        monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 3, 2)))
         assert solver.eccentricities([9, 2]).variant.endswith("near_far")
         assert solver.eccentricities([9, 2, 4]).variant == "hierarchy/all_pairs"
 
@@ -290,8 +290,9 @@ CHANGES = {
 @pytest.fixture
 def read(monkeypatch):
     """Grows when a graph is made of arcs."""
-    made, of = [], interface.graph_of
-    monkeypatch.setattr(interface, "graph_of", lambda *arcs: made.append(1) or of(*arcs))
+    made, of = [], inputs.graph_of
+    for module in (inputs, csgraph):
+        monkeypatch.setattr(module, "graph_of", lambda *arcs: made.append(1) or of(*arcs))
     return made
 
 
@@ -394,5 +395,5 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
 ])  # fmt: skip
 def test_when_no_distance_can_be_too_long(tails, weights, fits):
     graph = Graph.from_arcs(3, tails, [2] * len(tails), weights)
-    assert interface._WholeNumbers(graph)._fits == fits
-    assert interface._WholeNumbers(graph, short=True)._fits
+    assert searches.WholeNumbers(graph)._fits == fits
+    assert searches.WholeNumbers(graph, short=True)._fits

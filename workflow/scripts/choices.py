@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csgraph
 
+from kernels.answers import Paths
+from kernels.choice import NEAR_FAR
 from kernels.datasets import writable
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.interface import NEAR_FAR, Paths, Solver
+from kernels.interface import Solver
 from workflow.lib import host, lock, measured_on, shapes, step
 from workflow.scripts import measure
 from workflow.scripts.choices_table import SCHEMA

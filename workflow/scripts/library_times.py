@@ -6,7 +6,7 @@ A row a repeat; every result is compared with SciPy's. First answers are those o
 result; but for those with kept kernels, each has an empty folder for its compiled kernels. Machine code comes with a
 wheel that is built here, for this card; the others are of the repository, which has none. A command's time is all of
 its process's. Later calls follow a first one that is not counted. Also what the choice of a variant rests on
-(kernels/interface.py): rows of distances one by one and in a hierarchy, and what is prepared for them.
+(kernels/choice.py): rows of distances one by one and in a hierarchy, and what is prepared for them.
 
 The file is written anew after each kind of call. What fails is logged and left out; the others are still measured, and
 the step ends with an error.
@@ -34,7 +34,7 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 import kernels
-from kernels import csgraph, interface
+from kernels import choice, csgraph, interface
 from kernels.datasets import read_graph, writable
 from kernels.errors import InputError, WrongResult
 from kernels.fast import near_far
@@ -201,7 +201,7 @@ def first_answers(path: Path, truth: Truth, repeats: int, site: Path) -> Iterato
             more = {} if package == "kernels" else {"PYTHONPATH": _before(site)}
             seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code, **more))
             truth.check_reduced(reached, total)
-            if variant != interface.NEAR_FAR or numba != compiles:
+            if variant != choice.NEAR_FAR or numba != compiles:
                 raise InputError(f"{path}: {variant}, compiled: {numba}: not what is to be measured")
             return seconds
 
@@ -277,8 +277,8 @@ def later_calls(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
         for what, count in ((What.ROW, ROWS), (What.ROW_OF_SO_MANY, MANY)):
             sources = spread(graph, count)
             rows = timed(
-                lambda sources=sources: by_variant(solver, interface.NEAR_FAR).distances(sources),
-                lambda found: truth.check_rows(interface.NEAR_FAR, found),
+                lambda sources=sources: by_variant(solver, choice.NEAR_FAR).distances(sources),
+                lambda found: truth.check_rows(choice.NEAR_FAR, found),
                 share=len(sources),
             )
             yield Case(what, rows, repeats, uncounted=1)
@@ -359,7 +359,7 @@ def in_hierarchy(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
         )
         yield Case(What.LAYING_OUT, lay_out, repeats, uncounted=1)
         with interface.Solver(beside_it()) as solver:
-            rows, reduced = interface.MANY
+            rows, reduced = choice.MANY
             for what, count in ((What.ROW_OF_MANY, MANY), (What.ROW_OF_FEW, FEW)):
                 sources = spread(graph, count)
                 once = timed(

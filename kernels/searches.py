@@ -1,0 +1,391 @@
+"""Searches on one graph, by the variant that was chosen; what they lay out on the card stays.
+
+WholeNumbers has those on a Graph, Float64 those on a FloatGraph: SciPy's, or bounded by a search in whole numbers
+(kernels/fast/floats.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from kernels import choice
+from kernels.answers import Paths
+from kernels.choice import MANY, NEAR_FAR, Card, choose_apsp, choose_many, choose_sssp, log
+from kernels.fast import near_far, probe
+from kernels.fast.float_graph import FloatGraph
+from kernels.gpu import built, driver_api, kept
+from kernels.graph import INF, Graph
+from kernels.later import Later
+
+if TYPE_CHECKING:
+    from kernels.run import Result
+
+csgraph = Later("scipy.sparse.csgraph")
+floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
+probe_kernels, hierarchy = Later("kernels.fast.probe_kernels"), Later("kernels.fast.hierarchy.all_pairs")
+KEPT = kept.Kernels(built.SEARCH, LANES=32), kept.Kernels(built.RESULTS)
+KEPT_PROBE = kept.Kernels(built.PROBE)
+NO_PREDECESSOR = -9999
+PIECE = 2**24  # distances that SciPy or the card gives at once
+
+
+class TooLong(Exception):
+    """A distance is above 2^31 - 2."""
+
+
+def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
+    """Whether a distance is above 2^31 - 2, by what a variant found from one source or of all pairs: int32, (n,) or
+    (n, n), INF where there is no path or too long a one.
+    """
+    try:
+        WholeNumbers(graph)._refuse_too_long(distances)
+    except TooLong:
+        return True
+    return False
+
+
+def Run(**settings):
+    """A kernels.run.Run."""
+    from kernels import run
+
+    return run.Run(**settings)
+
+
+class WholeNumbers:
+    """Searches on a Graph. What they lay out on the card stays.
+
+    largest: the largest weight. short: whether it is known that no path is longer than 2^31 - 2. hierarchies: by
+    whether they reduce what they find. lengths: distances in float64, (n,), on the card, where there were any.
+    """
+
+    def __init__(self, graph: Graph, *, short: bool = False):
+        self.graph, self.largest, self.short = graph, int(graph.weights.max(initial=0)), short
+        self.hierarchies, self.lengths = {}, None
+
+    @cached_property
+    def array(self) -> sparse.csr_array:
+        return self.graph.to_scipy()
+
+    @cached_property
+    def near_far(self) -> near_far.Searches:
+        if driver_api.simulated():
+            searches = near_far.Searches(self.graph, Run())
+        else:
+            searches = near_far.Searches(self.graph, driver_api.DriverRun(driver_api.device()), KEPT[0])
+        searches.allocate()
+        return searches
+
+    def search(self, source: int, *, tree: bool = True) -> near_far.Searches:
+        """Near-Far from a source, whose results are then on the card. tree: whether predecessors are wanted.
+
+        Raises TooLong.
+        """
+        find_distances, find_tree = self.near_far.search(source)
+        find_distances()
+        if tree:
+            find_tree()
+        if not self._fits and self.near_far.is_too_long():
+            raise TooLong
+        return self.near_far
+
+    @cached_property
+    def _fits(self) -> bool:
+        """Whether no path can be longer than 2^31 - 2, by bounds that take less time than a search."""
+        most = (self.graph.vertices - 1) * self.largest
+        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
+
+    def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
+        """By a variant: from the source, or of all pairs, which have none. Raises TooLong.
+
+        into: where distances and predecessors from the source are to be; None for new arrays.
+        """
+        log.info("%s on %s: %s", key, self.graph.name, reason)
+        if key == NEAR_FAR:
+            into = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
+            self._download(self.search(source), *into)
+            return Paths(*into, key, reason)
+        if key == "dijkstra/scipy":
+            found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
+        else:
+            result = _run(self.graph, key)
+            self._refuse_too_long(result.distances)
+            result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
+            found = _as_float64(result.distances), result.predecessors
+        if into:
+            into[0][:], into[1][:] = found
+        return Paths(*(into or found), key, reason)
+
+    def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+        """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time.
+
+        predecessors: None where they are not wanted.
+        """
+        run, n = found.run, self.graph.vertices
+        if self.lengths is None:
+            run.require(8 * n)
+            (self.lengths,) = run.allocate((n, np.float64))
+        kernels = results if driver_api.simulated() else KEPT[1]
+        run.launch((kernels.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
+        run.download((self.lengths, distances))
+        if predecessors is not None:
+            run.download((found.predecessor, predecessors))
+
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether the graph is too narrow for Near-Far; found out on the card, whose memory is then given back."""
+        found = probe.is_narrow(self.near_far, probe_kernels if driver_api.simulated() else KEPT_PROBE)
+        if found:
+            del self.near_far
+        return found
+
+    def choose_one(self) -> tuple[str, str]:
+        """choose_sssp's choice, but SciPy for a narrow graph."""
+        return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
+
+    def choose_all(self) -> tuple[str, str]:
+        """choose_apsp's choice."""
+        return choose_apsp(self.graph, Card.visible())
+
+    def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
+        if key == NEAR_FAR and self.is_narrow:
+            return "dijkstra/scipy", "the graph is narrow, so that a search on the card would take too many rounds"
+        return key, reason
+
+    def choose_rows(self, sources: int, many: str = MANY[0]) -> tuple[str, str]:
+        """choose_many's choice, but SciPy for a narrow graph."""
+        laid_out = (many == MANY[1]) in self.hierarchies
+        least = choice.PAYS[many]
+        pays = (least.laid_out if laid_out else least.prepared) if self.hierarchies else None
+        return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
+
+    def find(self, rows: dict[int, np.ndarray], key: str) -> None:
+        """Fill rows, by their sources: float64, (n,), infinite where there is no path. Raises TooLong."""
+        sources = np.array(list(rows), np.int64)
+        if key == NEAR_FAR:
+            for source, row in rows.items():
+                self._download(self.search(source, tree=False), row, None)
+        elif key == MANY[0]:
+            with self._hierarchy(reduces=False) as searches:
+                for piece, on_card in hierarchy.matrix(searches, sources):
+                    self._download_rows(searches.run, on_card, [rows[source] for source in piece.tolist()])
+        else:
+            for source, row in self.rows(sources, key):
+                rows[source][:] = _as_float64(row)
+
+    def _download_rows(self, run: Run, on_card, rows: list[np.ndarray]) -> None:
+        """Copy distances, int32, (k * n,), to as many rows, made float64 on the card. Raises TooLong."""
+        n, fits = self.graph.vertices, np.int32(INF - 1 - self.largest)
+        (lengths,), (far,) = run.allocate((n, np.float64)), run.upload(np.zeros(1, np.int32))
+        parts = [on_card[i * n : (i + 1) * n] for i in range(len(rows))]
+        for part, row in zip(parts, rows, strict=True):
+            run.launch((results.as_lengths, -(-n // run.block), run.block, (part, fits, lengths, far)))
+            run.download((lengths, row))
+        (some_are_far,) = far.copy_to_host()
+        for part in parts if some_are_far else ():
+            self._refuse_too_long(part.copy_to_host())
+
+    def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
+        """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
+
+        Raises TooLong.
+        """
+        if key == NEAR_FAR:
+            for source in sources.tolist():
+                found, row = self.search(source, tree=False), np.empty(self.graph.vertices, np.int32)
+                found.run.download((found.dist, row))
+                yield source, row
+        elif len(sources):
+            for source, row in self._unchecked_rows(sources, key):
+                self._refuse_too_long(row)
+                yield int(source), row
+
+    def _unchecked_rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[np.integer, np.ndarray]]:
+        n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
+        if key == MANY[0]:
+            with self._hierarchy(reduces=False) as searches:
+                for piece, on_card in hierarchy.matrix(searches, sources):
+                    for start in range(0, len(piece), most):
+                        some = piece[start : start + most]
+                        found = np.empty(len(some) * n, np.int32)
+                        searches.run.download((on_card[start * n : (start + len(some)) * n], found))
+                        yield from zip(some, found.reshape(-1, n), strict=True)
+        elif key == "dijkstra/scipy":
+            for start in range(0, len(sources), most):
+                some = sources[start : start + most]
+                found = csgraph.dijkstra(self.array, indices=some)
+                yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
+        else:
+            result = _run(self.graph, key)
+            yield from ((source, result.distances[source]) for source in sources)
+
+    def reduced(self, sources: np.ndarray) -> hierarchy.Reduced:
+        """By a hierarchy."""
+        with self._hierarchy(reduces=True) as searches:
+            return hierarchy.reduced(searches, sources)
+
+    @contextmanager
+    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.Searches]:
+        """Searches in a hierarchy. The memory for what they find, most of what is free, is given back."""
+        if reduces not in self.hierarchies:
+            self.hierarchies[reduces] = hierarchy.Searches(self.graph, reduces=reduces)
+        searches = self.hierarchies[reduces]
+        try:
+            yield searches
+        finally:
+            searches.many.most, searches.many.matrix, searches.many.found = 0, None, None
+
+    def _refuse_too_long(self, distances: np.ndarray) -> None:
+        """Raise TooLong where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that
+        is not.
+
+        No distance is too long where the largest that was found and the largest weight fit.
+        """
+        if self._fits:
+            return
+        for row in np.atleast_2d(distances):
+            reached = row != INF
+            if int(row.max(where=reached, initial=0)) + self.largest < INF:
+                continue
+            if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
+                raise TooLong
+
+
+class Float64:
+    """Searches on a FloatGraph. What they lay out on the card stays.
+
+    negative: whether a weight is below 0.
+    """
+
+    def __init__(self, graph: FloatGraph):
+        self.given, self.negative = graph, bool((graph.weights < 0).any())
+
+    @cached_property
+    def potential(self) -> np.ndarray:
+        """Of a graph with weights below 0. Raises scipy.sparse.csgraph.NegativeCycleError."""
+        return floats.Searches(self.given, Run()).potentials()
+
+    @cached_property
+    def graph(self) -> FloatGraph:
+        """The graph without weights below 0."""
+        return floats.reduced(self.given, self.potential) if self.negative else self.given
+
+    @cached_property
+    def searches(self) -> floats.Searches:
+        return floats.Searches(self.graph, Run())
+
+    @cached_property
+    def bounds(self) -> WholeNumbers:
+        return WholeNumbers(self.graph.scaled, short=True)
+
+    def paths(self, source: int) -> Paths:
+        search = FloatSearch(self, 1, lambda bounds, sources: bounds.choose_one())
+        ((_, distances, predecessors),) = search.rows(np.array([source]))
+        return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+
+    def rows(self, sources: np.ndarray, choose: Callable) -> Paths:
+        """A row for each of the sources. choose: as FloatSearch takes it."""
+        once, n = np.unique(sources), self.given.vertices
+        search = FloatSearch(self, len(once), choose)
+        distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
+        for source, *row in search.rows(once):
+            distances[sources == source], predecessors[sources == source] = row
+        return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+
+
+class FloatSearch:
+    """A search in float64 from `sources` sources: by SciPy, or bounded by distances of a variant that `choose` gives.
+
+    choose: of the WholeNumbers of the bounds and the number of sources, a variant and why it is taken.
+    variant, reason: as in Paths, of the bounds. rounds: so far, the most of a search on the card.
+    Raises scipy.sparse.csgraph.NegativeCycleError.
+    """
+
+    def __init__(self, on: Float64, sources: int, choose: Callable):
+        self.on, self.rounds = on, 0
+        self.variant, size = "dijkstra/scipy", on.given.vertices + on.given.arcs
+        if Card.visible() is None:
+            self.reason = "no GPU is visible, and of the CPU libraries SciPy takes weights in float64"
+        elif sources * size < choice.SMALL:
+            self.reason = f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
+        else:
+            self.variant, self.reason = choose(on.bounds, sources)
+            if self.variant != "dijkstra/scipy":
+                self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
+        log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
+
+    def rows(self, sources: np.ndarray, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
+        """Each of the sources, which differ, in any order: with its distances, (n,), and predecessors where wanted."""
+        on, n = self.on, self.on.given.vertices
+        most = max(1, PIECE // n)
+        if self.variant == "dijkstra/scipy":
+            solve, array = csgraph.johnson if on.negative else csgraph.dijkstra, on.given.to_scipy()
+            for start in range(0, len(sources), most):
+                some = sources[start : start + most]
+                found = solve(array, indices=some, return_predecessors=tree)
+                distances, predecessors = found if tree else (found, itertools.repeat(None))
+                yield from zip(some.tolist(), distances, predecessors, strict=False)
+            return
+        bounds = on.bounds.rows(sources, self.variant)
+        while part := list(itertools.islice(bounds, most)):
+            some = np.array([source for source, _ in part])
+            starts, whole = n * np.arange(len(some)) + some, np.stack([row for _, row in part])
+            found = on.searches.search(starts, len(some), whole, tree=tree)
+            self.rounds = max(self.rounds, found.rounds)
+            for row, source in enumerate(some.tolist()):
+                distances = found.dist[row]
+                if on.negative:
+                    distances += on.potential - on.potential[source]
+                yield source, distances, found.predecessors[row] if tree else None
+
+
+def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
+    """int32, (n,): of each vertex the distance in graph.scaled from the nearest source: from one more vertex.
+
+    sources: vertices that differ. Arcs of weight 0 lead to them from that vertex, the last.
+    """
+    scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
+    more = Graph(
+        np.append(scaled.indptr, np.int32(graph.arcs + len(sources))),
+        np.append(scaled.indices, sources.astype(np.int32)),
+        np.append(scaled.weights, zeros),
+    )
+    on = WholeNumbers(more)
+    key, _ = on.choose_one()
+    ((_, row),) = on.rows(np.array([graph.vertices]), key)
+    return row[:-1]
+
+
+def reduced_rows(sources: np.ndarray, rows, no_path: float) -> tuple:
+    """The columns of Eccentricities. rows: each of the sources, which differ, in any order, with its distances."""
+    found = {}
+    for source, row in rows:
+        reached = row != no_path
+        farthest = np.where(reached, row, -np.inf).argmax()
+        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached)
+    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
+
+
+def _run(graph: Graph, key: str) -> Result:
+    """All pairs by a variant."""
+    from kernels.run import Result
+    from kernels.variants import find
+
+    variant = find(*key.split("/"))
+    variant.check_size(graph)
+    result = Result.poisoned(variant.problem, graph.vertices)
+    variant.function(graph, result, Run(on_gpu=variant.on_gpu))
+    return result
+
+
+def _as_float64(distances: np.ndarray) -> np.ndarray:
+    """int32 distances as float64, infinite where there is no path."""
+    found = distances.astype(np.float64)
+    found[distances == INF] = np.inf
+    return found
