@@ -82,6 +82,8 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno:
         said = ADVICE.get(error.errno, "mend that, or choose another path")
         return f"{error.filename or 'a file'}: {error.strerror}: {said}"
+    if "COOPERATIVE_LAUNCH_TOO_LARGE" in str(error):  # as numba and kernels/gpu/driver_api.py name the driver's error
+        return "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
     return None
 
 
