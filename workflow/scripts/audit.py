@@ -113,14 +113,16 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
 
 
 def apart(one: Audited, tolerance: float) -> str:
-    """A sentence on the datasets where ours has a direction and the paper's own program another or none."""
-    datasets = disagreeing(one, tolerance)
-    if not datasets:
-        return ""
-    return (
-        f"On {', '.join(datasets)} the paper's own program does not have this direction: it is within "
-        f"{100 * tolerance:g} % of 1 or on the other side of it, and its range does not overlap our interval."
-    )
+    """A sentence on each dataset where ours has a direction and the paper's own program another or none."""
+    said = []
+    for dataset in disagreeing(one, tolerance):
+        program = one.program[dataset]
+        near = 1 - tolerance < program.low and program.high < 1 + tolerance
+        where = f"within {100 * tolerance:g} % of 1" if near else "on the other side of 1"
+        if one.here[dataset].direction == verdicts.SAME:
+            where = f"more than {100 * tolerance:g} % from 1"
+        said.append(f"On {dataset} the paper's own program lies {where}, outside our interval.")
+    return " ".join(said)
 
 
 def overview(audited: list[Audited]) -> pd.DataFrame:
@@ -179,11 +181,11 @@ def relation_text(claim: Claim) -> str:
 
 
 def verdict_text(finding: Finding) -> str:
-    """ "less ‡; direction as claimed" of a claimed value, else the verdict; how many batches an open one needs."""
+    """The verdict, "less ‡; direction as claimed" of another value than claimed; how many batches an open one needs."""
     text = finding.verdict + (FRAGILE if finding.fragile else "")
     if finding.verdict == INCONCLUSIVE:
         text += f", {finding.needed or f'more than {MOST_BATCHES}'} batches would do"
-    if finding.factor and finding.verdict not in (FEW, UNKNOWN):
+    if finding.factor and finding.verdict not in (FEW, UNKNOWN, finding.direction):
         text += f"; direction {finding.direction}"
     return text
 

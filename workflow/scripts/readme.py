@@ -90,11 +90,11 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
             }
         )
     note = (
-        "Only decided datasets are listed; those with ‡ would be open without one of their batches. "
+        "Only decided datasets are listed; those with ‡ would be undecided without one of their batches. "
         "[Ratios](docs/results.md#the-claims)."
     )
     if apart:
-        note = f"§ Unlike the paper's own program on {', '.join(apart)}. {note}"
+        note = f"§ On {', '.join(apart)} the paper's own program has another direction or none. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
         said = "The road networks" if names == ROADS else ", ".join(names)
@@ -243,8 +243,9 @@ def _one_source(cells: Cells) -> str:
     roads = cells.together(ROADS, ours, library)
     said = [f"{cells.time(ours, dataset)} on {dataset} †" for dataset in dict.fromkeys([roads[0], roads[-1]])]
     return (
-        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)}; with the result's "
-        f"copy it is {cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)} "
+        f"**Our kernel for one source takes milliseconds.** `near_far` takes {' and '.join(said)}, where the graph is "
+        "on the card; with the result's copy it is "
+        f"{cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)} "
         f"({cells.common(roads, library, ours)}). On some, cited programs are as fast or faster on 16 cores of a CPU: "
         "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others)."
         + (" The kernel [was changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
@@ -335,13 +336,11 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     return "\n".join([*lines, "", legend])
 
 
-def certainty(rows: pd.DataFrame, audited: Sequence[Audited], config: dict, elsewhere: ByCard) -> str:
+def certainty(rows: pd.DataFrame, audited: Sequence[Audited], elsewhere: ByCard) -> str:
     """What the verdicts rest on. rows: as measurements.load gives them; audited: their claims; elsewhere: on others."""
-    protocol = config["protocol"]
     text = (
-        "How sure: every result was checked before its time was kept, nearly all against SciPy's "
-        f"({protocol['checked_rows']} rows of all pairs above {protocol['full_check']:,} vertices). In each batch all "
-        "that a verdict compares ran in turn on one card. "
+        "How sure: every result was checked before its time was kept. In each batch all that a verdict compares ran in "
+        "turn on one card. "
     )
     found = [finding for one in audited for finding in one.here.values()]
     decided = decided_of(audited)
@@ -412,7 +411,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     return {
         README: {
             "findings": findings(rows, mine, peaks, many),
-            "certainty": certainty(rows, mine, config, {name: one for name, one in shown.items() if one is not mine}),
+            "certainty": certainty(rows, mine, {name: one for name, one in shown.items() if one is not mine}),
             "claims": claims_table(shown, substitutes(rows), tolerance),
         },
         "docs/results.md": {

@@ -102,7 +102,7 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     note = (
         f"Minutes and results: archive `{config['archive']}`, on {ran_on}. One batch should give a ratio between the "
         "two ends in 95 of 100 cases, by the spread between the archive's batches; with fewer than three batches the "
-        "ratio stands alone. After the colon: the verdict of the archive. ‡ Open without one of its batches."
+        "ratio stands alone. After the colon: the verdict of the archive. ‡ Undecided without one of its batches."
     )
     if others:
         note += " † A substitute, as said above."
