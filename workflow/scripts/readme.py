@@ -418,7 +418,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
             "claims": by_claim(shown, substitutes(rows), tolerance, undecided),
             "results": results(archive, rows),
         },
-        "docs/reviewers.md": {"reviewers": reviewers.table(rows, mine, config)},
+        "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
         **performance.documents(rows, peaks, many, archive.name),
         **guides.documents(times, choices, archive.name),
     }

@@ -67,11 +67,12 @@ def jobs_of(one: claims.Audited, of_claims: Collection[Job]) -> list[Job]:
     return [job for job in of_claims if job[0] == problem and job[1] in one.claim.datasets]
 
 
-def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -> str:
+def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], config: dict) -> str:
     """Markdown: the jobs with their times, then the claims with what one batch should give.
 
-    rows: an archive's, as measurements.load gives them. audited: its claims.
+    rows: an archive's, as measurements.load gives them. of_cards: by card its claims, the archive's first.
     """
+    audited = next(iter(of_cards.values()))
     compared = plan.claimed_cells(config)
     took, others = minutes(rows, config["protocol"]["timeout_s"], compared), substitutes(rows)
     measured = set(zip(measurements.variants(rows), rows["dataset"], rows["batch"] != "", strict=True))
@@ -92,21 +93,41 @@ def table(rows: pd.DataFrame, audited: Sequence[claims.Audited], config: dict) -
     ]
     results = [
         {
-            "Claim": f"{number}. {one.claim.claim}",
-            "Verdict": one.counted,
-            "One batch should give": expected(one, others),
+            "Claim": f"{number}. {ones[0].claim.claim}",
+            "Verdict": ones[0].counted,
+            **{
+                f"One batch should give, {card}": expected(one, others)
+                for card, one in zip(of_cards, ones, strict=True)
+            },
         }
-        for number, one in enumerate(audited, start=1)
+        for number, ones in enumerate(zip(*of_cards.values(), strict=True), start=1)
     ]
     ran_on = ", ".join(dict.fromkeys(device for device in rows["device"][rows["driver"] != ""]))
     note = (
-        f"Minutes and results: archive `{config['archive']}`, on {ran_on}. One batch should give a ratio between the "
+        f"Minutes and verdicts: archive `{config['archive']}`, on {ran_on}; together {_together(took, of_claims)} "
+        f"minutes. {_once(rows, config)}One batch should give a ratio between the "
         "two ends in 95 of 100 cases, by the spread between the archive's batches; with fewer than three batches the "
-        "ratio stands alone. After the colon: the verdict of the archive. ‡ Undecided without one of its batches."
+        "ratio stands alone. After the colon: the verdict on that card. ‡ Undecided without one of its batches."
     )
     if others:
         note += " † A substitute, as said above."
     return f"{narrow(pd.DataFrame(lines))}\n\n{narrow(pd.DataFrame(results))}\n\n{note}"
+
+
+def _together(took: pd.Series, jobs: Collection[Job]) -> int:
+    return math.ceil(took.reindex(jobs).sum())
+
+
+def _once(rows: pd.DataFrame, config: dict) -> str:
+    """A sentence on the CPU variants that `make` runs once, in no batch; empty where none was measured."""
+    of_jobs = {cell for cells in plan.jobs(config).values() for cell in cells}
+    alone = ["/".join(cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES) if cell not in of_jobs]
+    keys = measurements.variants(rows) + "/" + rows["dataset"]
+    once = keys.isin(alone) & (rows["batch"] == "")
+    if not once.any():
+        return ""
+    names = " and ".join(f"`{name}`" for name in dict.fromkeys(keys[once]))
+    return f"`make` also runs, once, {names}: {math.ceil(rows['seconds'][once].sum() / 60)} minutes. "
 
 
 def _minutes(job: Job, took: pd.Series, jobs: Mapping[Job, Sequence[plan.Cell]], measured: Container[tuple]) -> str:
