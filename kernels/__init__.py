@@ -27,7 +27,7 @@ MODULES = "csgraph", "datasets", "errors", "graph"
 
 
 def __getattr__(name):
-    # Only when asked for: the variants take a second to import, and most modules need none of them.
+    # Only when asked for: it imports SciPy and CUDA's bindings, which most modules do not need.
     if name in __all__:
         from kernels import interface
 

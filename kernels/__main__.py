@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from kernels.variants import Variant
 
 # Imported later, so that Ctrl-C ends it quietly.
-datasets, interface, searches = Later("kernels.datasets"), Later("kernels.interface"), Later("kernels.searches")
+datasets, interface = Later("kernels.datasets"), Later("kernels.interface")
+choice, searches = Later("kernels.choice"), Later("kernels.searches")
 harness, variants = Later("kernels.harness"), Later("kernels.variants")
 checks, card = Later("kernels.check"), Later("kernels.gpu.card")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
@@ -78,7 +79,7 @@ def solve(args: argparse.Namespace) -> None:
     """
     import numpy as np
 
-    interface.log.setLevel(logging.INFO)
+    choice.log.setLevel(logging.INFO)
     graph = datasets.read_graph(args.file)
     to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
     not_the_input(to, args.file)

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+NO_PREDECESSOR = -9999
+HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
+FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds, a float64 and an int32 as returned
+ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
+
 
 @dataclass(frozen=True)
 class Paths:

@@ -1,6 +1,7 @@
 """Which variant suits a graph: by its size and shape, the number of sources, and the card.
 
-Each choice comes with its reason, in words.
+Each choice comes with its reason, in words. searches.py asks here, and adds what it knows besides: of graphs that are
+too narrow for the card, of weights in float64, and of what is laid out already.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from cuda.bindings import nvvm
 
 from kernels import memory
+from kernels.answers import HOST_BYTES
 from kernels.errors import InputError
 from kernels.gpu import driver_api
 from kernels.graph import Graph
@@ -24,10 +26,9 @@ csgraph = Later("scipy.sparse.csgraph")
 libraries = Later("kernels.libraries")
 elimination, many_sources = Later("kernels.fast.hierarchy.elimination"), Later("kernels.fast.hierarchy.many_sources")
 log = logging.getLogger(__name__)
-NEAR_FAR = "delta_stepping/near_far"
+NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
 SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
-HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
 MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
 
 
@@ -92,10 +93,10 @@ def _say_no_gpu() -> None:
 def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
     """The variant (algorithm/variant) for one source, and why."""
     if card is None:
-        return "dijkstra/scipy", "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
+        return SCIPY, "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
     if graph.vertices + graph.arcs < SMALL:
-        return "dijkstra/scipy", f"a GPU takes longer to start than {graph.vertices + graph.arcs:,} vertices and arcs"
-    return "delta_stepping/near_far", "the fastest that was measured from one source"
+        return SCIPY, f"a GPU takes longer to start than {graph.vertices + graph.arcs:,} vertices and arcs"
+    return NEAR_FAR, "the fastest that was measured from one source"
 
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
@@ -142,9 +143,9 @@ def choose_many(
     decides: seconds for a million vertices.
     """
     if card is None:
-        return "dijkstra/scipy", "no GPU is visible, and SciPy gives rows without predecessors"
+        return SCIPY, "no GPU is visible, and SciPy gives rows without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
-        return "dijkstra/scipy", f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
+        return SCIPY, f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
     unfit = _unfit(graph, sources, card, many, pays)
     if not unfit:
         return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"

@@ -18,9 +18,9 @@ from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels import choice, interface, memory, searches
+from kernels.answers import NO_PREDECESSOR, ROW_BYTES
 from kernels.inputs import as_rows, graph_of
 from kernels.interface import Solver
-from kernels.searches import NO_PREDECESSOR
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
@@ -143,7 +143,7 @@ class _Question:
         """Rows of distances up to the limit, and of predecessors. Raises InputError where they take too much memory."""
         k, n = len(self.sources), self.solver.graph.vertices
         what = f"{self.solver.graph.name}: paths from {k:,} sources take"
-        each = interface.ROW_BYTES + 4 * tree  # a predecessor is an int32
+        each = ROW_BYTES + 4 * tree  # a predecessor is an int32
         memory.require(each * k * n, what, "take fewer sources at once")
         distances, last = np.empty((k, n)), np.empty((k, n), np.int32) if tree else None
         most = max(1, searches.PIECE // n)

@@ -35,25 +35,27 @@ def as_graph(graph) -> Graph | FloatGraph:
 
     Raises InputError for anything else.
     """
-    if isinstance(graph, Graph):
-        graph.check_values()
     if isinstance(graph, Graph | FloatGraph):
+        graph.check_values()
         return graph
     if isinstance(graph, str | bytes | os.PathLike):
         path = os.fsdecode(graph)
         try:
             os.stat(path)
         except ValueError:
-            raise InputError(f"{path!r}: no file has such a name") from None
+            path = ""
         except OSError:
             pass  # the reader says why
+        if not path:
+            raise InputError(f"{graph!r}: no file has such a name")
         return datasets.read_graph(path)
     if not sparse.issparse(graph):
         raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
     if len(set(graph.shape)) > 1 or graph.ndim != 2:
         raise InputError(f"the sparse array of a graph is square, not of shape {graph.shape}")
-    if graph.dtype.kind not in "biuf":
-        raise InputError(f"the weights of a graph must be real numbers, not {graph.dtype}")
+    weights = getattr(graph, "dtype", np.dtype(object))  # an array has none where its data is not an array
+    if weights.kind not in "biuf":
+        raise InputError(f"the weights of a graph must be real numbers, not {weights}")
     return graph_of(as_rows(graph))
 
 
@@ -74,7 +76,7 @@ def as_rows(array) -> sparse.csr_array:
                 raise ValueError("indptr must be a non-decreasing sequence")
         else:
             given = sparse.coo_array(array, copy=True)
-    except ValueError as error:
+    except (ValueError, TypeError, AttributeError) as error:  # the last two where they are no arrays
         raise InputError(f"the sparse array of a graph is broken: {error}") from None
     given.data = given.data.astype(np.float64, copy=False)  # before they are added: a narrow type would wrap
     rows = given.tocsr()

@@ -31,18 +31,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kernels import choice, memory, searches
-from kernels.answers import Distances, Eccentricities, Paths
-from kernels.choice import HOST_BYTES, MANY, NEAR_FAR, Card, choose_sssp, log
+from kernels import choice, memory
+from kernels.answers import FLOAT_BYTES, HOST_BYTES, NO_PREDECESSOR, ROW_BYTES, Distances, Eccentricities, Paths
+from kernels.choice import MANY, NEAR_FAR, Card, choose_sssp, log
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver_api
 from kernels.graph import INF, Graph
 from kernels.inputs import as_graph, check_sources
-from kernels.searches import NO_PREDECESSOR, Float64, FloatSearch, TooLong, WholeNumbers
-
-FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds, a float64 and an int32 as returned
-ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
+from kernels.searches import Float64, FloatSearch, TooLong, WholeNumbers
 
 
 def prepare(graph) -> Solver:
@@ -169,7 +166,7 @@ class Solver:
         Raises InputError where there is no GPU, or the weights or distances are no whole numbers up to 2^31 - 2.
         """
         source = self.graph.check_source(source)
-        if out not in ("host", "device"):
+        if not isinstance(out, str) or out not in ("host", "device"):
             raise InputError(f'out must be "host" or "device", not {reprlib.repr(out)}')
         with self.working():
             if out == "device":
@@ -222,8 +219,8 @@ class Solver:
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self.working():
             return self._exactly(
-                lambda on: on.paths(0, *on.choose_all()),
-                lambda on: on.rows(np.arange(n), lambda bounds, sources: bounds.choose_all()),
+                WholeNumbers.all_pairs,
+                lambda on: on.paths_from(np.arange(n), lambda bounds, sources: bounds.choose_all()),
             )
 
     def paths_from(self, sources) -> Paths:
@@ -245,7 +242,7 @@ class Solver:
             return Paths(distances, predecessors, key, reason)
 
         with self.working():
-            return self._exactly(one_by_one, lambda on: on.rows(sources, WholeNumbers.choose_rows))
+            return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows))
 
     def distances(self, sources) -> Distances:
         """From each of the sources to all vertices, without predecessors.
@@ -268,8 +265,8 @@ class Solver:
             return key, reason
 
         def in_float64(on: Float64) -> tuple:
-            search = FloatSearch(on, len(once), WholeNumbers.choose_rows)
-            for source, row, _ in search.rows(once, tree=False):
+            search = FloatSearch(on, once, WholeNumbers.choose_rows)
+            for source, row, _ in search.rows(tree=False):
                 rows[int(source)][:] = row
             return search.variant, search.reason, search.rounds
 
@@ -298,12 +295,12 @@ class Solver:
                 for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], MANY[0]):
                     pass  # rows stops at the first that is
             else:
-                columns = searches.reduced_rows(once, on.rows(once, key), INF)
+                columns = _reduced(once, on.rows(once, key), INF)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
 
         def in_float64(on: Float64) -> Eccentricities:
-            search = FloatSearch(on, len(once), WholeNumbers.choose_rows)
-            columns = searches.reduced_rows(once, (row[:2] for row in search.rows(once, tree=False)), np.inf)
+            search = FloatSearch(on, once, WholeNumbers.choose_rows)
+            columns = _reduced(once, (row[:2] for row in search.rows(tree=False)), np.inf)
             types = np.float64, np.int32, np.int32, np.float64
             return of_columns(columns, types, search.variant, search.reason)
 
@@ -313,6 +310,16 @@ class Solver:
 
         with self.working():
             return self._exactly(in_whole_numbers, in_float64)
+
+
+def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
+    """The columns of Eccentricities. rows: each of the sources, which differ, in any order, with its distances."""
+    found = {}
+    for source, row in rows:
+        reached = row != no_path
+        farthest = np.where(reached, row, -np.inf).argmax()
+        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached)
+    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
 _ONE_SEARCH = threading.RLock()  # held while a search is on the card
@@ -369,11 +376,14 @@ def _arrays_of(graph) -> list | None:
     """The arrays that a graph's arcs are in, which may be changed in place; None of what is not known here."""
     if isinstance(graph, Graph | FloatGraph):
         return []  # not to be changed
+    arrays = []
     if isinstance(graph, np.ndarray):
-        return [graph]
-    if sparse.issparse(graph) and graph.format in ("csr", "csc", "bsr"):
-        return [graph.indptr, graph.indices, graph.data]
-    return [*graph.coords, graph.data] if sparse.issparse(graph) and graph.format == "coo" else None
+        arrays = [graph]
+    elif sparse.issparse(graph) and graph.format in ("csr", "csc", "bsr"):
+        arrays = [graph.indptr, graph.indices, graph.data]
+    elif sparse.issparse(graph) and graph.format == "coo":
+        arrays = [*graph.coords, graph.data]
+    return arrays if arrays and all(isinstance(array, np.ndarray) for array in arrays) else None
 
 
 def _same_values(one: np.ndarray, other: np.ndarray) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from kernels import choice
-from kernels.answers import Paths
-from kernels.choice import MANY, NEAR_FAR, Card, choose_apsp, choose_many, choose_sssp, log
+from kernels.answers import NO_PREDECESSOR, Paths
+from kernels.choice import MANY, NEAR_FAR, SCIPY, Card, choose_apsp, choose_many, choose_sssp, log
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import built, driver_api, kept
@@ -32,7 +32,6 @@ floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
 probe_kernels, hierarchy = Later("kernels.fast.probe_kernels"), Later("kernels.fast.hierarchy.all_pairs")
 KEPT = kept.Kernels(built.SEARCH, LANES=32), kept.Kernels(built.RESULTS)
 KEPT_PROBE = kept.Kernels(built.PROBE)
-NO_PREDECESSOR = -9999
 PIECE = 2**24  # distances that SciPy or the card gives at once
 
 
@@ -102,25 +101,28 @@ class WholeNumbers:
         return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
 
     def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
-        """By a variant: from the source, or of all pairs, which have none. Raises TooLong.
+        """From the source by Near-Far or SciPy. Raises TooLong.
 
-        into: where distances and predecessors from the source are to be; None for new arrays.
+        into: where distances and predecessors are to be; None for new arrays.
         """
         log.info("%s on %s: %s", key, self.graph.name, reason)
         if key == NEAR_FAR:
             into = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
             self._download(self.search(source), *into)
             return Paths(*into, key, reason)
-        if key == "dijkstra/scipy":
-            found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
-        else:
-            result = _run(self.graph, key)
-            self._refuse_too_long(result.distances)
-            result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
-            found = _as_float64(result.distances), result.predecessors
+        found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
         if into:
             into[0][:], into[1][:] = found
         return Paths(*(into or found), key, reason)
+
+    def all_pairs(self) -> Paths:
+        """From every vertex, by the variant that suits. Raises TooLong."""
+        key, reason = self.choose_all()
+        log.info("%s on %s: %s", key, self.graph.name, reason)
+        result = _run(self.graph, key)
+        self._refuse_too_long(result.distances)
+        result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
+        return Paths(_as_float64(result.distances), result.predecessors, key, reason)
 
     def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
         """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time.
@@ -155,14 +157,14 @@ class WholeNumbers:
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
         if key == NEAR_FAR and self.is_narrow:
-            return "dijkstra/scipy", "the graph is narrow, so that a search on the card would take too many rounds"
+            return SCIPY, "the graph is narrow, so that a search on the card would take too many rounds"
         return key, reason
 
     def choose_rows(self, sources: int, many: str = MANY[0]) -> tuple[str, str]:
         """choose_many's choice, but SciPy for a narrow graph."""
         laid_out = (many == MANY[1]) in self.hierarchies
-        least = choice.PAYS[many]
-        pays = (least.laid_out if laid_out else least.prepared) if self.hierarchies else None
+        known = choice.PAYS[many]
+        pays = (known.laid_out if laid_out else known.prepared) if self.hierarchies else None
         return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
 
     def find(self, rows: dict[int, np.ndarray], key: str) -> None:
@@ -216,7 +218,7 @@ class WholeNumbers:
                         found = np.empty(len(some) * n, np.int32)
                         searches.run.download((on_card[start * n : (start + len(some)) * n], found))
                         yield from zip(some, found.reshape(-1, n), strict=True)
-        elif key == "dijkstra/scipy":
+        elif key == SCIPY:
             for start in range(0, len(sources), most):
                 some = sources[start : start + most]
                 found = csgraph.dijkstra(self.array, indices=some)
@@ -285,16 +287,17 @@ class Float64:
         return WholeNumbers(self.graph.scaled, short=True)
 
     def paths(self, source: int) -> Paths:
-        search = FloatSearch(self, 1, lambda bounds, sources: bounds.choose_one())
-        ((_, distances, predecessors),) = search.rows(np.array([source]))
+        """From the source."""
+        search = FloatSearch(self, np.array([source]), lambda bounds, sources: bounds.choose_one())
+        ((_, distances, predecessors),) = search.rows()
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
-    def rows(self, sources: np.ndarray, choose: Callable) -> Paths:
+    def paths_from(self, sources: np.ndarray, choose: Callable) -> Paths:
         """A row for each of the sources. choose: as FloatSearch takes it."""
         once, n = np.unique(sources), self.given.vertices
-        search = FloatSearch(self, len(once), choose)
+        search = FloatSearch(self, once, choose)
         distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
-        for source, *row in search.rows(once):
+        for source, *row in search.rows():
             distances[sources == source], predecessors[sources == source] = row
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
@@ -307,24 +310,24 @@ class FloatSearch:
     Raises scipy.sparse.csgraph.NegativeCycleError.
     """
 
-    def __init__(self, on: Float64, sources: int, choose: Callable):
-        self.on, self.rounds = on, 0
-        self.variant, size = "dijkstra/scipy", on.given.vertices + on.given.arcs
+    def __init__(self, on: Float64, sources: np.ndarray, choose: Callable):
+        self.on, self.sources, self.rounds = on, sources, 0
+        self.variant, size = SCIPY, on.given.vertices + on.given.arcs
         if Card.visible() is None:
             self.reason = "no GPU is visible, and of the CPU libraries SciPy takes weights in float64"
-        elif sources * size < choice.SMALL:
-            self.reason = f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
+        elif len(sources) * size < choice.SMALL:
+            self.reason = f"a GPU takes longer to start than {len(sources):,} searches of so few vertices and arcs"
         else:
-            self.variant, self.reason = choose(on.bounds, sources)
-            if self.variant != "dijkstra/scipy":
+            self.variant, self.reason = choose(on.bounds, len(sources))
+            if self.variant != SCIPY:
                 self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
         log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
-    def rows(self, sources: np.ndarray, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
+    def rows(self, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
         """Each of the sources, which differ, in any order: with its distances, (n,), and predecessors where wanted."""
-        on, n = self.on, self.on.given.vertices
+        on, n, sources = self.on, self.on.given.vertices, self.sources
         most = max(1, PIECE // n)
-        if self.variant == "dijkstra/scipy":
+        if self.variant == SCIPY:
             solve, array = csgraph.johnson if on.negative else csgraph.dijkstra, on.given.to_scipy()
             for start in range(0, len(sources), most):
                 some = sources[start : start + most]
@@ -360,16 +363,6 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
     key, _ = on.choose_one()
     ((_, row),) = on.rows(np.array([graph.vertices]), key)
     return row[:-1]
-
-
-def reduced_rows(sources: np.ndarray, rows, no_path: float) -> tuple:
-    """The columns of Eccentricities. rows: each of the sources, which differ, in any order, with its distances."""
-    found = {}
-    for source, row in rows:
-        reached = row != no_path
-        farthest = np.where(reached, row, -np.inf).argmax()
-        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached)
-    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
 def _run(graph: Graph, key: str) -> Result:

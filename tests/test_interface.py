@@ -1,4 +1,4 @@
-"""What kernels/interface.py has: which variant is chosen, and results that scipy.sparse.csgraph can read."""
+"""The functions of `import kernels`: which variant is chosen, and results that scipy.sparse.csgraph can read."""
 
 import dataclasses
 import functools
@@ -293,6 +293,17 @@ def test_an_array_of_too_many_vertices_is_refused_before_memory_is_taken(form):
         kernels.shortest_paths(form((2**33, 2**33)), 0)
 
 
+def int32(*values):
+    return np.array(values, np.int32)
+
+
+def with_a_list(name):
+    """A sparse array, one array of which was replaced by a list."""
+    array = sparse.csr_array([[0.0, 1], [0, 0]])
+    setattr(array, name, getattr(array, name).tolist())
+    return array
+
+
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
@@ -303,12 +314,23 @@ def test_an_array_of_too_many_vertices_is_refused_before_memory_is_taken(form):
         (np.matrix([[0, 1], [0, 0]]), "a SciPy sparse array, not <class 'numpy.matrix'>"),
         (b"nowhere.txt", "nowhere.txt: cannot be read: No such file"),
         ("no\0where", r"'no\\x00where': no file has such a name"),
+        ("", "'': no file has such a name"),
+        (with_a_list("data"), "the weights of a graph must be real numbers, not object"),
+        (FloatGraph(int32(0, 1, 1), int32(7), np.array([0.5])), r"arc 0: head 7 is outside \[0, 1\]"),
+        (FloatGraph(int32(0, 1, 0), int32(1), np.array([0.5])), "indptr of a graph falls after vertex 1"),
+        (FloatGraph(int32(0, 1, 1), int32(1), np.array([np.nan])), "arc 0: weight nan is not finite"),
         (ROOT, "cannot be read: Is a directory"),
     ],
 )
 def test_a_graph_that_is_none(graph, message):
     with pytest.raises(InputError, match=message):
         kernels.shortest_paths(graph, 0)
+
+
+def test_an_array_with_a_list_in_it_is_read_at_each_call():
+    array = with_a_list("indptr")
+    for _ in range(2):
+        assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 1]
 
 
 def test_a_path_in_bytes():
@@ -358,10 +380,6 @@ def test_vertices_that_are_no_whole_number(vertices):
 def test_vertices_that_cannot_be_numbered(vertices):
     with pytest.raises(InputError, match=f"a graph has 1 to 2,147,483,647 vertices, not {vertices:,}"):
         Graph.from_arcs(vertices, [], [], [])
-
-
-def int32(*values):
-    return np.array(values, np.int32)
 
 
 @pytest.mark.parametrize(

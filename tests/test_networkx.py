@@ -180,7 +180,7 @@ def test_kernels_answer_too(monkeypatch, weights):
 
     monkeypatch.setattr(searches, "Run", run)
     served = compare(nx.DiGraph, weights, graphs=1, arcs=20)
-    assert min(len(served), len(searched)) >= 20  # some answers are errors
+    assert min(len(served), len(searched)) >= 20  # functions; some of the 32 end with an error
 
 
 @pytest.mark.gpu

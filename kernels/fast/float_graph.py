@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
+from kernels.errors import InputError
 from kernels.graph import INF, Graph, Rows
 
 
@@ -27,6 +28,12 @@ class FloatGraph(Rows):
     def of(cls, graph: Graph) -> FloatGraph:
         """The same graph, its weights as float64."""
         return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
+
+    def check_values(self) -> None:
+        """As of Rows; weights are finite."""
+        super().check_values()
+        if len(wrong := np.flatnonzero(~np.isfinite(self.weights))):
+            raise InputError(f"arc {wrong[0]}: weight {self.weights[wrong[0]]} is not finite")
 
     @cached_property
     def exponent(self) -> int:
