@@ -253,8 +253,9 @@ def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, toleran
         there = set(found.index.get_level_values("column")[found.index.get_level_values("dataset") == dataset])
         missing = [name for name in (claim.left, over) if name not in there]
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}" if missing else "not measured in one job")
-    verdict, direction, factor, estimate, needed = _words(claim, both, tolerance)
-    others = [_words(claim, both.drop(index=batch), tolerance)[0] for batch in both.index] if len(both) > 1 else []
+    times = both[["left", "right"]].to_numpy()
+    verdict, direction, factor, estimate, needed = _words(claim, times, tolerance)
+    others = [np.delete(times, batch, axis=0) for batch in range(len(times))] if len(times) > 1 else []
     return Finding(
         verdict,
         direction,
@@ -265,13 +266,18 @@ def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, toleran
         cards=frozenset(both["card_uuid"]),
         hosts=frozenset(both["host_id"]),
         needed=needed,
-        fragile=verdict not in (INCONCLUSIVE, FEW) and any(word in (INCONCLUSIVE, FEW) for word in others),
+        fragile=verdict not in (INCONCLUSIVE, FEW)
+        and any(_words(claim, left, tolerance)[0] in (INCONCLUSIVE, FEW) for left in others),
     )
 
 
-def _words(claim: Claim, both: pd.DataFrame, tolerance: float) -> tuple[str, str, str, Estimate, int | None]:
-    """Verdict, direction and factor of a claim from some batches; what they rest on; the number of batches needed."""
-    ratios, differences = (both["right"] / both["left"]).to_numpy(), (both["right"] - both["left"]).to_numpy()
+def _words(claim: Claim, times: np.ndarray, tolerance: float) -> tuple[str, str, str, Estimate, int | None]:
+    """Verdict, direction and factor of a claim from some batches; what they rest on; the number of batches needed.
+
+    times: (k, 2), s, of k batches: the claim's variant and the other.
+    """
+    left, right = times.T
+    ratios, differences = right / left, right - left
     directions = claim.directions(tolerance)
     estimate = verdicts.estimate(ratios)
     direction = verdicts.decide(estimate, directions)

@@ -35,6 +35,7 @@ def single_runs() -> pd.Series:
     return rows.set_index([column.rename("column"), "dataset"])["seconds"]
 
 
+@cache
 def medians(who: str = PROGRAM) -> pd.Series:
     """Seconds, the median over the rounds, indexed by (algorithm/variant, dataset, batch)."""
     rows = batches()
