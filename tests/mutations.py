@@ -850,7 +850,7 @@ MUTATIONS = [
         "tests/test_verdicts.py::test_a_claimed_value_is_as_wide_as_it_was_rounded"),
     Mutation("workflow/lib/batches.py", 'return both["right"] / both["left"]', 'return both["left"] / both["right"]',
         "tests/test_readme.py::test_findings_say_the_numbers_of_the_rows"),
-    Mutation("workflow/lib/batches.py", '.drop(index="", errors="ignore")', "",
+    Mutation("workflow/lib/batches.py", ' & (batch != "")', "",
         "tests/test_claims.py::test_what_was_measured_alone_is_compared_with_nothing"),
     Mutation("workflow/lib/measurements.py", 'rows = rows[rows["code"] == last.reindex(rows.index)]', "pass",
         "tests/test_claims.py::test_only_batches_of_the_same_code_are_pooled"),

@@ -175,6 +175,7 @@ def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch
     assert section.count("all_pairs.png)") == 1
 
 
+@pytest.mark.ci
 def test_without_a_gpu_the_archive_is_shown(project, tmp_path):
     here = Project.make(tmp_path, datasets={"nyc": COMPLETE}, stub=False, mode="simulator")
     shutil.rmtree(tmp_path / "results/archive/h200/all_pairs", ignore_errors=True)

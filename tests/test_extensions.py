@@ -477,6 +477,7 @@ def test_many_sources_are_measured_by_dataset_and_shown_in_table_6(tmp_path):
     assert "sources cannot be measured here: there is no GPU" in said
 
 
+@pytest.mark.ci
 def test_without_a_gpu_tables_show_the_archive(rows, searches, tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
     kept = tmp_path / "results/archive/h200"

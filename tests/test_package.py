@@ -137,6 +137,7 @@ def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gp
     assert (ran.stdout, ran.stderr) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)
 
 
+@pytest.mark.ci
 def test_the_examples_run(site, tmp_path):
     example, prepared, silent = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     ran = package.python(

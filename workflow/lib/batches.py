@@ -35,13 +35,10 @@ def pairs(found: pd.DataFrame, left: str, right: str, dataset: str) -> pd.DataFr
     left, right: algorithm/variant. found: as medians gives it. card_uuid: the job's card; empty where both are of a
     CPU. Raises InputError where a batch's two cells are of different cards or hosts.
     """
-    sides = {}
-    for side, key in (("left", left), ("right", right)):
-        mine = found[
-            (found.index.get_level_values("column") == key) & (found.index.get_level_values("dataset") == dataset)
-        ]
-        sides[side] = mine.droplevel(["column", "dataset"]).drop(index="", errors="ignore").add_suffix(f" {side}")
-    both = sides["left"].join(sides["right"], how="inner")
+    names, datasets, batch = (found.index.get_level_values(key) for key in KEYS)
+    there = (datasets == dataset) & (batch != "")
+    mine, others = (found[there & (names == key)].droplevel(["column", "dataset"]) for key in (left, right))
+    both = mine.add_suffix(" left").join(others.add_suffix(" right"), how="inner")
     on_cards = (both["card_uuid left"] != "") & (both["card_uuid right"] != "")
     for place, where in (("host_id", True), ("card_uuid", on_cards)):
         apart = where & (both[f"{place} left"] != both[f"{place} right"])
