@@ -19,6 +19,8 @@ from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels import choice, interface, memory, searches
 from kernels.answers import NO_PREDECESSOR, ROW_BYTES
+from kernels.fast.float_graph import FloatGraph
+from kernels.graph import Graph
 from kernels.inputs import as_rows, graph_of
 from kernels.interface import Solver
 
@@ -174,8 +176,11 @@ class _OfArray(Solver):
     """The solver of an array; entries: how many it has. has_negative: as _Question has it."""
 
     def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool):
-        super().__init__(graph_of(rows))
+        super().__init__(rows)
         self.entries, self.has_negative = entries, has_negative
+
+    def _read(self, rows: sparse.csr_array) -> Graph | FloatGraph:
+        return graph_of(rows)  # as_rows has looked at the entries
 
 
 def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:

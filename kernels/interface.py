@@ -102,10 +102,13 @@ class Solver:
     """
 
     def __init__(self, graph):
-        self.graph, self.card = as_graph(graph), Card.visible()
+        self.graph, self.card = self._read(graph), Card.visible()
         self._closed = False
         # Kernels have attributes that each launch of a process sets anew, so all solvers share a lock.
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
+
+    def _read(self, graph) -> Graph | FloatGraph:
+        return as_graph(graph)
 
     @property
     def on_card(self) -> bool:
@@ -348,7 +351,7 @@ class Last:
     def find(self, graph, options: tuple = ()) -> Solver | None:
         """The last solver, where it is of this graph and made with these options."""
         kept, arrays = self.kept, _arrays_of(graph)  # another thread may set it meanwhile
-        if kept is None or kept.given() is not graph or kept.options != options:
+        if kept is None or arrays is None or kept.given() is not graph or kept.options != options:
             return None
         same = kept.shape == getattr(graph, "shape", None) and all(map(_same_values, kept.arrays, arrays))
         return kept.solver if same else None

@@ -679,6 +679,8 @@ MUTATIONS = [
         "tests/test_solver.py::test_an_array_that_was_changed_in_place_is_read_anew"),
     Mutation("kernels/interface.py", "np.array_equal(one.view(bits), other.view(bits))", "np.array_equal(one, other)",
         "tests/test_solver.py::test_an_array_that_was_changed_in_place_is_read_anew"),
+    Mutation("kernels/interface.py", "kept is None or arrays is None or", "kept is None or",
+        "tests/test_interface.py::test_an_array_in_which_a_list_is_set_between_two_calls"),
     Mutation("kernels/interface.py", "is not graph or kept.options != options:", "is not graph:",
         "tests/test_solver.py::test_which_arrays_are_kept"),
     Mutation("kernels/searches.py", "distances += on.potential - on.potential[source]",

@@ -28,8 +28,7 @@ FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
 def on_card(monkeypatch):
     """As if the simulator's card were worth it, with small blocks and memory for a few sources at once."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(choice, "SMALL", 0)
-    for name, value in {"SPARSE": 0, "SHARE": 3}.items():
+    for name, value in {"SMALL": 0, "SPARSE": 0, "SHARE": 3}.items():
         monkeypatch.setattr(choice, name, value)
     for name, value in {"PIECE": 40, "Run": functools.partial(Run, block=8, tile=3)}.items():
         monkeypatch.setattr(searches, name, value)

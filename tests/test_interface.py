@@ -333,6 +333,14 @@ def test_an_array_with_a_list_in_it_is_read_at_each_call():
         assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 1]
 
 
+def test_an_array_in_which_a_list_is_set_between_two_calls():
+    array = sparse.csr_array([[0.0, 1], [0, 0]])
+    kernels.shortest_paths(array, 0)
+    array.indptr = [0, 0, 0]
+    array.data, array.indices = np.empty(0), np.empty(0, np.int32)
+    assert kernels.shortest_paths(array, 0).distances.tolist() == [0, np.inf]
+
+
 def test_a_path_in_bytes():
     assert kernels.shortest_paths(bytes(SAMPLE), 0).variant == "dijkstra/scipy"
 
