@@ -374,24 +374,26 @@ def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
     return min(known, key=lambda one: one.value) if len(known) == len(found) and known else None
 
 
-def disagreeing(one: Audited, tolerance: float) -> list[str]:
-    """The datasets on which `disagrees`."""
-    return [dataset for dataset in one.here if disagrees(one, dataset, tolerance)]
+def disagreeing(one: Audited, tolerance: float) -> dict[str, str]:
+    """By dataset, where the paper's own program lies as `disagreement` says, if it disagrees there."""
+    found = {dataset: disagreement(one, dataset, tolerance) for dataset in one.here}
+    return {dataset: where for dataset, where in found.items() if where}
 
 
-def disagrees(one: Audited, dataset: str, tolerance: float) -> bool:
-    """Whether the paper's own program and our kernels differ in direction, where ours is decided.
+def disagreement(one: Audited, dataset: str, tolerance: float) -> str:
+    """Where the paper's own program lies if it and our kernels differ in direction and ours is decided; else empty.
 
-    They do where the program's range and our interval do not overlap, and the range lies on the other side of 1 or,
+    They differ where the program's range and our interval do not overlap, and the range lies on the other side of 1 or,
     of the two, only one lies within the tolerance of 1.
     """
     program, here = one.program.get(dataset), one.here[dataset]
     if not program or one.claim.by_seconds or here.direction in (INCONCLUSIVE, FEW, UNKNOWN, ""):
-        return False
-    ours = here.estimate
+        return ""
+    ours, percent = here.estimate, f"{100 * tolerance:g} %"
     if program.low <= ours.high and ours.low <= program.high:
-        return False
+        return ""
     if here.direction == SAME:
-        return program.low > 1 + tolerance or program.high < 1 - tolerance
-    same = program.low > 1 - tolerance and program.high < 1 + tolerance
-    return same or (program.high < 1 if ours.low > 1 else program.low > 1)
+        return f"more than {percent} from 1" if program.low > 1 + tolerance or program.high < 1 - tolerance else ""
+    if program.low > 1 - tolerance and program.high < 1 + tolerance:
+        return f"within {percent} of 1"
+    return "on the other side of 1" if (program.high < 1 if ours.low > 1 else program.low > 1) else ""

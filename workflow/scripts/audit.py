@@ -114,15 +114,10 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
 
 def apart(one: Audited, tolerance: float) -> str:
     """A sentence on each dataset where ours has a direction and the paper's own program another or none."""
-    said = []
-    for dataset in disagreeing(one, tolerance):
-        program = one.program[dataset]
-        near = 1 - tolerance < program.low and program.high < 1 + tolerance
-        where = f"within {100 * tolerance:g} % of 1" if near else "on the other side of 1"
-        if one.here[dataset].direction == verdicts.SAME:
-            where = f"more than {100 * tolerance:g} % from 1"
-        said.append(f"On {dataset} the paper's own program lies {where}, outside our interval.")
-    return " ".join(said)
+    return " ".join(
+        f"On {dataset} the paper's own program lies {where}, outside our interval."
+        for dataset, where in disagreeing(one, tolerance).items()
+    )
 
 
 def overview(audited: list[Audited]) -> pd.DataFrame:
