@@ -124,6 +124,11 @@ def variants(rows: pd.DataFrame) -> pd.Series:
     return rows["algorithm"] + "/" + rows["variant"]
 
 
+def cells(rows: pd.DataFrame) -> pd.Series:
+    """The cell of each row: algorithm/variant/dataset."""
+    return variants(rows) + "/" + rows["dataset"]
+
+
 def ours(rows: pd.DataFrame) -> pd.Series:
     """The variant of ours that each row is of or, where it is of somebody's program, stands beside."""
     return variants(rows).str.replace(PROGRAM + r"\Z", "", regex=True)
@@ -297,7 +302,7 @@ def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated
     """
     paths = list(paths)
     rows = schema(settings, simulated=simulated).read(paths)
-    names = variants(rows) + "/" + rows["dataset"] + ("/" + rows["batch"]).where(rows["batch"] != "", "")
+    names = cells(rows) + ("/" + rows["batch"]).where(rows["batch"] != "", "")
     file_of = rows.index.map(lambda line: line.rpartition(", line ")[0])
     cards = {}
     for path in paths:

@@ -30,7 +30,7 @@ def before(config: dict) -> list[str]:
         return lines
     rows = measurements.pooled(measurements.load([archived]))
     cells = {"/".join(cell) for cell in [*together, *alone]}
-    rows = rows[(rows["algorithm"] + "/" + rows["variant"] + "/" + rows["dataset"]).isin(cells)]
+    rows = rows[measurements.cells(rows).isin(cells)]
     # A cell's time is that of its runs in one batch: the mean over its batches.
     times = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).groupby([rows[key] for key in measurements.BATCH])
     minutes = times.sum().groupby(measurements.CELL).mean().sum() / 60

@@ -31,9 +31,11 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[plan.Cel
     rows = rows[rows["batch"] != ""]
     started = pd.to_datetime(rows["started"], utc=True)
     lasted = rows["seconds"].mask(rows["status"] == "timeout", timeout_s).fillna(0)
-    cells = pd.Series(zip(rows["algorithm"], rows["variant"], rows["dataset"], strict=True), rows.index, dtype=object)
+    cells = measurements.cells(rows)
     runs = rows[[*job, "batch"]].assign(
-        started=started, ended=started + pd.to_timedelta(lasted, unit="s"), compared=cells.where(cells.isin(of_claims))
+        started=started,
+        ended=started + pd.to_timedelta(lasted, unit="s"),
+        compared=cells.where(cells.isin(["/".join(cell) for cell in of_claims])),
     )
     jobs = runs.groupby([*job, "batch"]).agg(
         started=("started", "min"), ended=("ended", "max"), compared=("compared", "nunique")
@@ -73,16 +75,16 @@ def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], 
     rows: an archive's, as measurements.load gives them. of_cards: by card its claims, the archive's first.
     """
     audited = next(iter(of_cards.values()))
-    compared = plan.claimed_cells(config)
+    compared, jobs = plan.claimed_cells(config), plan.jobs(config)
     took, others = minutes(rows, config["protocol"]["timeout_s"], compared), substitutes(rows)
     measured = set(zip(measurements.variants(rows), rows["dataset"], rows["batch"] != "", strict=True))
     claimed = {(find(*cell[:2]).problem, cell[2]) for cell in compared}
-    of_claims = [job for job in plan.jobs(config) if job in claimed]
+    of_claims = [job for job in jobs if job in claimed]
     lines = [
         {
             "Job": f"{dataset}, {measurements.SOURCES[problem]}",
             "Command": f"`snakemake --cores 1 results/batches/{BATCH}/{problem}/{dataset}/timings.csv`",
-            "Minutes": _minutes((problem, dataset), took, plan.jobs(config), measured),
+            "Minutes": _minutes((problem, dataset), took, jobs, measured),
             "For claims": ", ".join(
                 str(number)
                 for number, one in enumerate(audited, start=1)
@@ -104,25 +106,22 @@ def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], 
     ]
     ran_on = ", ".join(dict.fromkeys(device for device in rows["device"][rows["driver"] != ""]))
     note = (
-        f"Minutes and verdicts: archive `{config['archive']}`, on {ran_on}; together {_together(took, of_claims)} "
-        f"minutes. {_once(rows, config)}One batch should give a ratio between the "
-        "two ends in 95 of 100 cases, by the spread between the archive's batches; with fewer than three batches the "
-        "ratio stands alone. After the colon: the verdict on that card. ‡ Undecided without one of its batches."
+        f"Minutes and verdicts: archive `{config['archive']}`, on {ran_on}; together "
+        f"{math.ceil(took.reindex(of_claims).sum())} minutes. {_once(rows, config, jobs)}One batch should give a ratio "
+        "between the two ends in 95 of 100 cases, by the spread between the archive's batches; with fewer than three "
+        "batches the ratio stands alone. After the colon: the verdict on that card. ‡ Undecided without one of its "
+        "batches."
     )
     if others:
         note += " † A substitute, as said above."
     return f"{narrow(pd.DataFrame(lines))}\n\n{narrow(pd.DataFrame(results))}\n\n{note}"
 
 
-def _together(took: pd.Series, jobs: Collection[Job]) -> int:
-    return math.ceil(took.reindex(jobs).sum())
-
-
-def _once(rows: pd.DataFrame, config: dict) -> str:
+def _once(rows: pd.DataFrame, config: dict, jobs: Mapping[Job, Sequence[plan.Cell]]) -> str:
     """A sentence on the CPU variants that `make` runs once, in no batch; empty where none was measured."""
-    of_jobs = {cell for cells in plan.jobs(config).values() for cell in cells}
+    of_jobs = {cell for cells in jobs.values() for cell in cells}
     alone = ["/".join(cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES) if cell not in of_jobs]
-    keys = measurements.variants(rows) + "/" + rows["dataset"]
+    keys = measurements.cells(rows)
     once = keys.isin(alone) & (rows["batch"] == "")
     if not once.any():
         return ""
