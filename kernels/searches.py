@@ -31,7 +31,7 @@ csgraph = Later("scipy.sparse.csgraph")
 floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
 probe_kernels, hierarchy = Later("kernels.fast.probe_kernels"), Later("kernels.fast.hierarchy.all_pairs")
 KEPT = kept.Kernels(built.SEARCH, LANES=32), kept.Kernels(built.RESULTS)
-KEPT_PROBE = kept.Kernels(built.PROBE)
+KEPT_PROBE, KEPT_FLOATS = kept.Kernels(built.PROBE), kept.Kernels(built.FLOATS)
 PIECE = 2**24  # distances that SciPy or the card gives at once
 
 
@@ -271,7 +271,7 @@ class Float64:
     @cached_property
     def potential(self) -> np.ndarray:
         """Of a graph with weights below 0. Raises scipy.sparse.csgraph.NegativeCycleError."""
-        return floats.Searches(self.given, Run()).potentials()
+        return _float_searches(self.given).potentials()
 
     @cached_property
     def graph(self) -> FloatGraph:
@@ -280,7 +280,7 @@ class Float64:
 
     @cached_property
     def searches(self) -> floats.Searches:
-        return floats.Searches(self.graph, Run())
+        return _float_searches(self.graph)
 
     @cached_property
     def bounds(self) -> WholeNumbers:
@@ -300,6 +300,12 @@ class Float64:
         for source, *row in search.rows():
             distances[sources == source], predecessors[sources == source] = row
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+
+
+def _float_searches(graph: FloatGraph) -> floats.Searches:
+    if driver_api.simulated():
+        return floats.Searches(graph, Run())
+    return floats.Searches(graph, driver_api.DriverRun(driver_api.device()), KEPT_FLOATS)
 
 
 class FloatSearch:

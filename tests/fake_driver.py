@@ -1,4 +1,4 @@
-"""CUDA's driver without a card: memory of the host, and kernels of near_far.py by SciPy. Imports no numba.
+"""CUDA's driver without a card: memory of the host, and kernels of near_far.py and floats.py by SciPy. No numba.
 
 `install` puts it in the place of cuda.bindings.driver's functions; `Driver.log` has what was launched. Machine code is
 the kernel's name, and whether its launch is cooperative, as `code` gives it.
@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 
 INF, LINK = 2**31 - 1, 1 << 63
 ATTRIBUTES = driver.CUdevice_attribute
-COOPERATIVE = {"search"}  # kernels
+COOPERATIVE = {"search", "relax", "follow_ties"}  # kernels
 
 
 def code(name: str) -> bytes:
@@ -188,6 +188,33 @@ class Driver:
         dist, predecessor, distances = (values.array(kind) for kind in (np.int32, np.int32, np.float64))
         distances[:] = np.where(dist == INF, np.inf, dist)
         predecessor[predecessor < 0] = -9999
+
+    # As in floats_kernels.py.
+
+    def set_bounds(self, values):
+        constants, _, dist, _, predecessor = map(values.array, (np.float64, np.int32, np.float64, np.uint32, np.int32))
+        dist[:], predecessor[:] = constants[1], -1
+
+    def start(self, values):
+        starts, dist, predecessor, _ = map(values.array, (np.uint32, np.float64, np.int32, np.uint32))
+        self.starts, dist[starts] = starts.copy(), 0
+        predecessor[starts if len(predecessor) == len(dist) else []] = -9999
+
+    def relax(self, values):
+        n, _ = values.numbers(2)
+        indptr, indices, weights = map(values.array, (np.int32, np.int32, np.float64))
+        dist, _, _, counts = map(values.array, (np.float64, np.uint32, np.uint32, np.uint32))
+        graph = sparse.csr_array((weights, indices, indptr), shape=(n, n))
+        found, self.last = csgraph.dijkstra(graph, indices=self.starts % n, return_predecessors=True)
+        dist[:], counts[3] = found.ravel(), 2
+
+    def find_tree(self, values):
+        values.numbers(1)
+        *_, predecessor = map(values.array, (np.float64, np.int32, np.int32, np.float64, np.float64, np.int32))
+        predecessor[:] = self.last.ravel()
+
+    def follow_ties(self, values):
+        raise AssertionError("find_tree leaves none")
 
 
 class Values:

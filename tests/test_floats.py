@@ -9,7 +9,7 @@ from numba.cuda import dispatcher
 from scipy.sparse import csgraph
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels.fast import floats
+from kernels.fast import floats, floats_kernels
 from kernels.fast.floats import FloatGraph, Searches
 from kernels.graph import INF, Graph
 from kernels.run import Run
@@ -116,7 +116,7 @@ def test_bounds_are_just_above_the_distances(weights):
     bounds, beyond = run.allocate((12, np.float64), (12, np.uint32))
     constants = np.array([np.ldexp(1 + 24 * np.finfo(float).eps, -graph.exponent), np.inf])
     arguments = *run.upload(constants, whole.ravel()), bounds, beyond, run.allocate((1, np.int32))[0]
-    run.launch((floats.initialise, 1, 8, arguments))
+    run.launch((floats_kernels.set_bounds, 1, 8, arguments))
     bounds = bounds.copy_to_host()
     there = exact < np.inf
     assert (bounds[there] > exact[there]).all() and np.isinf(bounds[~there]).all()
@@ -217,8 +217,8 @@ def test_the_kernels_compile(capability, monkeypatch):
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
     Searches(random_graph("unit"), Unfinished()).search([0], 1)
     needed = {
-        floats.relax: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
-        floats.follow_ties: {"cas.b32": 1, "add.u32": 1},
+        floats_kernels.relax: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
+        floats_kernels.follow_ties: {"cas.b32": 1, "add.u32": 1},
     }
     assert len(Recorder.launched) == 5 and set(needed) <= {kernel for kernel, _ in Recorder.launched}
     for (kernel, types), function in Recorder.launched.items():

@@ -605,17 +605,17 @@ def test_weights_in_float64(family, name):
 
 @pytest.mark.gpu
 def test_scipys_signatures_on_the_card():
-    on = graphs.sparse(3000)
-    array = on.to_scipy()
-    array.data *= 2**-0.5
-    for more in ({"indices": 7}, {"indices": [5, 0, 2999], "limit": 1500.5}, {"indices": [9, 8], "min_only": True}):
+    few = graphs.sparse(3000).to_scipy() * 2**-0.5
+    np.testing.assert_array_equal(ours.shortest_path(few, directed=False), csgraph.dijkstra(few, directed=False))
+    on = graphs.sparse(9000)  # large enough for one search on the card
+    array = on.to_scipy() * 2**-0.5
+    for more in ({"indices": 7}, {"indices": [5, 0, 8999], "limit": 1500.5}, {"indices": [9, 8], "min_only": True}):
         np.testing.assert_array_equal(ours.dijkstra(array, **more), csgraph.dijkstra(array, **more), strict=True)
-    np.testing.assert_array_equal(ours.shortest_path(array, directed=False), csgraph.dijkstra(array, directed=False))
-    height = np.random.default_rng(0).normal(size=3000) * 1000
+    height = np.random.default_rng(0).normal(size=9000) * 1000
     expected = csgraph.dijkstra(array, indices=[4, 70]) + height - height[[4, 70]][:, None]
     array.data += height[array.indices] - height[on.cheapest().tails]
     np.testing.assert_allclose(ours.johnson(array, indices=[4, 70]), expected, rtol=1e-9, atol=1e-9)
-    array[2999, 0], array[0, 2999] = 1, -2
+    array[8999, 0], array[0, 8999] = 1, -2
     with pytest.raises(csgraph.NegativeCycleError):
         ours.johnson(array)
 

@@ -28,25 +28,23 @@ all vertices at once. Distances are then within rounding, as SciPy's Johnson is.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import cuda
-from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels.fast.float_graph import FloatGraph
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, thread_x, u32, u64
-from kernels.gpu.launching import blocks_for
 from kernels.graph import INF
-from kernels.run import Run
+
+if TYPE_CHECKING:
+    from kernels.run import Run
 
 LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
 TINY = np.finfo(np.float64).tiny  # above 0, and above what is lost where a bound is a subnormal number
 NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
 EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
-LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # of threads in a block; the simulator does not take it
+MOST_BLOCKS = 2**20
+u32 = np.uint32
 
 
 class Found(NamedTuple):
@@ -59,119 +57,26 @@ class Found(NamedTuple):
     rounds: int
 
 
-@cuda.jit
-def initialise(constants, whole, dist, stamps, predecessor):
-    """constants: by what whole distances are multiplied, and the distance of what is beyond the limit."""
-    at, threads = u64(thread_x()), u64(cuda.gridsize(1))
-    while at < u64(len(dist)):
-        bound = constants[1]
-        if at < u64(len(whole)) and whole[at] != INF:
-            bound = min(bound, whole[at] * constants[0] + TINY)
-        dist[at] = bound
-        stamps[at] = 0
-        if at < u64(len(predecessor)):
-            predecessor[at] = NONE
-        at = u64(at + threads)
+def compiled_by_numba() -> ModuleType:
+    """The kernels, each compiled when it is launched first. Imported here, since what keeps them needs no compiler."""
+    from kernels.fast import floats_kernels
+
+    return floats_kernels
 
 
-@cuda.jit
-def start(starts, dist, predecessor, queues):
-    """Queue the sources, which have distance 0."""
-    i, threads = u64(thread_x()), u64(cuda.gridsize(1))
-    while i < u64(len(starts)):
-        at = starts[i]
-        queues[i] = at
-        dist[at] = 0
-        if at < u64(len(predecessor)):
-            predecessor[at] = SOURCE
-        i = u64(i + threads)
-
-
-@cuda.jit(device=True)
-def lower(u, at, to, d, x, done, dist, stamps):
-    """Lower the distance of `to`; whether it is to be queued: whoever is first in a round queues it for the next."""
-    if x < dist[to] and x < cuda.atomic.min(dist, to, x):
-        return cuda.atomic.max(stamps, to, u32(done + u32(1))) <= done
-    return False
-
-
-@cuda.jit(device=True)
-def adopt(u, at, to, d, x, done, dist, predecessor):
-    """Give `to` the predecessor u, where the arc adds nothing, and only one leads to a source; whether u is it."""
-    if x == d and d == dist[to] and predecessor[to] == NONE and predecessor[at] != NONE:
-        return cuda.atomic.cas(predecessor, to, NONE, i32(u)) == NONE
-    return False
-
-
-@cache
-def rounds(take):
-    """A kernel of all blocks: each round takes the arcs of what is queued, and queues what `take` says for the next.
-
-    most: after so many rounds it ends, whatever is queued. marks: for `take`. queues: uint32, two for each entry: a
-    round reads one half and fills the other. counts: uint32, (4,). Round r reads how many are queued in word r mod 3,
-    counts in the next word and sets the one after to 0, so that one barrier is enough; the last word becomes the number
-    of rounds.
-    """
-
-    @cuda.jit(**LAUNCH_BOUNDS)
-    def kernel(vertices, most, indptr, indices, weights, dist, marks, queues, counts):
-        grid = cuda.cg.this_grid()
-        thread, groups = thread_x(), u32(cuda.gridsize(1) // LANES)
-        done, count = u32(0), counts[0]
-        while count != 0 and done < most:
-            following = u32((done + u32(1)) % u32(3))
-            if thread == 0:
-                counts[u32((done + u32(2)) % u32(3))] = 0
-            read = u64(len(dist)) * u64(done & u32(1))
-            fill = u64(len(dist)) - read
-            i = u32(thread // u32(LANES))
-            while i < count:
-                at = queues[u64(read + u64(i))]
-                u = u32(at % vertices)
-                row, d = u32(at - u), dist[at]
-                arc, end = u32(u32(indptr[u]) + thread % u32(LANES)), u32(indptr[u32(u + u32(1))])
-                while arc < end:
-                    to = u32(row + u32(indices[arc]))
-                    if take(u, at, to, d, d + weights[arc], done, dist, marks):
-                        queues[u64(fill + u64(cuda.atomic.add(counts, following, u32(1))))] = to
-                    arc = u32(arc + u32(LANES))
-                i = u32(i + groups)
-            grid.sync()
-            done = u32(done + u32(1))
-            count = counts[u32(done % u32(3))]
-        if thread == 0:
-            counts[3] = done
-
-    return kernel
-
-
-relax, follow_ties = rounds(lower), rounds(adopt)
-
-
-@cuda.jit
-def find_predecessors(vertices, constants, indptr, indices, weights, dist, predecessor):
-    """Predecessors along arcs that lead to a larger distance; of several that are equally good the last one stays."""
-    at, groups = u64(thread_x() // u32(LANES)), u64(cuda.gridsize(1) // LANES)
-    while at < u64(len(dist)):
-        u = u32(at % u64(vertices))
-        row, d = u64(at - u64(u)), dist[at]
-        arc, end = u32(u32(indptr[u]) + thread_x() % u32(LANES)), u32(indptr[u32(u + u32(1))])
-        while arc < end:
-            to = u64(row + u64(indices[arc]))
-            x = d + weights[arc]
-            if d < x and x < constants[1] and x == dist[to]:
-                predecessor[to] = i32(u)
-            arc = u32(arc + u32(LANES))
-        at = u64(at + groups)
+def blocks_for(items: int, block: int) -> int:
+    """So many blocks that each thread has an item, or several where that were too many."""
+    return min(-(-items // block), MOST_BLOCKS)
 
 
 class Searches:
     """Searches on one graph, whose arrays are copied to the card once; run: what launches them, with its block.
 
-    graph: no weight is below 0, but for `potentials`.
+    graph: no weight is below 0, but for `potentials`. kernels: the module floats_kernels, or what stands for it.
     """
 
-    def __init__(self, graph: FloatGraph, run: Run):
+    def __init__(self, graph: FloatGraph, run: Run, kernels=None):
+        self.kernels = kernels or compiled_by_numba()
         self.graph, self.run, self.vertices = graph, run, u32(graph.vertices)
         # No array on the card is empty.
         arrays = (graph.indptr, *(a if graph.arcs else np.zeros(1, a.dtype) for a in (graph.indices, graph.weights)))
@@ -191,20 +96,21 @@ class Searches:
         constants = np.array([factor, beyond])
         state = self._begin(np.asarray(starts), size, constants, whole, size if tree else 1)
         constants, dist, stamps, predecessor, queues, counts = state
-        self._launch(relax, self.vertices, u32(INF), *self.arcs, dist, stamps, queues, counts)
+        self._launch(self.kernels.relax, self.vertices, u32(INF), *self.arcs, dist, stamps, queues, counts)
         found, done = np.empty((rows, self.graph.vertices)), np.empty(4, np.uint32)
         self.run.download((dist, found.ravel()), (counts, done))
         found[found >= beyond] = np.inf
         last = None
         if tree:
-            blocks = min(blocks_for(LANES * size, self.run.block), 2**20)
+            blocks = blocks_for(LANES * size, self.run.block)
             arguments = self.vertices, constants, *self.arcs, dist, predecessor
-            self.run.launch((find_predecessors, blocks, self.run.block, arguments))
+            self.run.launch((self.kernels.find_tree, blocks, self.run.block, arguments))
             last = np.empty((rows, self.graph.vertices), np.int32)
             self.run.download((predecessor, last.ravel()))
             if ((last == NONE) & (found < np.inf)).any():
                 queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
-                self._launch(follow_ties, self.vertices, u32(INF), *self.arcs, dist, predecessor, queues, counts)
+                state = dist, predecessor, queues, counts
+                self._launch(self.kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
                 self.run.download((predecessor, last.ravel()))
             last[last == NONE] = SOURCE
         return Found(found, last, int(done[3]))
@@ -217,11 +123,13 @@ class Searches:
         n = self.graph.vertices
         state = self._begin(np.arange(n), n, np.zeros(2), None, 1)
         _, dist, stamps, _, queues, counts = state
-        self._launch(relax, self.vertices, self.vertices, *self.arcs, dist, stamps, queues, counts)
+        self._launch(self.kernels.relax, self.vertices, self.vertices, *self.arcs, dist, stamps, queues, counts)
         found = np.empty(n)
         self.run.download((dist, found))
         tails = np.repeat(np.arange(n), np.diff(self.graph.indptr))
         if (found[tails] + self.graph.weights + EPSILON < found[self.graph.indices]).any():
+            from scipy.sparse.csgraph import NegativeCycleError  # imported here, since few searches need it
+
             raise NegativeCycleError("Negative cycle detected")
         return found
 
@@ -233,10 +141,10 @@ class Searches:
         dist, stamps, predecessor, queues = run.allocate(
             (size, np.float64), (size, np.uint32), (treed, np.int32), (2 * size, np.uint32)
         )
-        blocks = min(blocks_for(size, run.block), 2**20)
+        blocks = blocks_for(size, run.block)
         run.launch(
-            (initialise, blocks, run.block, (constants, whole, dist, stamps, predecessor)),
-            (start, blocks, run.block, (starts, dist, predecessor, queues)),
+            (self.kernels.set_bounds, blocks, run.block, (constants, whole, dist, stamps, predecessor)),
+            (self.kernels.start, blocks, run.block, (starts, dist, predecessor, queues)),
         )
         return constants, dist, stamps, predecessor, queues, counts
 

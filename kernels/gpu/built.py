@@ -17,7 +17,9 @@ from kernels.gpu import kept
 from kernels.gpu.kept import Signature
 
 SEARCH, PROBE, RESULTS = "kernels.fast.near_far_kernels", "kernels.fast.probe_kernels", "kernels.fast.results"
+FLOATS = "kernels.fast.floats_kernels"
 _TREE = "<u8[]", "<u4[]", "<i4[]", "<i4[]"
+_ROWS = "<i4[]", "<i4[]", "<f8[]"
 KERNELS = [
     Signature(SEARCH, "fill_rows", ("<i4[]", "<i4[]", "<i4[]", "<u4[]", "<i4[]", "<i4[]", "<u8[]", "<u4[]")),
     Signature(SEARCH, "set_links", ("<u4[]", "<u8[]", "<i4[]", "<i4[]", "<i4[]", "<u4", "<u8[]", "<u4[]")),
@@ -30,6 +32,11 @@ KERNELS = [
     Signature(PROBE, "clear", ("<i4[]",)),
     Signature(PROBE, "walk", ("<u4", "<u4", "<u4", "<u8[]", "<i4[]", "<u8[]", "<u4[]")),
     Signature(RESULTS, "as_scipy", ("<i4[]", "<i4[]", "<f8[]")),
+    Signature(FLOATS, "set_bounds", ("<f8[]", "<i4[]", "<f8[]", "<u4[]", "<i4[]")),
+    Signature(FLOATS, "start", ("<u4[]", "<f8[]", "<i4[]", "<u4[]")),
+    Signature(FLOATS, "relax", ("<u4", "<u4", *_ROWS, "<f8[]", "<u4[]", "<u4[]", "<u4[]")),
+    Signature(FLOATS, "follow_ties", ("<u4", "<u4", *_ROWS, "<f8[]", "<i4[]", "<u4[]", "<u4[]")),
+    Signature(FLOATS, "find_tree", ("<u4", "<f8[]", *_ROWS, "<f8[]", "<i4[]")),
 ]
 
 

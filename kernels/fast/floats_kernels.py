@@ -1,0 +1,118 @@
+"""Kernels of searches with weights in float64: kernels/fast/floats.py says what they do."""
+
+from functools import cache
+
+from numba import cuda
+
+from kernels.fast.floats import LANES, NONE, SOURCE, TINY
+from kernels.gpu.card import SIMULATED
+from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from kernels.graph import INF
+
+LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # of threads in a block; the simulator does not take it
+
+
+@cuda.jit
+def set_bounds(constants, whole, dist, stamps, predecessor):
+    """constants: by what whole distances are multiplied, and the distance of what is beyond the limit."""
+    at, threads = u64(thread_x()), u64(cuda.gridsize(1))
+    while at < u64(len(dist)):
+        bound = constants[1]
+        if at < u64(len(whole)) and whole[at] != INF:
+            bound = min(bound, whole[at] * constants[0] + TINY)
+        dist[at] = bound
+        stamps[at] = 0
+        if at < u64(len(predecessor)):
+            predecessor[at] = NONE
+        at = u64(at + threads)
+
+
+@cuda.jit
+def start(starts, dist, predecessor, queues):
+    """Queue the sources, which have distance 0."""
+    i, threads = u64(thread_x()), u64(cuda.gridsize(1))
+    while i < u64(len(starts)):
+        at = starts[i]
+        queues[i] = at
+        dist[at] = 0
+        if at < u64(len(predecessor)):
+            predecessor[at] = SOURCE
+        i = u64(i + threads)
+
+
+@cuda.jit(device=True)
+def lower(u, at, to, d, x, done, dist, stamps):
+    """Lower the distance of `to`; whether it is to be queued: whoever is first in a round queues it for the next."""
+    if x < dist[to] and x < cuda.atomic.min(dist, to, x):
+        return cuda.atomic.max(stamps, to, u32(done + u32(1))) <= done
+    return False
+
+
+@cuda.jit(device=True)
+def adopt(u, at, to, d, x, done, dist, predecessor):
+    """Give `to` the predecessor u, where the arc adds nothing, and only one leads to a source; whether u is it."""
+    if x == d and d == dist[to] and predecessor[to] == NONE and predecessor[at] != NONE:
+        return cuda.atomic.cas(predecessor, to, NONE, i32(u)) == NONE
+    return False
+
+
+@cache
+def rounds(take):
+    """A kernel of all blocks: each round takes the arcs of what is queued, and queues what `take` says for the next.
+
+    most: after so many rounds it ends, whatever is queued. marks: for `take`. queues: uint32, two for each entry: a
+    round reads one half and fills the other. counts: uint32, (4,). Round r reads how many are queued in word r mod 3,
+    counts in the next word and sets the one after to 0, so that one barrier is enough; the last word becomes the number
+    of rounds.
+    """
+
+    @cuda.jit(**LAUNCH_BOUNDS)
+    def kernel(vertices, most, indptr, indices, weights, dist, marks, queues, counts):
+        grid = cuda.cg.this_grid()
+        thread, groups = thread_x(), u32(cuda.gridsize(1) // LANES)
+        done, count = u32(0), counts[0]
+        while count != 0 and done < most:
+            following = u32((done + u32(1)) % u32(3))
+            if thread == 0:
+                counts[u32((done + u32(2)) % u32(3))] = 0
+            read = u64(len(dist)) * u64(done & u32(1))
+            fill = u64(len(dist)) - read
+            i = u32(thread // u32(LANES))
+            while i < count:
+                at = queues[u64(read + u64(i))]
+                u = u32(at % vertices)
+                row, d = u32(at - u), dist[at]
+                arc, end = u32(u32(indptr[u]) + thread % u32(LANES)), u32(indptr[u32(u + u32(1))])
+                while arc < end:
+                    to = u32(row + u32(indices[arc]))
+                    if take(u, at, to, d, d + weights[arc], done, dist, marks):
+                        queues[u64(fill + u64(cuda.atomic.add(counts, following, u32(1))))] = to
+                    arc = u32(arc + u32(LANES))
+                i = u32(i + groups)
+            grid.sync()
+            done = u32(done + u32(1))
+            count = counts[u32(done % u32(3))]
+        if thread == 0:
+            counts[3] = done
+
+    return kernel
+
+
+relax, follow_ties = rounds(lower), rounds(adopt)
+
+
+@cuda.jit
+def find_tree(vertices, constants, indptr, indices, weights, dist, predecessor):
+    """Predecessors along arcs that lead to a larger distance; of several that are equally good the last one stays."""
+    at, groups = u64(thread_x() // u32(LANES)), u64(cuda.gridsize(1) // LANES)
+    while at < u64(len(dist)):
+        u = u32(at % u64(vertices))
+        row, d = u64(at - u64(u)), dist[at]
+        arc, end = u32(u32(indptr[u]) + thread_x() % u32(LANES)), u32(indptr[u32(u + u32(1))])
+        while arc < end:
+            to = u64(row + u64(indices[arc]))
+            x = d + weights[arc]
+            if d < x and x < constants[1] and x == dist[to]:
+                predecessor[to] = i32(u)
+            arc = u32(arc + u32(LANES))
+        at = u64(at + groups)
