@@ -38,7 +38,7 @@ PAGES = {
     "docs/scipy.md": (
         "scipy_times",
         (
-            *(What.INSTALLED, What.COMPILED, What.KEPT),
+            *(What.INSTALLED, What.INSTALLED_FLOATS, What.COMPILED, What.KEPT),
             *(What.NEW_ARRAY, What.SAME_ARRAY, What.SAME_ARRAY_TREE),
             *(What.NEW_FLOATS, What.SAME_FLOATS),
             *(What.SCIPY, What.SCIPY_TREE),

@@ -51,11 +51,14 @@ IRRATIONAL = 2**-0.5  # times a whole weight: no whole number, so that distances
 BUDGET_S = 6.0  # seconds after which no call is repeated: a call may take half a minute
 TIMEOUT_S = 300  # of a new process
 PACKAGE = "cuda_shortest_paths"
+NOT_WHOLE = f"from {PACKAGE}.datasets import read_graph; graph = read_graph(graph).to_scipy() * {IRRATIONAL!r}"
 FIRST = """
 import time
 started = time.perf_counter()
 import {package} as kernels
-found = kernels.shortest_paths({path!r}, {source})
+graph = {path!r}
+{more}
+found = kernels.shortest_paths(graph, {source})
 seconds = time.perf_counter() - started
 import json, sys
 import numpy as np
@@ -158,7 +161,7 @@ def measured(args: argparse.Namespace, site: Path, failed: list[str]) -> Iterato
             "substitute": graph.meta.get("substitute") or "",
         }
         truth, asked = Truth(graph.name, graph.to_scipy()), (args.repeats,)
-        parts = [first_answers(path, truth, args.repeats, site), later_calls(graph, truth, *asked)]
+        parts = [first_answers(path, graph, truth, *asked, site), later_calls(graph, truth, *asked)]
         parts += [layouts(graph, truth, *asked), in_hierarchy(graph, truth, *asked)]
         if path == args.networkx:
             parts += [by_networkx(graph, truth, *asked)]
@@ -187,20 +190,22 @@ def going_on(what: str, failed: list[str]) -> Iterator[None]:
         failed.append(what)
 
 
-def first_answers(path: Path, truth: Truth, repeats: int, site: Path) -> Iterator[Case]:
+def first_answers(path: Path, graph: Graph, truth: Truth, repeats: int, site: Path) -> Iterator[Case]:
     """Of new processes: without kept kernels, with them, by the command, and of the library as it is installed.
 
-    site: the folder that it is installed in, where it is not yet.
+    path: the graph's file. site: the folder that the library is installed in, where it is not yet.
     """
     with tempfile.TemporaryDirectory() as folder:
         folders = (Path(folder, str(number)) for number in itertools.count(1))
         kept = Path(folder, "1")
 
-        def answer(cache: Path, compiles: bool, package: str = "kernels") -> float:
-            code = FIRST.format(package=package, path=str(path), source=SOURCE)
-            more = {} if package == "kernels" else {"PYTHONPATH": _before(site)}
-            seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code, **more))
-            truth.check_reduced(reached, total)
+        def answer(
+            cache: Path, compiles: bool, package: str = "kernels", expected: Truth = truth, more: str = ""
+        ) -> float:
+            code = FIRST.format(package=package, path=str(path), source=SOURCE, more=more)
+            search_path = {} if package == "kernels" else {"PYTHONPATH": _before(site)}
+            seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code, **search_path))
+            expected.check_reduced(reached, total)
             if variant != choice.NEAR_FAR or numba != compiles:
                 raise InputError(f"{path}: {variant}, compiled: {numba}: not what is to be measured")
             return seconds
@@ -218,6 +223,8 @@ def first_answers(path: Path, truth: Truth, repeats: int, site: Path) -> Iterato
         if not site.exists():
             install(site)
         yield Case(What.INSTALLED, lambda: answer(next(folders), False, PACKAGE), repeats)
+        floats = Truth(graph.name, graph.to_scipy() * IRRATIONAL)
+        yield Case(What.INSTALLED_FLOATS, lambda: answer(next(folders), False, PACKAGE, floats, NOT_WHOLE), repeats)
 
 
 def install(site: Path) -> None:

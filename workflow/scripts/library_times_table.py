@@ -15,6 +15,7 @@ class What:
     """What is measured; the words stand in the file and in the table."""
 
     INSTALLED = "first answer of a process, machine code of the wheel"
+    INSTALLED_FLOATS = "first answer of a process, machine code of the wheel, weights not whole"
     COMPILED = "first answer of a process, nothing kept"
     KEPT = "first answer of a process, compiled kernels kept"
     COMMAND = "python -m kernels sssp, compiled kernels kept"
