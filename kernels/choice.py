@@ -43,10 +43,10 @@ class Pays(NamedTuple):
 
 
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
-# 1.40 and 15.1 ms until it is on the host. In a hierarchy it takes 0.98 and 8.1 ms, nearly all of it for the copy; what
-# is reduced on the card takes 5 and 15 us. Preparing takes 1.5 and 26 s, laying out what was prepared 0.3 and 3.5 s
-# more, and each call 13 to 33 ms. So preparing pays from 4,300 and 4,200 rows on, or 1,300 and 2,000 sources reduced.
-PAYS = {MANY[0]: Pays(4000, 600, 20), MANY[1]: Pays(1500, 200, 10)}
+# 1.98 and 19.0 ms until it is on the host. In a hierarchy it takes 1.05 and 8.8 ms, nearly all of it for the copy; what
+# is reduced on the card takes 5 and 16 us. Preparing takes 1.6 and 33 s, laying out what was prepared 0.3 and 3.9 s
+# more, and each call 16 to 40 ms. So preparing pays from 2,100 and 3,600 rows on, or 970 and 1,900 sources reduced.
+PAYS = {MANY[0]: Pays(3000, 400, 20), MANY[1]: Pays(1500, 200, 10)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
 LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
