@@ -41,27 +41,28 @@ PAGES = {
             *(What.INSTALLED, What.INSTALLED_FLOATS, What.COMPILED, What.KEPT),
             *(What.NEW_ARRAY, What.SAME_ARRAY, What.SAME_ARRAY_TREE),
             *(What.NEW_FLOATS, What.SAME_FLOATS),
-            *(What.SCIPY, What.SCIPY_TREE),
+            *(What.SCIPY, What.SCIPY_TREE, What.SCIPY_FLOATS),
         ),
         (
             FIRST,
             NEW,
             ("The same array again, beside SciPy", What.SAME_ARRAY, What.SCIPY),
             ("The same array again, with predecessors, beside SciPy", What.SAME_ARRAY_TREE, What.SCIPY_TREE),
-            ("Weights that are not whole, the same array again, beside SciPy", What.SAME_FLOATS, What.SCIPY),
+            ("A new array, weights not whole, beside SciPy", What.NEW_FLOATS, What.SCIPY_FLOATS),
+            ("The same array again, weights not whole, beside SciPy", What.SAME_FLOATS, What.SCIPY_FLOATS),
         ),
     ),
     "docs/networkx.md": (
         "networkx_times",
         (
-            *(What.NETWORKX_LENGTHS, What.LENGTHS_FIRST, What.LENGTHS_LATER),
-            *(What.NETWORKX_PATHS, What.PATHS_FIRST, What.PATHS_LATER),
+            *(What.NETWORKX_LENGTHS, What.LENGTHS_NEW, What.LENGTHS_SAME),
+            *(What.NETWORKX_PATHS, What.PATHS_NEW, What.PATHS_SAME),
         ),
         (
-            ("Lengths alone, the backend's first call beside NetworkX", What.LENGTHS_FIRST, What.NETWORKX_LENGTHS),
-            ("Lengths alone, a later call beside NetworkX", What.LENGTHS_LATER, What.NETWORKX_LENGTHS),
-            ("Lengths and paths, the backend's first call beside NetworkX", What.PATHS_FIRST, What.NETWORKX_PATHS),
-            ("Lengths and paths, a later call beside NetworkX", What.PATHS_LATER, What.NETWORKX_PATHS),
+            ("Lengths alone, a new graph, beside NetworkX", What.LENGTHS_NEW, What.NETWORKX_LENGTHS),
+            ("Lengths alone, the same graph again, beside NetworkX", What.LENGTHS_SAME, What.NETWORKX_LENGTHS),
+            ("Lengths and paths, a new graph, beside NetworkX", What.PATHS_NEW, What.NETWORKX_PATHS),
+            ("Lengths and paths, the same graph again, beside NetworkX", What.PATHS_SAME, What.NETWORKX_PATHS),
         ),
     ),
     "docs/cupy.md": (
@@ -140,21 +141,21 @@ def in_words(factor: float) -> tuple[str, str]:
         return "faster", digits(factor)
     if factor <= 1 / ALIKE:
         return "slower", digits(1 / factor)
-    return "no faster", digits(factor)
+    return "about as fast", digits(factor)
 
 
 def share_of_paths(times: pd.DataFrame, others: dict[str, str]) -> str:
-    """A line of a list: what part of a later call of NetworkX's builds the paths; empty where it is unknown."""
+    """A line of a list: what part of the backend's call with the same graph builds the paths; else empty."""
     said = []
     for what, dataset in times.index:
-        if what == What.PATHS_LATER and (What.LENGTHS_LATER, dataset) in times.index:
-            share = 1 - times["median"][What.LENGTHS_LATER, dataset] / times["median"][what, dataset]
+        if what == What.PATHS_SAME and (What.LENGTHS_SAME, dataset) in times.index:
+            share = 1 - times["median"][What.LENGTHS_SAME, dataset] / times["median"][what, dataset]
             said.append(f"{100 * share:.0f} % on {marked(dataset, others)}")
     if not said:
         return ""
     return (
-        f"- The paths take {', '.join(said)} of a later call: Python's lists of nodes are built on the host, with the "
-        "backend as without it."
+        f"- With the same graph again the paths take {', '.join(said)} of the call: Python's lists of nodes are built "
+        "on the host, with the backend as without it."
     )
 
 
@@ -169,7 +170,7 @@ def of_calls(rows: pd.DataFrame, page: str, archive: str) -> str:
     lines += [share_of_paths(times, others)] if page == "docs/networkx.md" else []
     parts = [
         table(times, kinds, others),
-        "Medians, [range] and number of repeats.",
+        f"Medians, [range] and number of repeats. Times are about as fast where their factor is below {ALIKE}.",
         "\n".join(filter(None, lines)),
         origin(rows, archive),
     ]

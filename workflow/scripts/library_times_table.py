@@ -8,7 +8,7 @@ from workflow.lib import measured_on
 from workflow.lib.checked_csv import Schema, above_0, matching, numbered, once, one_of, whole
 
 LATER = 10  # times as many repeats of a later call as of a first answer
-ROWS, FEW, MANY = 10, 2, 128  # sources of rows by near_far, and of rows in a hierarchy
+ROWS, FEW, MANY = 20, 2, 128  # sources of rows by near_far, and of rows in a hierarchy
 
 
 class What:
@@ -30,12 +30,13 @@ class What:
     NEW_FLOATS = "csgraph.dijkstra, a new array, weights not whole"
     SCIPY = "scipy.sparse.csgraph.dijkstra"
     SCIPY_TREE = "scipy.sparse.csgraph.dijkstra, with predecessors"
+    SCIPY_FLOATS = "scipy.sparse.csgraph.dijkstra, weights not whole"
     NETWORKX_LENGTHS = "NetworkX's single_source_dijkstra_path_length"
-    LENGTHS_FIRST = "single_source_dijkstra_path_length by the backend, first call"
-    LENGTHS_LATER = "single_source_dijkstra_path_length by the backend, later call"
+    LENGTHS_NEW = "single_source_dijkstra_path_length by the backend, a new graph"
+    LENGTHS_SAME = "single_source_dijkstra_path_length by the backend, the same graph again"
     NETWORKX_PATHS = "NetworkX's single_source_dijkstra"
-    PATHS_FIRST = "single_source_dijkstra by the backend, first call"
-    PATHS_LATER = "single_source_dijkstra by the backend, later call"
+    PATHS_NEW = "single_source_dijkstra by the backend, a new graph"
+    PATHS_SAME = "single_source_dijkstra by the backend, the same graph again"
     ON_HOST = "laying out a graph for near_far, on the host"
     TO_CARD = "laying out a graph for near_far, on the card"
     ROW = f"a row of distances by near_far, of {ROWS}"
