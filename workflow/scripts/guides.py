@@ -170,7 +170,7 @@ def of_calls(rows: pd.DataFrame, page: str, archive: str) -> str:
     lines += [share_of_paths(times, others)] if page == "docs/networkx.md" else []
     parts = [
         table(times, kinds, others),
-        f"Medians, [range] and number of repeats. Times are about as fast where their factor is below {ALIKE}.",
+        f"Medians, [range] and number of repeats. About as fast: neither takes {ALIKE} times as long as the other.",
         "\n".join(filter(None, lines)),
         origin(rows, archive),
     ]
