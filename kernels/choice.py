@@ -43,10 +43,10 @@ class Pays(NamedTuple):
 
 
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
-# 1.98 and 19.0 ms until it is on the host. In a hierarchy it takes 1.05 and 8.8 ms, nearly all of it for the copy; what
-# is reduced on the card takes 5 and 16 us. Preparing takes 1.6 and 33 s, laying out what was prepared 0.3 and 3.9 s
-# more, and each call 16 to 40 ms. So preparing pays from 2,100 and 3,600 rows on, or 970 and 1,900 sources reduced.
-PAYS = {MANY[0]: Pays(3000, 400, 20), MANY[1]: Pays(1500, 200, 10)}
+# 2.0 and 17 ms until it is on the host. In a hierarchy it takes 1.06 and 8.3 ms, nearly all of it for the copy; what is
+# reduced on the card takes 5 and 16 us. docs/kernels.md has what preparing and laying out take, and from how many on
+# they pay.
+PAYS = {MANY[0]: Pays(3000, 400, 10), MANY[1]: Pays(1500, 200, 5)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
 LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
