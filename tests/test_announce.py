@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 CLAIMS = """\
 claim,dataset,claim's verdict,source
-one,nyc,reproduced,From the archive x.
-one,bay,reproduced,From the archive x.
-two,nyc,not reproduced,From the archive x.
-three,nyc,reproduced,From the archive x.
+one,nyc,as claimed,From the archive x.
+one,bay,as claimed,From the archive x.
+two,nyc,not as claimed,From the archive x.
+three,nyc,as claimed,From the archive x.
 """
 
 
@@ -74,7 +74,7 @@ def test_at_the_end_it_counts_verdicts_and_says_where_all_lies(simulating, monke
     simulating(True)
     lines = announce.after(CONFIG)
     assert len(lines) == 10
-    assert lines[:2] == ["3 claims were judged: 2 reproduced, 1 not reproduced.", "From the archive x."]
+    assert lines[:2] == ["3 claims were judged: 2 as claimed, 1 not as claimed.", "From the archive x."]
     said = "\n".join(lines)
     for part in (
         "results/table1.md",

@@ -169,12 +169,13 @@ def test_substitutes_are_said(tmp_path):
 
 
 def test_what_is_open_without_one_batch_is_marked_once_where_all_is():
-    sure, lost, few = Finding("less"), Finding("less", fragile=True), Finding("inconclusive")
+    without = {"A": "less", "B": "inconclusive"}
+    sure, lost, few = Finding("less"), Finding("less", without=without), Finding("inconclusive")
     for found, text in (
         ([lost], "less: a ‡"),
         ([sure, lost], "less: a, b ‡"),
         ([lost, lost], "less: all 2 (each ‡)"),
-        ([lost, Finding("more", fragile=True)], "less: a; more: b (each ‡)"),
+        ([lost, Finding("more", without=without)], "less: a; more: b (each ‡)"),
         ([sure, few], "less: a; inconclusive: b"),
     ):
         assert audit.by_verdict(dict(zip("ab", found, strict=False))) == text

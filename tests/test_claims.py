@@ -14,7 +14,7 @@ import yaml
 from kernels.errors import InputError
 from tests.rows import in_batches, rows_of
 from workflow.lib import batches, claims, measurements, original, plan
-from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MORE, OPPOSITE, SAME, UNKNOWN
+from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MIXED, MORE, OPPOSITE, SAME, UNKNOWN
 from workflow.scripts import audit
 
 ROOT = Path(__file__).parents[1]
@@ -261,6 +261,11 @@ def test_a_program_that_was_measured_in_the_same_batches_stands_beside_ours():
     assert audit.line(one, "nyc", {})["theirs, here"].startswith(f"{audit.CROSS}1.50 [")
     facts = audit.facts([one], ours, "From the test.")
     assert facts["theirs batches"].iloc[0] == 3
+    for checked, said in ((1, ""), (0, "Unchecked, since the program gives no distances: ")):
+        rows = pd.concat([ours, theirs.assign(rows_checked=checked)], ignore_index=True).assign(throttling="")
+        lists = [parts for kind, parts in audit.page([one], rows, "From the test.", TOLERANCE) if kind == "ul"]
+        assert sum(line.startswith("Unchecked") for line in lists[0]) == bool(said)
+        assert not said or any(line.startswith(f"{said}bellman_ford/") for line in lists[0])
 
 
 def test_where_the_program_has_another_direction_it_is_said():
@@ -331,17 +336,49 @@ def test_the_claims_cells_are_configured():
     assert wanted <= of_jobs  # so that one job has all that a claim compares
 
 
-@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.parent.name)
-def test_no_archived_batch_turns_a_verdict(path):
-    """Without any one batch a decided verdict is the same or open, and one that is open then is marked."""
-    rows = claims.select(measurements.load([path]), list(CLAIMS.values()))
-    whole = {one.claim.id: one for one in claims.audit(rows, list(CLAIMS.values()), TOLERANCE)}
-    for batch in set(rows["batch"]) - {""}:
-        for one in claims.audit(rows[rows["batch"] != batch], list(CLAIMS.values()), TOLERANCE):
-            for dataset, left in one.here.items():
-                found = whole[one.claim.id].here[dataset]
-                if found.decided:
-                    assert left.verdict == found.verdict or (found.fragile and not left.decided)
+def test_no_archived_batch_turns_a_verdict():
+    """Without any one batch a verdict is the same or open, and one that is open then is marked. On a claim as a whole,
+    of one card or of both together as README.md has it, it is the same, or marked.
+    """
+    listed, whole, fewer = list(CLAIMS.values()), {}, {}
+    for path in ARCHIVES:
+        rows = claims.select(measurements.load([path]), listed)
+        whole[path] = claims.audit(rows, listed, TOLERANCE)
+        left_out = [rows[rows["batch"] != batch] for batch in sorted(set(rows["batch"]) - {""})]
+        fewer[path] = [claims.audit(left, listed, TOLERANCE) for left in left_out]
+    together = [claims.agreed(ones) for ones in zip(*whole.values(), strict=True)]
+    assert len(whole) == 2 and all(len(others) >= 3 for others in fewer.values()) and together.count(None) <= 1
+    for archive, without in ((path, left) for path in ARCHIVES for left in fewer[path]):
+        for one, found in zip(without, whole[archive], strict=True):
+            for dataset, here in found.here.items():
+                left = one.here[dataset]
+                if here.decided:
+                    assert left.verdict == here.verdict or (here.fragile and not left.decided)
+            assert claims.outcome(one.here) == claims.outcome(found.here) or found.fragile or not found.decided
+        cards = (whole | {archive: without}).values()
+        for found, ones in zip(together, zip(*cards, strict=True), strict=True):
+            if found:
+                left = claims.agreed(ones)
+                assert found.fragile or (left and claims.outcome(left.here) == claims.outcome(found.here))
+
+
+def test_a_verdict_on_a_claim_that_rests_on_one_batch_is_marked():
+    """Stride is slower than Naive on nyc, in each batch; it is not on bay, where one batch decides."""
+    times = {(f"bellman_ford/{name}", at): 1.0 for name in ("stride", "naive") for at in ("nyc", "bay")}
+    slower = {("bellman_ford/stride", "nyc"): 2.0}
+    for at_bay, word, mark in ((0.5, MIXED, " ‡"), (2.0, CLAIMED, "")):
+        rows = measured(times | slower | {("bellman_ford/stride", "bay"): at_bay}, (1, 1.01, 0.99, 1))
+        last = sorted(set(rows["batch"]))[-1]
+        found = judged(CLAIMS["stride_small"], rows[(rows["dataset"] != "bay") | (rows["batch"] != last)])
+        assert found.here["bay"].fragile and not found.here["nyc"].fragile
+        assert found.counted == f"{word}{mark} (2 of 3 decided)"
+
+
+def test_a_direction_that_is_open_has_its_number_of_batches():
+    """Of a value that is decided: below 2.8, on either side of 1."""
+    found = judged(CLAIMS["flag_factor"], measured(two(1, 1.02), (0.95, 1, 1.05))).here["nyc"]
+    assert (found.verdict, found.direction) == ("less", INCONCLUSIVE) and found.needed > 3
+    assert audit.verdict_text(found) == f"less ‡; direction inconclusive, {found.needed} batches would do"
 
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.parent.name)

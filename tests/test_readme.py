@@ -187,16 +187,17 @@ def test_two_cards_stand_side_by_side():
         return [cell.strip() for cell in line.split("|")[3:5]]
 
     ours, verdict = line_of(A=one, B=other)
-    assert ours == "A: less: nyc ‡<br>B: more: nyc ‡" and verdict == "not as claimed (1 of 6 decided)"
+    assert ours == "A: less: nyc ‡<br>B: more: nyc ‡" and verdict == "not as claimed ‡ (1 of 6 decided)"
     nothing = judged(in_batches(rows_of({})))
-    assert line_of(A=one, B=nothing) == ["A: less: nyc ‡", "not as claimed (1 of 6 decided)"]
+    assert line_of(A=one, B=nothing) == ["A: less: nyc ‡", "not as claimed ‡ (1 of 6 decided)"]
     assert line_of(A=one, B=one) == ["A: less: nyc ‡<br>B: the same on nyc ‡", "not as claimed (1 of 6 decided)"]
     at_bay = judged(in_batches(rows_of({(key, "bay"): seconds for (key, _), seconds in times.items()})))
     assert line_of(A=one, B=at_bay) == ["A: less: nyc ‡<br>B: less: bay ‡", "not as claimed (2 of 6 decided)"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
     assert "Decided on each card: 1 verdicts, 0 equal, 1 not:" in text and "but not on each card" not in text
     assert "- claim 5 on nyc: A: less<br>B: more" in text
-    assert "Decided on the B, but not on each card: 1." in readme.by_claim({"A": nothing, "B": one}, {}, TOLERANCE)
+    text = readme.by_claim({"A": nothing, "B": one}, {}, TOLERANCE)
+    assert "Decided on the B, but not on each card: 1. Claims: on nyc 5." in text
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
     assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
 
@@ -222,7 +223,7 @@ def test_a_verdict_is_one_only_where_the_cards_agree():
     one, same, other = (judged(in_batches(rows_of(times))) for times in (slow, slow, fast))
     lines = [readme.claims_table({"A": one, "B": card}, {}, TOLERANCE).splitlines()[2] for card in (same, other)]
     assert lines[0].endswith("| as claimed (1 of 3 decided) |")
-    assert lines[1].endswith("| A: as claimed (1 of 3 decided)<br>B: not as claimed (1 of 3 decided) § |")
+    assert lines[1].endswith("| A: as claimed ‡ (1 of 3 decided)<br>B: not as claimed ‡ (1 of 3 decided) § |")
 
 
 def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):

@@ -330,12 +330,12 @@ def test_claims_at_a_glance():
     number, said = 1, ["No.", "A", "B", "Verdict"]
     assert glance.table({"A": decided, "B": few}).loc[number, said].to_list() == [
         *("2", f"{CROSS}2.80 on 1 of 6 graphs", f"{CROSS}2.80 on 1 of 6 graphs, too few batches"),
-        "as claimed (1 of 6 decided)",
+        "as claimed ‡ (1 of 6 decided)",
     ]
-    assert glance.table({"A": few, "B": decided}).loc[number, "Verdict"] == "B: as claimed (1 of 6 decided)"
+    assert glance.table({"A": few, "B": decided}).loc[number, "Verdict"] == "B: as claimed ‡ (1 of 6 decided)"
     assert glance.table({"A": few, "B": few}).loc[number, "Verdict"] == "too few batches"
     both = glance.table({"A": audited(2.0, "abc"), "B": decided})
-    assert both.loc[number, "Verdict"] == "A: not as claimed (1 of 6 decided); B: as claimed (1 of 6 decided)"
+    assert both.loc[number, "Verdict"] == "A: not as claimed ‡ (1 of 6 decided); B: as claimed ‡ (1 of 6 decided)"
     assert both.loc[0, ["The paper's tables", "A"]].to_list() == ["as claimed: 2.41 s", "not measured"]
 
 

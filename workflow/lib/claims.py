@@ -19,6 +19,8 @@ from workflow.lib import batches, measurements, original, paper, verdicts
 from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, OPPOSITE, SAME, UNKNOWN, Estimate, Region
 
 CLAIMS = measurements.PAPER / "claims.csv"
+FRAGILE = " ‡"  # behind a verdict that is lost where one batch is left out
+OPEN = INCONCLUSIVE, FEW, UNKNOWN  # the words where nothing is decided
 VALUED = ("times_faster", "faster_by_s")  # relations that claim a value, from low to high
 RELATIONS = ("slower", "faster", "fastest", "no_better", *VALUED)
 TALLIED = {  # how claims with that verdict are counted, in this order
@@ -83,7 +85,7 @@ class Finding:
     empty where the claim is of no value. over: that competitor. estimate: left's speed-up over it, or by how many
     seconds left is faster; None where nothing was measured. rounds: the least of a batch. cards: UUIDs. hosts: ids.
     needed: how many batches would decide, where these do not; None where more than verdicts.MOST_BATCHES.
-    fragile: whether the verdict is lost where one batch is left out. why: what an unknown verdict lacks.
+    without: by batch, the verdict where it is left out. why: what an unknown verdict lacks.
     """
 
     verdict: str
@@ -95,12 +97,17 @@ class Finding:
     cards: frozenset[str] = frozenset()
     hosts: frozenset[str] = frozenset()
     needed: int | None = None
-    fragile: bool = False
+    without: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
 
     @property
     def decided(self) -> bool:
-        return self.verdict not in (INCONCLUSIVE, FEW, UNKNOWN)
+        return self.verdict not in OPEN
+
+    @property
+    def fragile(self) -> bool:
+        """Whether the verdict is lost where one batch is left out."""
+        return self.decided and any(word in OPEN for word in self.without.values())
 
 
 @dataclass(frozen=True)
@@ -132,12 +139,20 @@ class Audited:
         return bool(deciding(self.here))
 
     @property
-    def counted(self) -> str:
-        """The verdict, and on how many datasets it rests where that is not on all."""
-        decided = len(deciding(self.here))
-        return (
-            f"{self.verdict} ({decided} of {len(self.here)} decided)" if 0 < decided < len(self.here) else self.verdict
+    def fragile(self) -> bool:
+        """Whether the verdict on the claim as a whole is open, or another, where one batch is left out."""
+        findings, word = self.here.values(), outcome(self.here)
+        left_out = {batch for finding in findings for batch in finding.without}
+        return self.decided and any(
+            verdicts.whole([finding.without.get(batch, finding.verdict) for finding in findings]) != word
+            for batch in left_out
         )
+
+    @property
+    def counted(self) -> str:
+        """The verdict with its mark, and on how many datasets it rests where that is not on all."""
+        decided, text = len(deciding(self.here)), self.verdict + (FRAGILE if self.fragile else "")
+        return f"{text} ({decided} of {len(self.here)} decided)" if 0 < decided < len(self.here) else text
 
 
 def deciding(findings: Mapping[str, Finding]) -> dict[str, Finding]:
@@ -152,15 +167,16 @@ def agreed(ones: Iterable[Audited]) -> Audited | None:
     """
     first, *others = ones
     found = dict(first.here)
-    for other in others:
+    for number, other in enumerate(others):
         for dataset, finding in deciding(other.here).items():
             mine = found[dataset]
-            if not mine.decided:
-                found[dataset] = finding
+            if not mine.decided:  # the other's batches are others, whatever their names
+                without = {f"{batch} of card {number}": word for batch, word in finding.without.items()}
+                found[dataset] = replace(finding, without=without)
             elif mine.verdict != finding.verdict:
                 return None
-            else:
-                found[dataset] = replace(mine, cards=mine.cards | finding.cards)
+            else:  # without a batch of one card the other still decides
+                found[dataset] = replace(mine, cards=mine.cards | finding.cards, without={})
     return replace(first, here=found)
 
 
@@ -228,7 +244,8 @@ def rule(tolerance: float) -> list[str]:
         f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value is compared "
         "without an interval. The paper's own program was run outside this workflow (workflow/paper): ratio and range, "
         "no verdict; of two batches one is of an H200 and one of an H100, single runs are of an H200.",
-        "‡ without one of its batches the verdict would be undecided, as any verdict from three would.",
+        "‡ without one of its batches the verdict would be undecided, as any verdict from three would; on a claim as a "
+        "whole: undecided or another.",
     ]
 
 
@@ -243,8 +260,11 @@ def _strongest(findings: list[Finding]) -> Finding:
     """The finding that decides on a claim against several. What is as claimed is so against each of them."""
     order = (OPPOSITE, verdicts.LESS, verdicts.MORE, SAME, INCONCLUSIVE, FEW, CLAIMED)
     found = min(findings, key=lambda finding: (order.index(finding.verdict), finding.estimate.value))
-    fragile = found.fragile or (found.verdict == CLAIMED and any(one.fragile for one in findings))
-    return replace(found, fragile=fragile)
+    left_out = {batch for one in findings for batch in one.without}
+    without = {
+        batch: min((one.without.get(batch, one.verdict) for one in findings), key=order.index) for batch in left_out
+    }
+    return replace(found, without=without)
 
 
 def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, tolerance: float) -> Finding:
@@ -255,7 +275,7 @@ def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, toleran
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}" if missing else "not measured in one job")
     times = both[["left", "right"]].to_numpy()
     verdict, direction, factor, estimate, needed = _words(claim, times, tolerance)
-    others = [np.delete(times, batch, axis=0) for batch in range(len(times))] if len(times) > 1 else []
+    others = {batch: np.delete(times, row, axis=0) for row, batch in enumerate(both.index)} if len(times) > 1 else {}
     return Finding(
         verdict,
         direction,
@@ -266,8 +286,7 @@ def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, toleran
         cards=frozenset(both["card_uuid"]),
         hosts=frozenset(both["host_id"]),
         needed=needed,
-        fragile=verdict not in (INCONCLUSIVE, FEW)
-        and any(_words(claim, left, tolerance)[0] in (INCONCLUSIVE, FEW) for left in others),
+        without={batch: _words(claim, left, tolerance)[0] for batch, left in others.items()},
     )
 
 
@@ -290,6 +309,8 @@ def _words(claim: Claim, times: np.ndarray, tolerance: float) -> tuple[str, str,
     needed = None
     if factor == INCONCLUSIVE:
         needed = verdicts.needed(values, claim.factors, differences=claim.by_seconds)
+    elif direction == INCONCLUSIVE:
+        needed = verdicts.needed(ratios, directions)
     return factor, direction, factor, estimate, needed
 
 
@@ -387,7 +408,7 @@ def disagreement(one: Audited, dataset: str, tolerance: float) -> str:
     of the two, only one lies within the tolerance of 1.
     """
     program, here = one.program.get(dataset), one.here[dataset]
-    if not program or one.claim.by_seconds or here.direction in (INCONCLUSIVE, FEW, UNKNOWN, ""):
+    if not program or one.claim.by_seconds or here.direction in (*OPEN, ""):
         return ""
     ours, percent = here.estimate, f"{100 * tolerance:g} %"
     if program.low <= ours.high and ours.low <= program.high:

@@ -16,7 +16,8 @@ TITLE = "The claims at a glance"
 NOTES = [
     f"{CROSS}: how many times faster the claim's variant is than the one that it is compared with, the strongest where "
     "those are several; from the least to the greatest over the claim's graphs. Claims in seconds: by how many.",
-    "The rule of the verdicts, and each ratio with its interval: the page of each claim.",
+    "‡ Without one of its batches a verdict would be undecided or another. The rule of the verdicts, and each ratio "
+    "with its interval: the page of each claim.",
 ]
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 from kernels.variants import VARIANTS
-from workflow.lib import measurements, pages, step, verdicts
+from workflow.lib import external, measurements, pages, step, verdicts
 from workflow.lib.claims import (
     CLAIMS,
+    FRAGILE,
     Audited,
     Claim,
     Finding,
@@ -29,8 +30,6 @@ from workflow.lib.claims import (
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits, ratio
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
-
-FRAGILE = " ‡"  # behind a verdict that is lost where one batch is left out
 
 
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -69,6 +68,7 @@ def _fact(one: Audited, dataset: str) -> dict:
         "lost without one batch": here.fragile,
         "batches needed": here.needed or "",
         "claim's verdict": one.verdict,
+        "turns without one batch": one.fragile,
         "why not measured": here.why,
         "throttled": one.throttled[dataset],
     }
@@ -84,7 +84,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
     blocks = [
         ("h1", "The paper's claims, compared with the measurements"),
         ("table", overview(audited)),
-        ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
+        ("ul", [*measurements.about(rows, source), *external.unchecked(rows), *rule(tolerance)]),
     ]
     for number, one in enumerate(audited, start=1):
         text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
@@ -178,10 +178,12 @@ def relation_text(claim: Claim) -> str:
 def verdict_text(finding: Finding) -> str:
     """The verdict, "less ‡; direction as claimed" of another value than claimed; how many batches an open one needs."""
     text = finding.verdict + (FRAGILE if finding.fragile else "")
+    would_do = f", {finding.needed or f'more than {MOST_BATCHES}'} batches would do"
     if finding.verdict == INCONCLUSIVE:
-        text += f", {finding.needed or f'more than {MOST_BATCHES}'} batches would do"
+        text += would_do
     if finding.factor and finding.verdict not in (FEW, UNKNOWN, finding.direction):
         text += f"; direction {finding.direction}"
+        text += would_do if finding.decided and finding.direction == INCONCLUSIVE else ""
     return text
 
 

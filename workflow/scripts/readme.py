@@ -90,7 +90,7 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
             }
         )
     note = (
-        "Only decided datasets are listed; those with ‡ would be undecided without one of their batches. "
+        "Only decided datasets are listed. ‡ Without one of its batches undecided; a claim's verdict maybe another. "
         "[Ratios](docs/results.md#the-claims)."
     )
     if apart:
@@ -446,7 +446,7 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
             f"### {number}. {first.claim.claim}",
             f"Section {first.claim.section}: {audit.relation_text(first.claim)}. {first.claim.reading}",
             narrow(pd.DataFrame(lines)),
-            " ".join([f"Verdict: **{on_cards(of_card)}**.", *dict.fromkeys(said)]),
+            " ".join([f"Verdict: **{on_cards(of_card).replace('<br>', '; ')}**.", *dict.fromkeys(said)]),
         ]
     if undecided:
         parts.append(f"Too few batches for any verdict so far: {', '.join(undecided)}.")
@@ -464,7 +464,13 @@ def on_all_cards(audited: ByCard) -> list[str]:
         lines.append("\n".join(f"- {line}" for line in apart))
     for name, ones in audited.items():
         if number := len(decided_of(ones)) - both:
-            lines.append(f"Decided on the {name}, but not on each card: {number}.")
+            alone: dict[str, list[str]] = {}
+            for claim, (mine, *others) in enumerate(zip(ones, *audited.values(), strict=True), start=1):
+                for dataset in deciding(mine.here):
+                    if not all(one.here[dataset].decided for one in others):
+                        alone.setdefault(dataset, []).append(str(claim))
+            said = "; ".join(f"on {dataset} {', '.join(claims)}" for dataset, claims in alone.items())
+            lines.append(f"Decided on the {name}, but not on each card: {number}. Claims: {said}.")
     return ["### Verdicts on each card", *lines]
 
 
