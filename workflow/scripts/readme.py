@@ -321,8 +321,8 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     lines = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     numbers = " and ".join(filter(None, [", ".join(of_searches[:-1]), *of_searches[-1:]]))
     times = (
-        f"Times in findings {numbers} leave out copies, except whole calls. They are medians over batches, or over n "
-        "runs of a variant measured alone. "
+        f"Times in findings {numbers} leave out copies, unless it says otherwise. They are medians over batches, or "
+        "over n runs of a variant measured alone. "
     )
     legend = (
         f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 and 5 are of the "
