@@ -43,9 +43,9 @@ class Pays(NamedTuple):
 
 
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
-# 2.0 and 17 ms until it is on the host. In a hierarchy it takes 1.06 and 8.3 ms, nearly all of it for the copy; what is
-# reduced on the card takes 5 and 16 us. docs/kernels.md has what preparing and laying out take, and from how many on
-# they pay.
+# 2.0 and 17 ms until it is on the host. In a hierarchy it takes 0.93 and 8.2 ms, nearly all of it for the copy; what is
+# reduced on the card takes 1 and 7 us. docs/kernels.md has what preparing, laying out and a call take, and from how
+# many sources on they pay.
 PAYS = {MANY[0]: Pays(3000, 400, 10), MANY[1]: Pays(1500, 200, 5)}
 SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
 SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)

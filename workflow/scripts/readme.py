@@ -78,8 +78,8 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
     lines, apart = [], {}
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         of_card = dict(zip(audited, ones, strict=True))
-        here = [dataset for one in ones for dataset in claims.disagreeing(one, tolerance)]
-        apart |= dict.fromkeys(here)
+        here = {dataset: where for one in ones for dataset, where in claims.disagreeing(one, tolerance).items()}
+        apart |= here
         decide = {name: one for name, one in of_card.items() if one.decided} or of_card
         lines.append(
             {
@@ -90,11 +90,12 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
             }
         )
     note = (
-        "Only decided datasets are listed. ‡ Without one of its batches undecided; a claim's verdict maybe another. "
+        "Only decided datasets are listed. ‡ Undecided, or as a whole another, if one batch is left out. "
         "[Ratios](docs/results.md#the-claims)."
     )
     if apart:
-        note = f"§ On {', '.join(apart)} the paper's own program has another direction or none. {note}"
+        said = "; ".join(f"on {dataset} {where}" for dataset, where in apart.items())
+        note = f"§ The paper's own program lies elsewhere: {said}. {note}"
     named = {name for one in next(iter(audited.values())) for name in one.here}
     if names := [name for name in others if name in named]:
         said = "The road networks" if names == ROADS else ", ".join(names)
