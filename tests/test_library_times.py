@@ -198,7 +198,7 @@ def test_results_are_compared_with_scipys():
 def test_first_answers_are_of_new_processes(monkeypatch, tmp_path):
     """Without kept kernels, with them, and of an installed library."""
     graph, folders, variant = town(), [], NEAR_FAR
-    truth = library_times.Truth(graph.name, graph.to_scipy())
+    truth, not_whole = (library_times.Truth(graph.name, graph.to_scipy() * by) for by in (1, library_times.IRRATIONAL))
 
     def process(cache, *words, **more):
         if "hatchling" in words:
@@ -221,14 +221,14 @@ def test_first_answers_are_of_new_processes(monkeypatch, tmp_path):
 
     monkeypatch.setattr(library_times, "in_process", process)
     monkeypatch.setattr(library_times.driver_api, "device", lambda: Namespace(capability=(9, 0)))
-    cases = library_times.first_answers(tmp_path / "town.npz", graph, truth, 3, tmp_path / "site")
+    cases = library_times.first_answers(tmp_path / "town.npz", truth, not_whole, 3, tmp_path / "site")
     seconds = {case.what: [row["seconds"] for row in case.repeats(1e9)] for case in cases}
     assert seconds[What.COMPILED] == [2.0] * 3 and seconds[What.KEPT] == [0.5] * 3
     assert seconds[What.INSTALLED] == seconds[What.INSTALLED_FLOATS] == [1.0] * 3
     assert len(seconds[What.COMMAND]) == 3 and len(set(folders)) == 9 and set(folders[3:9]) == {folders[0]}
     variant = "dijkstra/scipy"
     with pytest.raises(InputError, match="dijkstra/scipy, compiled: True: not what is to be measured"):
-        next(library_times.first_answers(tmp_path / "town.npz", graph, truth, 1, tmp_path / "site")).once()
+        next(library_times.first_answers(tmp_path / "town.npz", truth, not_whole, 1, tmp_path / "site")).once()
 
 
 def test_what_a_new_process_says_and_how_it_fails(tmp_path):

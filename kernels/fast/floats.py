@@ -64,7 +64,7 @@ def compiled_by_numba() -> ModuleType:
     return floats_kernels
 
 
-def blocks_for(items: int, block: int) -> int:
+def enough_blocks(items: int, block: int) -> int:
     """So many blocks that each thread has an item, or several where that were too many."""
     return min(-(-items // block), MOST_BLOCKS)
 
@@ -102,7 +102,7 @@ class Searches:
         found[found >= beyond] = np.inf
         last = None
         if tree:
-            blocks = blocks_for(LANES * size, self.run.block)
+            blocks = enough_blocks(LANES * size, self.run.block)
             arguments = self.vertices, constants, *self.arcs, dist, predecessor
             self.run.launch((self.kernels.find_tree, blocks, self.run.block, arguments))
             last = np.empty((rows, self.graph.vertices), np.int32)
@@ -141,7 +141,7 @@ class Searches:
         dist, stamps, predecessor, queues = run.allocate(
             (size, np.float64), (size, np.uint32), (treed, np.int32), (2 * size, np.uint32)
         )
-        blocks = blocks_for(size, run.block)
+        blocks = enough_blocks(size, run.block)
         run.launch(
             (self.kernels.set_bounds, blocks, run.block, (constants, whole, dist, stamps, predecessor)),
             (self.kernels.start, blocks, run.block, (starts, dist, predecessor, queues)),

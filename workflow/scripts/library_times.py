@@ -105,10 +105,10 @@ def timed(call: Callable, check: Callable[[object], None], given: Callable[[], t
 
 
 class Truth:
-    """SciPy's distances from SOURCE, and a reduction of them that fits on a line."""
+    """An array, SciPy's distances in it from SOURCE, and a reduction of them that fits on a line."""
 
     def __init__(self, name: str, array: sparse.csr_array):
-        self.name, self.distances = name, scipys.dijkstra(array, indices=SOURCE)
+        self.name, self.array, self.distances = name, array, scipys.dijkstra(array, indices=SOURCE)
         reached = np.isfinite(self.distances)
         self.reduced = int(reached.sum()), float(self.distances[reached].sum())
         self.farthest = float(self.distances[reached].max())
@@ -159,7 +159,8 @@ def measured(args: argparse.Namespace, site: Path, failed: list[str]) -> Iterato
             "substitute": graph.meta.get("substitute") or "",
         }
         truth, asked = Truth(graph.name, graph.to_scipy()), (args.repeats,)
-        parts = [first_answers(path, graph, truth, *asked, site), later_calls(graph, truth, *asked)]
+        not_whole = Truth(graph.name, truth.array * IRRATIONAL)
+        parts = [first_answers(path, truth, not_whole, *asked, site), later_calls(graph, truth, not_whole, *asked)]
         parts += [layouts(graph, truth, *asked), in_hierarchy(graph, truth, *asked)]
         if path == args.networkx:
             parts += [by_networkx(graph, truth, *asked)]
@@ -188,10 +189,11 @@ def going_on(what: str, failed: list[str]) -> Iterator[None]:
         failed.append(what)
 
 
-def first_answers(path: Path, graph: Graph, truth: Truth, repeats: int, site: Path) -> Iterator[Case]:
+def first_answers(path: Path, truth: Truth, not_whole: Truth, repeats: int, site: Path) -> Iterator[Case]:
     """Of new processes: without kept kernels, with them, by the command, and of the library as it is installed.
 
-    path: the graph's file. site: the folder that the library is installed in, where it is not yet.
+    path: the graph's file. not_whole: of the same arcs, with weights that are not. site: the folder that the library
+    is installed in, where it is not yet.
     """
     with tempfile.TemporaryDirectory() as folder:
         folders = (Path(folder, str(number)) for number in itertools.count(1))
@@ -219,10 +221,9 @@ def first_answers(path: Path, graph: Graph, truth: Truth, repeats: int, site: Pa
         if not site.exists():
             install(site)
         yield Case(What.INSTALLED, lambda: answer(next(folders), False, PACKAGE), repeats)
-        not_whole = graph.to_scipy() * IRRATIONAL
-        sparse.save_npz(array, not_whole, compressed=False)
-        floats = f"from scipy import sparse; graph = sparse.load_npz({str(array)!r})", Truth(graph.name, not_whole)
-        yield Case(What.INSTALLED_FLOATS, lambda: answer(next(folders), False, PACKAGE, *floats), repeats)
+        sparse.save_npz(array, not_whole.array, compressed=False)
+        load = f"from scipy import sparse; graph = sparse.load_npz({str(array)!r})"
+        yield Case(What.INSTALLED_FLOATS, lambda: answer(next(folders), False, PACKAGE, load, not_whole), repeats)
 
 
 def install(site: Path) -> None:
@@ -253,9 +254,9 @@ def in_process(cache: Path, *words: str, **more: str) -> str:
     return ran.stdout
 
 
-def later_calls(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
-    """In this process, one call after the other."""
-    array = graph.to_scipy()
+def later_calls(graph: Graph, truth: Truth, not_whole: Truth, repeats: int) -> Iterator[Case]:
+    """In this process, one call after the other. not_whole: as first_answers has it."""
+    array, floats = truth.array, not_whole.array
     with kernels.prepare(graph) as solver:
         later = {
             What.SOLVER: lambda: solver.shortest_paths(SOURCE).distances,
@@ -287,24 +288,24 @@ def later_calls(graph: Graph, truth: Truth, repeats: int) -> Iterator[Case]:
                 share=len(sources),
             )
             yield Case(what, rows, repeats, uncounted=1)
-    yield new_array(What.NEW_ARRAY, array, truth, repeats)
-    floats = array * IRRATIONAL
-    true_floats = Truth(graph.name, floats)
-    again = timed(lambda: csgraph.dijkstra(floats, indices=SOURCE), true_floats.check)
+    yield new_array(What.NEW_ARRAY, truth, repeats)
+    again = timed(lambda: csgraph.dijkstra(floats, indices=SOURCE), not_whole.check)
     yield Case(What.SAME_FLOATS, again, LATER * repeats, uncounted=1)
-    yield new_array(What.NEW_FLOATS, floats, true_floats, repeats)
+    yield new_array(What.NEW_FLOATS, not_whole, repeats)
     by_scipy = {
         What.SCIPY: lambda: scipys.dijkstra(array, indices=SOURCE),
         What.SCIPY_TREE: lambda: scipys.dijkstra(array, indices=SOURCE, return_predecessors=True)[0],
     }
     for what, call in by_scipy.items():
         yield Case(what, timed(call, truth.check), repeats)
-    yield Case(What.SCIPY_FLOATS, timed(lambda: scipys.dijkstra(floats, indices=SOURCE), true_floats.check), repeats)
+    yield Case(What.SCIPY_FLOATS, timed(lambda: scipys.dijkstra(floats, indices=SOURCE), not_whole.check), repeats)
 
 
-def new_array(what: str, array: sparse.csr_array, truth: Truth, repeats: int) -> Case:
+def new_array(what: str, truth: Truth, repeats: int) -> Case:
     """A call with an array that was not seen before."""
-    once = timed(lambda fresh: csgraph.dijkstra(fresh, indices=SOURCE), truth.check, given=lambda: (array.copy(),))
+    once = timed(
+        lambda array: csgraph.dijkstra(array, indices=SOURCE), truth.check, given=lambda: (truth.array.copy(),)
+    )
     return Case(what, once, repeats, uncounted=1)
 
 

@@ -463,16 +463,22 @@ def on_all_cards(audited: ByCard) -> list[str]:
     lines = [f"Decided on each card: {both} verdicts, {alike}"]
     if apart:
         lines.append("\n".join(f"- {line}" for line in apart))
-    for name, ones in audited.items():
-        if number := len(decided_of(ones)) - both:
-            alone: dict[str, list[str]] = {}
-            for claim, (mine, *others) in enumerate(zip(ones, *audited.values(), strict=True), start=1):
-                for dataset in deciding(mine.here):
-                    if not all(one.here[dataset].decided for one in others):
-                        alone.setdefault(dataset, []).append(str(claim))
-            said = "; ".join(f"on {dataset} {', '.join(claims)}" for dataset, claims in alone.items())
-            lines.append(f"Decided on the {name}, but not on each card: {number}. Claims: {said}.")
+    for name, alone in decided_alone(audited).items():
+        said = "; ".join(f"on {dataset} {', '.join(claims)}" for dataset, claims in alone.items())
+        number = sum(map(len, alone.values()))
+        lines.append(f"Decided on the {name}, but not on each card: {number}. Claims: {said}.")
     return ["### Verdicts on each card", *lines]
+
+
+def decided_alone(audited: ByCard) -> dict[str, dict[str, list[str]]]:
+    """By card and dataset, the numbers of the claims that this card decides there, but not each."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, ones in audited.items():
+        for number, (mine, *all_of_them) in enumerate(zip(ones, *audited.values(), strict=True), start=1):
+            for dataset in deciding(mine.here):
+                if not all(one.here[dataset].decided for one in all_of_them):
+                    found.setdefault(name, {}).setdefault(dataset, []).append(str(number))
+    return found
 
 
 def compared(audited: ByCard) -> tuple[int, list[str]]:
