@@ -10,7 +10,7 @@ SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: all test mutate sanitize setup lint lock clean
+.PHONY: all test sanitize setup lint lock clean
 
 all: setup
 	@python -m workflow.scripts.announce before
@@ -20,10 +20,6 @@ all: setup
 # With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
 test: setup
 	PYTHONDONTWRITEBYTECODE= pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
-
-# Wrong versions of the code, which the tests must notice. ARGS=near_far tries those with that in them.
-mutate: setup
-	python tests/mutations.py $(ARGS)
 
 # Needs a card, and compute-sanitizer on PATH.
 sanitize: setup

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mutations import copy_project, run_pytest
+from copies import copy_project, run_pytest
 from test_sbatch import sbatch_calls
 from test_workflow import SIMULATOR, Project
 
@@ -106,5 +106,5 @@ def test_no_test_changes(tmp_path):
         ),
         "tests/test_compile.py::test_compiles[bellman_ford/dummy-cc90]",
     ]
-    code, said = run_pytest(tmp_path, *tests, simulated=False)
+    code, said = run_pytest(tmp_path, *tests)
     assert code == 0, said

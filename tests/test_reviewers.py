@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mutations import copy_project
+from copies import copy_project
 from test_workflow import ENVIRONMENT
 
 from workflow.lib import paper
