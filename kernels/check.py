@@ -26,14 +26,12 @@ def check(
     *,
     full_check: int,
     checked_rows: int,
-    predecessors: bool = True,
     compared: bool = True,
 ) -> int:
     """Check rows of the result; return how many.
 
     All rows up to full_check vertices; of larger all-pairs results checked_rows rows of random sources, always the
-    same ones. predecessors: whether the result has any. compared: whether distances are compared with the oracle's,
-    beside the proof.
+    same ones. compared: whether distances are compared with the oracle's, beside the proof.
     Raises WrongResult that names the first wrong entry.
     """
     n = graph.vertices
@@ -47,11 +45,11 @@ def check(
         batch = sources[start : start + BATCH]
         rows = [...] if problem == "sssp" else batch
         expected = oracle(graph, tuple(batch.tolist())) if compared else None
-        if len(batch) > 1 and _all_right(graph, batch, expected, result, predecessors):
+        if len(batch) > 1 and _all_right(graph, batch, expected, result):
             continue
         for i, (s, row) in enumerate(zip(batch.tolist(), rows, strict=True)):
-            found = result.predecessors[row] if predecessors else None
-            _check_row(graph, s, None if expected is None else expected[i], result.distances[row], found)
+            true = None if expected is None else expected[i]
+            _check_row(graph, s, true, result.distances[row], result.predecessors[row])
     return len(sources)
 
 
@@ -74,12 +72,12 @@ def _scipy(graph: Graph):
     return graph.to_scipy()
 
 
-def _all_right(graph: Graph, sources: np.ndarray, expected, result: Result, predecessors: bool) -> bool:
+def _all_right(graph: Graph, sources: np.ndarray, expected, result: Result) -> bool:
     """Whether rows of all pairs are as `_check_row` wants them: on all cores, without saying what is wrong."""
     distances = result.distances[sources]
     if expected is not None and not np.array_equal(distances, expected):
         return False
-    found = result.predecessors[sources if predecessors else sources[:0]]
+    found = result.predecessors[sources]
     return bool(_rows_right(graph.indptr, graph.indices, graph.weights, sources, distances, found).all())
 
 
@@ -90,12 +88,11 @@ def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> 
         raise WrongResult(f"{where}: distance of vertex {v} is {distances[v]}, the oracle says {expected[v]}")
     if distances[source] != 0:
         raise WrongResult(f"{where}: the distance of the source is {distances[source]}")
-    if predecessors is not None:
-        v = _wrong_predecessor(graph.indptr, graph.indices, graph.weights, source, distances, predecessors)
-        if v >= 0:
-            raise WrongResult(
-                f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
-            )
+    v = _wrong_predecessor(graph.indptr, graph.indices, graph.weights, source, distances, predecessors)
+    if v >= 0:
+        raise WrongResult(
+            f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
+        )
     v = _shortened(graph.indptr, graph.indices, graph.weights, distances)
     if v >= 0:
         raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter path than its distance of {distances[v]}")
@@ -103,15 +100,12 @@ def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> 
 
 @njit(parallel=True, cache=True)
 def _rows_right(indptr, indices, weights, sources, distances, predecessors):
-    """Of each row, whether it proves itself. predecessors: as many rows, or none."""
+    """Of each row, whether it proves itself."""
     right = np.zeros(len(sources), np.bool_)
     for i in prange(len(sources)):
         right[i] = (
             distances[i, sources[i]] == 0
-            and (
-                len(predecessors) == 0
-                or _wrong_predecessor(indptr, indices, weights, sources[i], distances[i], predecessors[i]) < 0
-            )
+            and _wrong_predecessor(indptr, indices, weights, sources[i], distances[i], predecessors[i]) < 0
             and _shortened(indptr, indices, weights, distances[i]) < 0
         )
     return right

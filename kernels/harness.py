@@ -178,9 +178,6 @@ def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Proto
     serial = variant.family == "paper" and not variant.on_gpu
     with aside() if serial else nullcontext():
         variant.function(graph, result, run)
-    if variant.program and not variant.program.gives_distances:
-        log.info("%s on %s: %.6g s, unchecked", variant.key, graph.name, run.seconds)
-        return _row("ok", run, note="unchecked")
     try:
         checked = check(
             graph,
@@ -189,12 +186,10 @@ def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Proto
             protocol.source,
             full_check=protocol.full_check,
             checked_rows=protocol.checked_rows,
-            predecessors=not variant.program,
             compared=protocol.compared,
         )
     except WrongResult as error:
-        said = f"; {variant.program.said()}" if variant.program else ""
-        raise WrongResult(f"{variant.key} on {error}{said}") from None
+        raise WrongResult(f"{variant.key} on {error}") from None
     simulated = variant.on_gpu and card.SIMULATED
     log.info("%s on %s: %s", variant.key, graph.name, "checked" if simulated else f"{run.seconds:.6g} s")
     return _row("simulated" if simulated else "ok", run, checked)
@@ -233,10 +228,8 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
 
     It runs twice, since there may be one kernel for shared memory and another for global memory. The edges weigh 0
     where the graph has a weight of 0, which may need other kernels too; there are so many since near_far has a kernel
-    for what does not fit in a row. Somebody's program has nothing to compile.
+    for what does not fit in a row.
     """
-    if variant.program:
-        return
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], DEGREE + 1)
     tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)

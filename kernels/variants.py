@@ -6,7 +6,6 @@ a variant, write its function and its entry; no other code and no test changes (
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from kernels import libraries
 from kernels.errors import InputError
@@ -41,18 +40,6 @@ MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
 ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
 
 
-class Program(Protocol):
-    """Somebody's executable, which a variant's function runs (workflow/lib/external.py).
-
-    code: a digest of it. gives_distances: whether they can be read. said(): the end of what it last printed.
-    """
-
-    code: str
-    gives_distances: bool
-
-    def said(self) -> str: ...
-
-
 @dataclass(frozen=True, eq=False)  # each is itself and no other, so that sets may hold it
 class Variant:
     """One way to run an algorithm.
@@ -73,8 +60,6 @@ class Variant:
     it lays out the graph.
     run_s, host_bytes: what a cluster's job may take of time and host memory. run_s: seconds per
     n (n + m) (one source) or per n^3 (all pairs). host_bytes: bytes per (n + m), or per n^2.
-    program: somebody's executable that function runs, not in this list: nothing is compiled or warmed up
-    for it, and it gives no predecessors.
     """
 
     algorithm: str
@@ -96,7 +81,6 @@ class Variant:
     facts: Callable[[Graph, int], dict[str, int]] | None = None
     run_s: float | None = None
     host_bytes: int | None = None
-    program: Program | None = None
     former: str = ""  # what it was called in archives written before it was renamed, as algorithm/name
 
     @property

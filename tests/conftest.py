@@ -24,7 +24,7 @@ REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulato
 LONGEST = (
     *("test_workflow.py", "test_slurm.py", "test_interrupted.py", "test_extensions.py"),
     *("test_growth.py", "test_figures.py", "test_compile.py", "test_sweeps.py", "test_registry.py"),
-    *("test_without_gpu.py", "test_report.py", "test_measure.py", "test_readme.py", "test_external.py"),
+    *("test_without_gpu.py", "test_report.py", "test_measure.py", "test_readme.py"),
     *("test_kernels.py", "test_audit.py", "test_all_pairs.py", "test_scipy_suite.py", "test_archive.py"),
 )
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()

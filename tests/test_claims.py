@@ -252,22 +252,6 @@ def test_the_papers_own_program_beside_ours():
     assert 0.75 < ours.min().min() < ours.max().max() < 1.04
 
 
-def test_a_program_that_was_measured_in_the_same_batches_stands_beside_ours():
-    ours, theirs = (measured(two(*times)) for times in ((1, 2.8), (2, 3)))
-    theirs = theirs.assign(variant=theirs["variant"] + "@theirs", launches=0)
-    one = judged(CLAIMS["flag_factor"], pd.concat([ours, theirs], ignore_index=True))
-    assert one.here["nyc"].estimate.value == pytest.approx(2.8, rel=1e-3)
-    assert (one.external["theirs"]["nyc"].value, one.external["theirs"]["bay"]) == (pytest.approx(1.5, rel=1e-3), None)
-    assert audit.line(one, "nyc", {})["theirs, here"].startswith(f"{audit.CROSS}1.50 [")
-    facts = audit.facts([one], ours, "From the test.")
-    assert facts["theirs batches"].iloc[0] == 3
-    for checked, said in ((1, ""), (0, "Unchecked, since the program gives no distances: ")):
-        rows = pd.concat([ours, theirs.assign(rows_checked=checked)], ignore_index=True).assign(throttling="")
-        lists = [parts for kind, parts in audit.page([one], rows, "From the test.", TOLERANCE) if kind == "ul"]
-        assert sum(line.startswith("Unchecked") for line in lists[0]) == bool(said)
-        assert not said or any(line.startswith(f"{said}bellman_ford/") for line in lists[0])
-
-
 def test_where_the_program_has_another_direction_it_is_said():
     times = {
         ("floyd_warshall/super_naive", "gnutella04"): 1.05,

@@ -100,7 +100,7 @@ def test_every_level_of_the_schema_is_closed_but_for_names():
         for path, below in walk(SCHEMA)
         if below.get("type") == "object" and below["additionalProperties"] is not False
     ]
-    assert open_ones == ["external", "external.*.variants", "archives", "datasets"]
+    assert open_ones == ["archives", "datasets"]
 
 
 def walk(schema, path=""):
@@ -240,7 +240,7 @@ def test_every_pattern_is_said_in_words():
             yield from inside(below)
 
     patterns = [part for part in inside(SCHEMA) if isinstance(part, dict) and isinstance(part.get("pattern"), str)]
-    assert len(patterns) > 12 and all(part.get("$comment") for part in patterns)
+    assert len(patterns) > 8 and all(part.get("$comment") for part in patterns)
 
 
 @pytest.mark.parametrize("name", ["a b", "$(x)", "-x", "../x", "a\n"])

@@ -45,8 +45,6 @@ def run(batch="one", variants=CPU, commit="abc", **protocol):
             variants=dict.fromkeys(variants, PROTOCOL | protocol),
             batch=batch,
             graph=Path("nyc.npz"),
-            external={},
-            text=None,
             config_digest="",
             commit=commit,
             out=out,

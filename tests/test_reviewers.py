@@ -34,9 +34,7 @@ def test_there_are_commands():
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    folder = copy_project(tmp_path_factory.mktemp("reviewers"))
-    (folder / "mine.yaml").write_text("external: {}\n")
-    return folder
+    return copy_project(tmp_path_factory.mktemp("reviewers"))
 
 
 @pytest.mark.ci

@@ -115,8 +115,7 @@ class Audited:
     """A claim and, by dataset, what the paper's tables, its own program and our measurements say of it.
 
     program: the estimate of the program, None where it was not measured. throttled: the variants whose card was
-    throttled, with its reasons. external: by name, the same of each program of `external` in config.yaml that was
-    measured in these batches.
+    throttled, with its reasons.
     """
 
     claim: Claim
@@ -124,7 +123,6 @@ class Audited:
     here: dict[str, Finding]
     program: dict[str, Estimate | None] = field(default_factory=dict)
     throttled: dict[str, str] = field(default_factory=dict)
-    external: dict[str, dict[str, Estimate | None]] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -336,12 +334,9 @@ def _paper_times() -> pd.Series:
 
 
 def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
-    """The pooled rows of what claims are about, and of programs beside them.
-
-    Raises InputError as measurements.select does.
-    """
+    """The pooled rows of what claims are about. Raises InputError as measurements.select does."""
     cells = {(name, dataset) for claim in listed for name in claim.names for dataset in claim.datasets}
-    keys = pd.MultiIndex.from_arrays([measurements.ours(rows), rows["dataset"]])
+    keys = pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]])
     rows = rows[keys.isin(list(cells))]
     return measurements.select(rows, measurements.variants(rows).unique(), rows["dataset"].unique())
 
@@ -349,7 +344,6 @@ def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
 def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Audited]:
     """The claims, judged. rows: as select gives them."""
     found = batches.medians(rows)
-    programs = sorted({key.rpartition("@")[2] for key in measurements.variants(rows[measurements.external(rows)])})
     reasons = rows[rows["throttling"] != ""].groupby([measurements.variants(rows), "dataset"])["throttling"].first()
     return [
         Audited(
@@ -358,22 +352,9 @@ def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Aud
             here := {dataset: judge(claim, dataset, found, tolerance) for dataset in claim.datasets},
             {dataset: of_program(claim, dataset, here[dataset].over) for dataset in claim.datasets},
             {dataset: _throttled(claim, dataset, reasons) for dataset in claim.datasets},
-            {name: _external(claim, here, found, name) for name in programs},
         )
         for claim in listed
     ]
-
-
-def _external(
-    claim: Claim, here: Mapping[str, Finding], found: pd.DataFrame, program: str
-) -> dict[str, Estimate | None]:
-    """By dataset, what a program's times say of the claim, over the competitor that decides on ours."""
-    estimates = {}
-    for dataset, finding in here.items():
-        both = batches.pairs(found, f"{claim.left}@{program}", f"{finding.over or claim.right[0]}@{program}", dataset)
-        values = both["right"] - both["left"] if claim.by_seconds else both["right"] / both["left"]
-        estimates[dataset] = verdicts.estimate(values, differences=claim.by_seconds) if len(both) else None
-    return estimates
 
 
 def _throttled(claim: Claim, dataset: str, reasons: pd.Series) -> str:

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError, validators
 from kernels import families
 from kernels.errors import InputError
 from kernels.variants import ALGORITHMS, VARIANTS
-from workflow.lib import digests, external, plan
+from workflow.lib import digests, plan
 from workflow.scripts.download import check_sources, raw_name
 
 NOT_TEXT = {"integer", "number", "boolean"}
@@ -63,7 +63,6 @@ def check(config: dict) -> None:
             f"config: library_times.networkx: {library['networkx']} is none of library_times.datasets: add it there, "
             "or write null"
         )
-    external.check(config)
     if plan.simulating(config) and not plan.measured_here():
         _check_archive(config["archive"])
 

@@ -102,8 +102,6 @@ CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
 SOURCES = {"sssp": "one source", "apsp": "all pairs"}  # what a problem is called
 STATUSES = ("ok", "timeout", "no_memory")
-# Ends the variant's name of somebody's program, after that of ours it stands beside: naive@bodra.
-PROGRAM = r"@[a-z][a-z0-9_]*"
 BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
 PAPER = paper.FOLDER
 ADVICE = "measure the cell again, or leave the file out"
@@ -129,18 +127,8 @@ def cells(rows: pd.DataFrame) -> pd.Series:
     return variants(rows) + "/" + rows["dataset"]
 
 
-def ours(rows: pd.DataFrame) -> pd.Series:
-    """The variant of ours that each row is of or, where it is of somebody's program, stands beside."""
-    return variants(rows).str.replace(PROGRAM + r"\Z", "", regex=True)
-
-
-def external(rows: pd.DataFrame) -> pd.Series:
-    """Whether each row is of somebody's program (workflow/lib/external.py)."""
-    return variants(rows) != ours(rows)
-
-
 def _problem(rows: pd.DataFrame) -> pd.Series:
-    return rows["problem"] == ours(rows).map({key: variant.problem for key, variant in VARIANTS.items()})
+    return rows["problem"] == variants(rows).map({key: variant.problem for key, variant in VARIANTS.items()})
 
 
 def _source(rows: pd.DataFrame) -> pd.Series:
@@ -160,12 +148,12 @@ def _phases(rows: pd.DataFrame) -> pd.Series:
 
 def _launches(rows: pd.DataFrame) -> pd.Series:
     launched = rows["launches"] > 0
-    return (launched | (rows["status"] != "ok")).where(_on_gpu(rows) & ~external(rows), ~launched)
+    return (launched | (rows["status"] != "ok")).where(_on_gpu(rows), ~launched)
 
 
 def _rows_checked(rows: pd.DataFrame) -> pd.Series:
     checked, most = rows["rows_checked"], rows["vertices"].where(rows["problem"] == "apsp", 1)
-    return checked.between(1 - external(rows), most).where(rows["status"].isin(("ok", "simulated")), checked == 0)
+    return checked.between(1, most).where(rows["status"].isin(("ok", "simulated")), checked == 0)
 
 
 def _simulated(rows: pd.DataFrame) -> pd.Series:
@@ -197,13 +185,12 @@ def _needed(rows: pd.DataFrame) -> pd.Series:
 
 
 def _on_gpu(rows: pd.DataFrame) -> pd.Series:
-    known = variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
-    return known.where(~external(rows), rows["card_uuid"] != "")
+    return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
 
 
 KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
 RULES = (
-    Rule(KNOWN.columns, KNOWN.must, lambda rows: ours(rows).isin(list(VARIANTS))),
+    KNOWN,
     Rule(("problem",), "must be the variant's own", _problem),
     matching("dataset"),
     whole("round", 1),
@@ -222,13 +209,13 @@ RULES = (
     whole("launches", 0),
     Rule(
         ("launches", "status"),
-        "must be 0 on a CPU, and above 0 on a card where the status is ok; 0 of somebody's program",
+        "must be 0 on a CPU, and above 0 on a card where the status is ok",
         _launches,
     ),
     whole("rows_checked", 0),
     Rule(
         ("rows_checked", "status", "problem", "vertices"),
-        "must be 1 for sssp and from 1 to all for apsp, and 0 where nothing ran to its end; a program's also 0",
+        "must be 1 for sssp and from 1 to all for apsp, and 0 where nothing ran to its end",
         _rows_checked,
     ),
     matching("device"),

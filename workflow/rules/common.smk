@@ -3,7 +3,7 @@ from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError
 from kernels.variants import find, shown_in
-from workflow.lib import configuration, digests, external, places, plan, resources, tables
+from workflow.lib import configuration, digests, places, plan, resources, tables
 
 try:
     for file in workflow.configfiles:

@@ -66,22 +66,6 @@ def job_cells(wildcards):
     return JOBS[wildcards.problem, wildcards.dataset]
 
 
-def job_programs(wildcards):
-    """Somebody's programs that run in the job, by name."""
-    return external.of_job(config, wildcards.problem, wildcards.dataset)
-
-
-def job_text(wildcards):
-    """The text form of the job's graph, where somebody's program reads it; ancient, as job_graph is."""
-    return ancient(f"resources/graphs/{wildcards.dataset}.txt") if job_programs(wildcards) else []
-
-
-def job_cost(wildcards):
-    """The job's cells; those beside which a program runs count again for each, as if that took as long."""
-    programs = [beside for entry in job_programs(wildcards).values() for beside in entry["variants"]]
-    return [*job_cells(wildcards), *((*beside.split("/"), wildcards.dataset) for beside in programs)]
-
-
 def jobs_at_once():
     """How many GPU jobs run at once, by --resources gpu=N."""
     gpus = workflow.global_resources.get("gpu")

@@ -65,8 +65,7 @@ rule measure:
 # All that is compared on one graph, in rounds: a job on one card. A rebuilt graph does not make it due.
 rule job:
     input:
-        graph=job_graph,
-        text=job_text,
+        job_graph,
     output:
         csv=update("results/batches/{batch}/{problem}/{dataset}/timings.csv"),
         json=update("results/batches/{batch}/{problem}/{dataset}/provenance.json"),
@@ -85,17 +84,13 @@ rule job:
         gpu_model=resources.gpu_model(on_gpu=True),
         slurm_partition=resources.partition(on_gpu=True),
         mem_mb=lambda wildcards: max(resources.memory_mb(config, *cell) for cell in job_cells(wildcards)),
-        runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cost(wildcards)),
+        runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
         entry=entry,
         variants=lambda wildcards: json.dumps(
             {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
         ),
-        external=lambda wildcards, output: json.dumps(job_programs(wildcards)),  # untracked: code has what matters
-        code=lambda wildcards: [
-            *(digests.code(*cell[:2]) for cell in job_cells(wildcards)),
-            *external.codes(job_programs(wildcards)),
-        ],
+        code=lambda wildcards: [digests.code(*cell[:2]) for cell in job_cells(wildcards)],
         cores=untracked(kept_cores()),
         jobs=untracked(config["protocol"]["jobs_per_card"]),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
@@ -104,7 +99,7 @@ rule job:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
     shell:
         "python -m workflow.scripts.job --variants {params.variants:q} --batch={wildcards.batch:q} "
-        "--graph {input.graph:q} --external {params.external:q} --text {input.text:q} --cores {params.cores:q} "
+        "--graph {input:q} --cores {params.cores:q} "
         "--jobs-per-card {params.jobs:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 

@@ -24,7 +24,7 @@ import pandas as pd
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
+from kernels.variants import VARIANTS, find
 from workflow.lib import all_pairs, measurements, records, step
 from workflow.lib.sweeps import Sweep
 from workflow.scripts import (
@@ -275,9 +275,7 @@ def keep_cells(files: list[Path], args: argparse.Namespace) -> set[Path]:
 
 
 def on_gpu(row: dict[str, str]) -> bool:
-    """Whether the row's run was on a card; of somebody's program it says on which."""
-    variant = VARIANTS.get(f"{row['algorithm']}/{row['variant']}")
-    return variant.on_gpu if variant else row["card_uuid"] != ""
+    return find(row["algorithm"], row["variant"]).on_gpu
 
 
 if __name__ == "__main__":

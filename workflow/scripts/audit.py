@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from kernels.variants import VARIANTS
-from workflow.lib import external, measurements, pages, step, verdicts
+from workflow.lib import measurements, pages, step, verdicts
 from workflow.lib.claims import (
     CLAIMS,
     FRAGILE,
@@ -56,7 +56,6 @@ def _fact(one: Audited, dataset: str) -> dict:
         "paper": paper.estimate.value if paper.estimate else "",
         "paper verdict": paper.verdict,
         **_ends("program", one.program[dataset]),
-        **{key: value for name in one.external for key, value in _ends(name, one.external[name][dataset]).items()},
         "over": here.over,
         **_ends("measured", here.estimate),
         "ends": here.estimate.ends if here.estimate else "",
@@ -84,7 +83,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
     blocks = [
         ("h1", "The paper's claims, compared with the measurements"),
         ("table", overview(audited)),
-        ("ul", [*measurements.about(rows, source), *external.unchecked(rows), *rule(tolerance)]),
+        ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
     ]
     for number, one in enumerate(audited, start=1):
         text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
@@ -106,7 +105,6 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
         "Dataset": marked(dataset, others),
         "Paper's tables": f"{value_text(one.claim, paper)}: {paper.verdict}" if paper.estimate else paper.why,
         "Paper's program": estimate_text(one.claim, one.program[dataset], over_text(one.claim, here)),
-        **{f"{name}, here": estimate_text(one.claim, found[dataset]) for name, found in one.external.items()},
         "Ours": value_text(one.claim, here) + throttled,
         "Verdict": verdict_text(here),
     }

@@ -10,12 +10,12 @@ import logging
 from pathlib import Path
 
 from kernels import libraries
-from kernels.datasets import atomic, sha256
+from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.harness import Protocol
 from kernels.variants import Variant, find
-from workflow.lib import digests, external, host, records, step
+from workflow.lib import digests, host, records, step
 from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
 from workflow.scripts import measure
@@ -23,8 +23,6 @@ from workflow.scripts import measure
 
 def main(args: argparse.Namespace) -> None:
     protocols = {find(*key.split("/", 1)): protocol for key, protocol in args.variants.items()}
-    programs = external.variants(args.external, args.text)
-    protocols |= {program: args.variants[beside] for program, beside in programs.items()}
     if len({variant.problem for variant in protocols}) != 1:
         raise InputError("--variants: must name variants of one problem, one source or all pairs")
     on_gpu = any(variant.on_gpu for variant in protocols)
@@ -35,8 +33,6 @@ def main(args: argparse.Namespace) -> None:
 def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool, aside: host.Aside) -> None:
     """Measure, and write both files at the end."""
     graph = measure.packed(args.graph)
-    if args.external and sha256(args.text) != graph.meta["sha256"]:
-        raise InputError(f"{args.text}: is not the text form of {args.graph}: make both again, by convert and pack")
     job = {
         "batch": args.batch,
         "dataset": graph.name,
@@ -73,14 +69,6 @@ if __name__ == "__main__":
     )
     arguments.add_argument("--batch", required=True, help="the name of the batch")
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument(
-        "--external",
-        type=step.json_object,
-        default={},
-        metavar="JSON",
-        help="by name, somebody's programs beside some of --variants, as config.yaml's external has them",
-    )
-    arguments.add_argument("--text", type=Path, nargs="?", metavar="FILE.txt", help="the graph's text form, for these")
     arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
     arguments.add_argument("--jobs-per-card", type=int, default=1, help="how many jobs may be on its card")
     arguments.add_argument("--config-digest", default="")

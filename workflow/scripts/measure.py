@@ -125,7 +125,6 @@ def make(
                 "config_digest": args.config_digest,
                 **({"batch": batch} if batch else {}),
                 "code": common["code"],
-                **({"program": variant.program.about()} if variant.program else {}),
                 "protocol": protocols[variant],
                 "graph": graph.meta,
                 "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
@@ -189,8 +188,8 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
 
 
 def code(variant: Variant, protocol: harness.Protocol) -> str:
-    """A digest of what its times depend on: our code, or somebody's program, and SETTINGS that are not the usual."""
-    own = variant.program.code if variant.program else digests.code(variant.algorithm, variant.name)
+    """A digest of what its times depend on: our code and SETTINGS that are not the usual."""
+    own = digests.code(variant.algorithm, variant.name)
     settings = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
     changed = {name: value for name in settings if (value := getattr(protocol, name)) != getattr(USUAL, name)}
     return digests.digest(own.encode(), json.dumps(changed).encode()) if changed else own

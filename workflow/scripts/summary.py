@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib import external, measurements, pages, step
+from workflow.lib import measurements, pages, step
 from workflow.lib.render import digits, status_text
 
 CONFIDENCE = 0.95
@@ -113,7 +113,7 @@ def page(facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pages.Page:
             for _, cell in facts.iterrows()
         ]
     )
-    said = [*measurements.about(rows, source), *external.unchecked(rows), *NOTES]
+    said = [*measurements.about(rows, source), *NOTES]
     return [("h1", title), *([("table", text)] if len(text) else [("p", "Nothing was measured.")]), ("ul", said)]
 
 
