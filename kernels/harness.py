@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import reprlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -92,7 +91,6 @@ def interleave(
     graph: Graph,
     seed: int = 0,
     before: Iterable[tuple[Variant, dict]] = (),
-    aside: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Iterator[tuple[Variant, dict]]:
     """Measure variants of one problem in rounds: in each the variants that are due, one run each, in random order.
 
@@ -102,8 +100,7 @@ def interleave(
     passes its limit (`timeout`); that variant is then not due again.
 
     seed: of the orders. before: what a run of the same protocols, graph and seed that was cut off has yielded; these
-    are not measured again, and not yielded. aside: its context is entered while a serial CPU variant of the paper
-    runs, for minutes it may be, so that another job can use the card.
+    are not measured again, and not yielded.
     Raises InputError for a source that is no vertex, a graph too large for a variant's indices or variants of several
     problems, and WrongResult where a check fails.
     """
@@ -134,7 +131,7 @@ def interleave(
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
                         _forget_layouts(graph)
-                    row = _run_checked(variant, graph, result, protocol, aside)
+                    row = _run_checked(variant, graph, result, protocol)
                 except NotEnoughMemory as error:
                     row = _no_memory(variant, protocol, error)
                 except TimeLimit as error:
@@ -172,12 +169,10 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
     return rows
 
 
-def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol, aside: Callable) -> dict:
+def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> dict:
     result.poison()
     run = _new_run(variant, protocol)
-    serial = variant.family == "paper" and not variant.on_gpu
-    with aside() if serial else nullcontext():
-        variant.function(graph, result, run)
+    variant.function(graph, result, run)
     try:
         checked = check(
             graph,

@@ -2,9 +2,8 @@
 
 import json
 import os
-import threading
 from argparse import Namespace
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,7 +48,6 @@ def run(batch="one", variants=CPU, commit="abc", **protocol):
             commit=commit,
             out=out,
             cores=0,
-            jobs_per_card=1,
         )
     )
     return measurements.load([out])
@@ -83,30 +81,6 @@ def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypat
     )
     slow = {VARIANTS[CPU[0]]: Protocol(repeats=5, budget_s=1e-9)}
     assert len(list(harness.interleave(slow, graph))) == 1
-
-
-def test_only_a_serial_variant_leaves_the_card_to_other_jobs():
-    """Not while its result is checked."""
-    inside, found = [], {}
-
-    @contextmanager
-    def aside():
-        inside.append(True)
-        yield
-        inside.pop()
-
-    def noting(key):
-        def run(graph, result, run):
-            if graph.vertices > 2:
-                found.setdefault(key, set()).add(bool(inside))
-            VARIANTS[key].function(graph, result, run)
-
-        return replace(VARIANTS[key], function=run)
-
-    protocols = {noting(key): Protocol(repeats=2) for key in CPU}
-    for _ in harness.interleave(protocols, Graph.load("nyc.npz"), aside=aside):
-        assert not inside
-    assert found == {CPU[0]: {True}, CPU[1]: {False}, CPU[2]: {False}}
 
 
 def test_each_variant_lays_out_the_graph_in_its_first_run():
@@ -292,29 +266,6 @@ def test_of_two_jobs_of_slurm_each_has_its_card_0(cards, monkeypatch):
             assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
             with pytest.raises(cards), host.one_card():
                 pass
-
-
-def test_of_jobs_on_one_card_one_has_it(cards, monkeypatch):
-    monkeypatch.setattr(host, "_cards", lambda: ["GPU-a"])
-    order = []
-
-    def second():
-        with host.one_card(jobs=2):
-            order.append("second")
-
-    with host.one_card(jobs=2) as aside:
-        other = threading.Thread(target=second)
-        other.start()
-        other.join(0.1)
-        order.append("first")
-        with aside():
-            other.join(10)
-        order.append("first")
-        with pytest.raises(cards), host.one_card():
-            pass
-    assert order == ["first", "second", "first"]
-    with host.one_card(jobs=2) as aside, aside(), host.one_card():
-        assert os.environ["CUDA_VISIBLE_DEVICES"] == "GPU-a"
 
 
 @pytest.mark.parametrize(

@@ -622,22 +622,16 @@ def test_lint_finds_nothing(fresh):
 
 
 @pytest.mark.parametrize(
-    ("resources", "jobs", "threads", "kept"),
-    [
-        ({}, 1, (8, 8, 8), 0),
-        ({"gpu": 4}, 1, (2, 2, 8), 2),
-        ({"gpu": 4}, 2, (2, 2, 8), 4),
-        ({"gpu": 2}, 2, (4, 4, 8), 0),
-    ],
+    ("resources", "threads", "kept"),
+    [({}, (8, 8, 8), 0), ({"gpu": 4}, (2, 2, 8), 2)],
 )
-def test_cards_share_the_cores(fresh, monkeypatch, resources, jobs, threads, kept):
+def test_cards_share_the_cores(fresh, monkeypatch, resources, threads, kept):
     """A job's, those of a GPU cell measured alone, and of a CPU cell."""
     monkeypatch.chdir(fresh.folder)
     monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
     with SnakemakeApi() as api:
         settings = ResourceSettings(cores=8, resources=resources)
-        config = ConfigSettings(config={"protocol": {"jobs_per_card": jobs}})
-        workflow = api.workflow(settings, config_settings=config, snakefile=Path("Snakefile"))._workflow
+        workflow = api.workflow(settings, snakefile=Path("Snakefile"))._workflow
         assert workflow.rules  # which reads the rules
         rules = workflow.globals
     cells = [argparse.Namespace(place="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]

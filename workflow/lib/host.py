@@ -7,14 +7,11 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import cache, partial
-from itertools import product
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TextIO
-
-Aside = Callable[[], AbstractContextManager]  # its context: meanwhile another job may use the card
 
 
 @cache
@@ -44,51 +41,28 @@ def _cards() -> list[str]:
 
 
 @contextmanager
-def one_card(cores: int = 0, jobs: int = 1) -> Iterator[Aside]:
+def one_card(cores: int = 0) -> Iterator[None]:
     """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
 
     To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these. The lock is
     flock's on a file a card in the folder for temporary files; it ends with the process. A card that was given by its
     number is locked by its UUID, since under Slurm two jobs may each have a card 0.
     cores: how many of the process's cores it keeps, with each card others; 0 keeps all.
-    jobs: how many jobs may be on the card. With more than one, a job that is in the context that is given unlocks the
-    card meanwhile, and waits for it at the end.
     """
     seen = cards = _cards()
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
         cards = given.split(",")
     if not cards:
-        yield nullcontext
+        yield
         return
     with ExitStack() as stack:
-
-        def opened(name: str) -> TextIO:
-            return stack.enter_context(open(_lock_file(name), "a"))
-
-        locks = {card: opened(_uuid(card, seen)) for card in cards}
-        places = list(locks.items())
-        if jobs > 1:  # each locks a file of its own, and then waits for the card
-            places = [(card, opened(f"{_uuid(card, seen)} {number}")) for number, card in product(range(jobs), cards)]
-        while not (taken := next((card for card, file in places if _locked(file)), None)):
+        locks = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "a")) for card in cards}
+        while not (taken := next((card for card, file in locks.items() if _locked(file)), None)):
             time.sleep(1)
         os.environ["CUDA_VISIBLE_DEVICES"] = taken
         kept = _keep_cores(cards.index(taken), cores)
         logging.info("on card %s of %d, with %d cores", taken, len(cards), len(kept))
-        aside = nullcontext
-        if jobs > 1:
-            fcntl.flock(locks[taken], fcntl.LOCK_EX)
-            aside = partial(_unlocked, locks[taken])
-        yield aside
-
-
-@contextmanager
-def _unlocked(file: TextIO) -> Iterator[None]:
-    """Unlock the file meanwhile; then wait until it is free."""
-    fcntl.flock(file, fcntl.LOCK_UN)
-    try:
         yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _keep_cores(place: int, count: int) -> set[int]:

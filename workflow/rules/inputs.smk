@@ -1,6 +1,4 @@
 # What the rules take as input, and the refusal of what cannot be made here.
-import math
-
 from workflow.lib import records
 from workflow.lib.all_pairs import kept as kept_all_pairs
 from workflow.scripts.download import local, raw_name
@@ -72,11 +70,6 @@ def jobs_at_once():
     return gpus.value or 1 if gpus else 1
 
 
-def cards_at_once():
-    """How many cards they use."""
-    return math.ceil(jobs_at_once() / config["protocol"]["jobs_per_card"])
-
-
 def all_cores():
     return workflow.resource_settings.cores or 1
 
@@ -95,7 +88,7 @@ def cell_threads(wildcards):
 
 def kept_cores():
     """How many cores go with a card: 0, all that a job was given, where one card is used."""
-    return max(1, all_cores() // cards_at_once()) if cards_at_once() > 1 else 0
+    return job_threads() if jobs_at_once() > 1 else 0
 
 
 def job_graph(wildcards):

@@ -92,7 +92,6 @@ rule job:
         ),
         code=lambda wildcards: [digests.code(*cell[:2]) for cell in job_cells(wildcards)],
         cores=untracked(kept_cores()),
-        jobs=untracked(config["protocol"]["jobs_per_card"]),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
     message:
@@ -100,7 +99,6 @@ rule job:
     shell:
         "python -m workflow.scripts.job --variants {params.variants:q} --batch={wildcards.batch:q} "
         "--graph {input:q} --cores {params.cores:q} "
-        "--jobs-per-card {params.jobs:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
 

@@ -26,11 +26,11 @@ def main(args: argparse.Namespace) -> None:
     if len({variant.problem for variant in protocols}) != 1:
         raise InputError("--variants: must name variants of one problem, one source or all pairs")
     on_gpu = any(variant.on_gpu for variant in protocols)
-    with measure.reserved(args.out, protocols, args.cores, args.jobs_per_card) as aside:
-        make(args, protocols, on_gpu, aside)
+    with measure.reserved(args.out, protocols, args.cores):
+        make(args, protocols, on_gpu)
 
 
-def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool, aside: host.Aside) -> None:
+def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool) -> None:
     """Measure, and write both files at the end."""
     graph = measure.packed(args.graph)
     job = {
@@ -46,7 +46,7 @@ def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool,
     if journal.runs:
         logging.info("%s: %d runs are kept from before", args.out, len(journal.runs))
     seed = int(digests.digest(f"{args.batch}/{graph.name}".encode()), 16)
-    rows, found = measure.make(protocols, graph, args, args.batch, seed, journal, aside)
+    rows, found = measure.make(protocols, graph, args, args.batch, seed, journal)
     text = schema(simulated=on_gpu and card.SIMULATED).to_csv(rows, args.out)
     path = records.beside(args.out)
     for record in found:
@@ -70,7 +70,6 @@ if __name__ == "__main__":
     arguments.add_argument("--batch", required=True, help="the name of the batch")
     arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
     arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
-    arguments.add_argument("--jobs-per-card", type=int, default=1, help="how many jobs may be on its card")
     arguments.add_argument("--config-digest", default="")
     arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
     arguments.add_argument("--out", type=Path, required=True, metavar="timings.csv")

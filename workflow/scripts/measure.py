@@ -55,10 +55,10 @@ def main(args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def reserved(out: Path, variants: Iterable[Variant], cores: int, jobs: int = 1) -> Iterator[host.Aside]:
+def reserved(out: Path, variants: Iterable[Variant], cores: int) -> Iterator[None]:
     """Keep other processes from the file meanwhile and, where a variant runs on a GPU, from a card and its cores.
 
-    cores, jobs and what is given: as host.one_card has them. Raises InputError where another process measures the file,
+    cores: as host.one_card has it. Raises InputError where another process measures the file,
     the variants cannot be measured here, or would be simulated in a place for measurements.
     """
     on_gpu = [variant.key for variant in variants if variant.on_gpu]
@@ -66,10 +66,10 @@ def reserved(out: Path, variants: Iterable[Variant], cores: int, jobs: int = 1) 
         raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
     writable(out)
     on_card = on_gpu and not card.SIMULATED
-    with lock.held(out), host.one_card(cores, jobs) if on_card else nullcontext(nullcontext) as aside:
+    with lock.held(out), host.one_card(cores) if on_card else nullcontext():
         if on_card and not card.gpu_visible():
             raise InputError(f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        yield aside
+        yield
 
 
 def packed(path: Path) -> Graph:
@@ -87,12 +87,11 @@ def make(
     batch: str = "",
     seed: int = 0,
     journal: Journal | None = None,
-    aside: host.Aside = nullcontext,
 ) -> tuple[list[dict], list[dict]]:
     """Measure the variants in rounds: the rows with all columns, and a record of each variant, in their order.
 
     protocols: config.yaml's protocol for each. args: config_digest and commit. seed: of the orders in a round.
-    journal: keeps finished runs; those it has are not made again. aside: as harness.interleave has it.
+    journal: keeps finished runs; those it has are not made again.
     Raises InputError where a result is wrong.
     """
     wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
@@ -102,7 +101,7 @@ def make(
     by_key = {variant.key: variant for variant in wanted}
     runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
     try:
-        for variant, row in harness.interleave(wanted, graph, seed, list(runs), aside):
+        for variant, row in harness.interleave(wanted, graph, seed, list(runs)):
             row = row | {"commit": commit}
             runs.append((variant, row))
             if journal:
