@@ -10,7 +10,7 @@
 #     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*; results/summary.*: each cell
 #     results/*.html        pages of the report that `snakemake made --report report.html` makes of all this
 #     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
-#     results/archive/      measurements that are kept, by GPU; results/history.csv: a row for each batch and cell
+#     results/archive/      measurements that are kept, by GPU
 #
 #     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
 #     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, many_sources_table.*, figures/growth.*
@@ -20,7 +20,7 @@
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
 # stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, layouts, peak, peak_table,
-# all_pairs, library_times, choices, history (from batch to batch), made (what was made so far, for --report).
+# all_pairs, library_times, choices, made (what was made so far, for --report).
 from snakemake.utils import min_version
 
 min_version("9.27")

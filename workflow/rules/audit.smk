@@ -60,7 +60,6 @@ rule summary:
 
 
 # What was measured here beside the archive; it measures nothing.
-# compare adds to results/history.csv, which is kept in git, so that is no rule's output.
 rule compare:
     input:
         measurements=[str(path.resolve()) for path in plan.measured_files()],
@@ -81,22 +80,3 @@ rule compare:
     shell:
         "python -m workflow.scripts.compare --measurements {input.measurements:q} --many-sources {input.many:q} "
         "--archive {params.archive:q} --tolerance {params.tolerance:q} --out-dir results --log {log:q}"
-
-
-rule history:
-    input:
-        "results/history.csv",
-    output:
-        in_report(figure_files("history"), "compare", "From batch to batch", "history", ".svg"),
-    log:
-        "logs/history.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    params:
-        tolerance=config["audit"]["tolerance"],
-    message:
-        "Draw how times changed from batch to batch"
-    shell:
-        "python -m workflow.scripts.history --history {input:q} --tolerance {params.tolerance:q} --figures-dir figures "
-        "--log {log:q}"

@@ -1,6 +1,6 @@
 """Compare what this machine measured with an archive: its times cell by cell, and the verdicts on the claims.
 
-Writes results/compare.csv (a row a cell), .md and .html, and adds this machine's batches to results/history.csv.
+Writes results/compare.csv (a row a cell), .md and .html.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workflow.lib.documents import time_text
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import CROSS, digits, spread
 from workflow.lib.verdicts import Estimate
-from workflow.scripts import audit, history, many_sources_table, performance
+from workflow.scripts import audit, many_sources_table, performance
 
 CONSISTENT, FASTER, SLOWER, DIFFERENT = "consistent", "faster", "slower", "different"
 NO_WORD = "not comparable: {}"
@@ -250,7 +250,6 @@ def main(args: argparse.Namespace) -> None:
     many = many_sources(many_sources_table.load(args.many_sources), of_many)
     here = measurements.load(args.measurements)
     write(here, archive, many, args.archive.name, args.tolerance, args.out_dir)
-    history.add(here, args.out_dir / "history.csv")
 
 
 if __name__ == "__main__":
