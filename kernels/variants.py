@@ -19,6 +19,7 @@ from kernels.sparry import block_per_source, delta_stepping, edge
 from kernels.sparry import dijkstra as block_dijkstra
 
 FAMILIES = ("paper", "sparry", "ours", "library")
+ALL_PAIRS_REVISION = 1  # as Variant.revision, of searches of all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # vertices all pairs of which 32 bits can number
 
 
@@ -60,6 +61,9 @@ class Variant:
     it lays out the graph.
     run_s, host_bytes: what a cluster's job may take of time and host memory. run_s: seconds per
     n (n + m) (one source) or per n^3 (all pairs). host_bytes: bytes per (n + m), or per n^2.
+    revision: raise it by one if a change can change what is measured: the kernels' code, the sequence of launches,
+    or what is inside the timed region (docs/extending.md). package: the library's distribution, whose version
+    stands for the revision.
     """
 
     algorithm: str
@@ -81,7 +85,8 @@ class Variant:
     facts: Callable[[Graph, int], dict[str, int]] | None = None
     run_s: float | None = None
     host_bytes: int | None = None
-    former: str = ""  # what it was called in archives written before it was renamed, as algorithm/name
+    revision: int = 1
+    package: str = ""
 
     @property
     def key(self) -> str:
@@ -204,7 +209,6 @@ _ENTRIES = (
         family="ours",
         zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
-        former="bellman_ford/frontier_apsp",
     ),
     Variant(
         algorithm="dijkstra",
@@ -367,6 +371,7 @@ _ENTRIES = (
         name="near_far",
         title="Near-Far",
         problem="sssp",
+        revision=2,
         function=near_far.sssp,
         launches=near_far.launches,
         run_s=1e-12,
@@ -384,6 +389,7 @@ _ENTRIES = (
     Variant(
         name="sssp",
         problem="sssp",
+        revision=2,
         function=hierarchy.sssp,
         **_HIERARCHY,
         atomics=_CUSTOMIZE | _ZERO_ARCS,
@@ -403,6 +409,7 @@ _ENTRIES = (
         title="SciPy",
         problem="sssp",
         function=libraries.scipy_dijkstra,
+        package="scipy",
         **_LIBRARY,
         shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
     ),
@@ -412,6 +419,7 @@ _ENTRIES = (
         title="SciPy",
         problem="apsp",
         function=libraries.scipy_dijkstra,
+        package="scipy",
         **_LIBRARY,
         shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
     ),
@@ -421,6 +429,7 @@ _ENTRIES = (
         title="NetworKit",
         problem="sssp",
         function=libraries.networkit_dijkstra,
+        package="networkit",
         **_LIBRARY,
         host_bytes=112,
         shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
@@ -431,6 +440,7 @@ _ENTRIES = (
         title="NetworKit",
         problem="apsp",
         function=libraries.networkit_dijkstra,
+        package="networkit",
         **_LIBRARY,
         parallel=True,
         shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
@@ -441,6 +451,7 @@ _ENTRIES = (
         title="SciPy",
         problem="apsp",
         function=libraries.scipy_floyd_warshall,
+        package="scipy",
         **_LIBRARY,
         bound=MATRIX,
         host_bytes=24,

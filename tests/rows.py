@@ -33,9 +33,8 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
         **(of_card if variant.on_gpu else {"device": "test CPU", "driver": "", "cuda": ""}),
         **{"numba_cuda": "0.30.4", "numba": "0.66.0", "numpy": "2.4.6", "commit": "0123456789abcdef" * 2},
         **{"dataset_sha256": "ab" * 32, "started": "2026-01-01T00:00:00+00:00", "host": "test_host"},
-        **dict.fromkeys(
-            ("batch", "position", *measurements.PREPARATION, "code", "host_id", "card_uuid", "cpu_model"), ""
-        ),
+        **dict.fromkeys(("batch", "position", *measurements.PREPARATION, "host_id", "card_uuid", "cpu_model"), ""),
+        **{"revision": "1", "settings": ""},
         **dict.fromkeys(
             ("substitute", "generated", "cores", "limit_s", "needed_bytes", *measurements.LAYOUT, "note"), ""
         ),

@@ -288,8 +288,8 @@ def test_parts_that_are_missing_or_there_twice_are_refused(parts):
     refused([parts[0], parts[0]], InputError, "each once, and there are 1, 1$")
 
 
-@pytest.mark.parametrize("key, value", [("code", "another"), ("graph", {"sha256": "0" * 64}), ("shards", 3)])
-def test_parts_of_another_graph_or_code_are_refused(parts, key, value):
+@pytest.mark.parametrize("key, value", [("revision", "2"), ("graph", {"sha256": "0" * 64}), ("shards", 3)])
+def test_parts_of_another_graph_or_revision_are_refused(parts, key, value):
     spoil(parts[1], **{key: value})
     refused(parts, InputError, rf"2\.parquet: differs from .*1\.parquet in {key}: delete both and run again")
 

@@ -1,4 +1,4 @@
-"""What an archive keeps: batches are added, and what later code leaves behind goes."""
+"""What an archive keeps: batches are added, and what a later revision leaves behind goes."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ def write(table, rows, found):
 
 
 def job(
-    batch, code="new", day=1, seconds=1.0, keys=(NAIVE, CPU), dataset="nyc", device="NVIDIA H200", clock=1900, **more
+    batch, revision="2", day=1, seconds=1.0, keys=(NAIVE, CPU), dataset="nyc", device="NVIDIA H200", clock=1900, **more
 ):
     """A job of two rounds; its records say the clock. more: columns."""
     rows = []
@@ -38,7 +38,7 @@ def job(
         on_card = {"device": device, "card_uuid": f"GPU-{batch}"} if key in (NAIVE, FLAG) else {}
         common = {
             "batch": batch,
-            "code": code,
+            "revision": revision,
             "started": f"2026-01-{day:02}T00:00:00+00:00",
             **on_card,
         }
@@ -122,12 +122,12 @@ def test_of_older_code_the_last_batch_stays():
     keep()
     assert list(dict.fromkeys(kept())) == ["b", "d", "e"] and list(dict.fromkeys(kept(CPU))) == ["b", "c"]
     assert set(provenance()) == {f"{NAIVE}/nyc/{batch}" for batch in "bde"} | {f"{CPU}/nyc/{b}" for b in "bc"}
-    job("f", "old", 3, keys=(NAIVE,))  # measured before, archived after
+    job("f", "1", 3, keys=(NAIVE,))  # measured before, archived after
     keep()
     assert list(dict.fromkeys(kept())) == ["d", "e", "f"]
 
 
-def test_a_cell_measured_alone_is_kept_beside_batches_until_they_are_of_newer_code():
+def test_a_cell_measured_alone_is_kept_beside_batches_until_they_are_of_a_newer_revision():
     alone(day=1)
     keep()
     alone(day=2, seconds=8.0)
@@ -136,12 +136,12 @@ def test_a_cell_measured_alone_is_kept_beside_batches_until_they_are_of_newer_co
     job("a", day=3)
     job("b", day=4)
     keep()
-    assert list(dict.fromkeys(kept())) == ["", "a", "b"]  # of the same code
-    alone(code="newer", day=5)
+    assert list(dict.fromkeys(kept())) == ["", "a", "b"]  # of the same revision
+    alone(revision="3", day=5)
     keep()
     assert list(dict.fromkeys(kept())) == ["", "a", "b"]  # one run alone sends no batch away
-    assert kept(column="code")[0] == "newer"
-    job("c", "newest", day=6)
+    assert kept(column="revision")[0] == "3"
+    job("c", "4", day=6)
     keep()
     assert list(dict.fromkeys(kept())) == ["b", "c"]
     assert f"{NAIVE}/nyc" not in provenance()

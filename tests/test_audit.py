@@ -207,7 +207,7 @@ def test_a_cell_has_a_line_for_its_batches_and_one_for_what_was_measured_alone(t
     key = "bellman_ford/naive"
     rows = measurements.load(put(tmp_path, {(key, "nyc"): [9.0, 10.0, 12.0]}))
     jobs = in_batches(rows, "abc", [{key: 0.9}, {}, {key: 1.2}])
-    old = in_batches(rows, "d", [{key: 7}]).assign(code="01d", started="2020-01-01T00:00:00+00:00")
+    old = in_batches(rows, "d", [{key: 7}]).assign(revision="0", started="2020-01-01T00:00:00+00:00")
     facts = summary.statistics(pd.concat([rows, old, jobs], ignore_index=True))
     alone, batches = facts.to_dict("records")
     assert (alone["measured"], alone["median"], alone["repeats"]) == ("alone", 10, 3)

@@ -132,9 +132,9 @@ def test_what_was_measured_alone_is_compared_with_nothing():
     assert judged(CLAIMS["flag_factor"], apart).here["nyc"].why == "not measured in one job"
 
 
-def test_only_batches_of_the_same_code_are_pooled():
+def test_only_batches_of_the_same_revision_are_pooled():
     rows = measured(two(1, 2.8))
-    rows.loc[rows["batch"] == "a", "code"] = "older"
+    rows.loc[rows["batch"] == "a", "revision"] = "0"
     rows.loc[rows["batch"] != "a", "started"] = "2026-02-01T00:00:00+00:00"
     found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
     assert (found.estimate.batches, found.verdict) == (2, FEW)

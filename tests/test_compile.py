@@ -5,7 +5,6 @@ from collections import Counter
 from contextlib import nullcontext
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from numba import cuda, typeof
 from numba.cuda import dispatcher
@@ -14,10 +13,9 @@ from kernels import harness
 from kernels import run as runs
 from kernels.fast import multi_source
 from kernels.gpu import internals
-from kernels.gpu.launching import STEP
-from kernels.graph import Graph
-from kernels.run import Result, Run
+from kernels.run import Result
 from kernels.variants import VARIANTS
+from tests.recorder import SHARED, Recorder, path
 
 GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
 CAPABILITIES = [  # the present one each time, the older ones where there is time
@@ -25,41 +23,6 @@ CAPABILITIES = [  # the present one each time, the older ones where there is tim
     pytest.param((8, 0), id="cc80", marks=pytest.mark.ci),
     pytest.param((7, 5), id="cc75", marks=pytest.mark.ci),
 ]
-SHARED = 200  # bytes of shared memory that a block may have here
-
-
-class Recorder(Run):
-    """Notes in `launched` what a driver would launch; uploads stay on the host."""
-
-    launched: dict
-
-    multiprocessors = property(lambda self: 1)
-    shared_limit = property(lambda self: SHARED if self.shared is None else self.shared)
-
-    def require(self, needed):
-        pass
-
-    def upload(self, *arrays):
-        return list(arrays)
-
-    upload_untimed = upload
-
-    def allocate(self, *arrays):
-        return [np.empty(length, dtype) for length, dtype in arrays]
-
-    def download(self, *pairs):
-        pass
-
-    def launch(self, *launches, times=1):
-        for kernel, _, _, arguments, *_ in launches:
-            types = tuple(typeof(np.uint32(0) if a is STEP else a) for a in arguments)
-            self.launched[kernel, types] = kernel.py_func
-
-    def timed(self):
-        return nullcontext()
-
-    def phase(self, name):
-        return nullcontext()
 
 
 class OnHost:
@@ -78,12 +41,6 @@ def launched(monkeypatch):
         "kernels.gpu.card.gpu_visible", lambda: False
     )  # also where a card is: nothing is to be prepared
     return Recorder.launched
-
-
-def path(vertices: int, directed: bool, weight: int = 1) -> Graph:
-    u = np.arange(vertices - 1)
-    tails, heads = (u, u + 1) if directed else (np.r_[u, u + 1], np.r_[u + 1, u])
-    return Graph.from_arcs(vertices, tails, heads, np.full(len(tails), weight), directed=directed)
 
 
 def assert_atomics(ptx: str, needed: dict, kernel: str) -> None:

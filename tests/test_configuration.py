@@ -4,7 +4,6 @@ import copy
 import csv
 import math
 import re
-import shutil
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import yaml
 from kernels import families
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import configuration, digests, plan, resources
+from workflow.lib import configuration, plan, resources
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -456,63 +455,6 @@ def test_what_decides_a_datasets_graph(config, change):
     entry = config["datasets"]["gnutella04"]
     assert plan.identity(entry | change) != plan.identity(entry)
     assert plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
-
-
-MODULES = {variant.function.__module__.removeprefix("kernels.") for variant in VARIANTS.values()}
-NOT_TIMED = ("check", "errors", "graph", "harness", "memory")
-
-
-def imports(module: str) -> set[str]:
-    """The module and all of kernels that it imports, directly or not, but for what is not timed."""
-    found = [module]
-    for name in found:  # which grows
-        text = (ROOT / "kernels" / f"{name.replace('.', '/')}.py").read_text()
-        for package, names in re.findall(r"^ *from kernels\.?(\S*) import (\([^)]*\)|.*)", text, re.MULTILINE):
-            candidates = {package, *(f"{package}.{name}".lstrip(".") for name in re.findall(r"\w+", names))}
-            files = {name for name in candidates if (ROOT / "kernels" / f"{name.replace('.', '/')}.py").is_file()}
-            found += sorted(files - {*found, *NOT_TIMED})
-    return set(found)
-
-
-def test_which_modules_a_variant_imports():
-    assert "paper.bellman_ford" in imports("fast.ell")
-    assert {"gpu.copies", "fast.blocked_floyd_warshall"} <= imports("fast.staged_floyd_warshall")
-    for name in ("edge", "dijkstra", "delta_stepping"):
-        assert imports(f"sparry.{name}") & MODULES == {f"sparry.{name}"}
-        assert "sparry.block_per_source" in imports(f"sparry.{name}")
-    assert all({"run", "gpu.card", "gpu.launching"} <= imports(module) for module in MODULES)
-
-
-@pytest.mark.parametrize("changed", [*sorted(set().union(*map(imports, MODULES))), *NOT_TIMED])
-def test_a_changed_module_makes_exactly_its_cells_due(changed, tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
-    monkeypatch.setattr(digests, "ROOT", tmp_path)
-
-    def each():
-        return {key: digests.code(variant.algorithm, variant.name) for key, variant in VARIANTS.items()}
-
-    before = each()
-    with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
-        file.write("\n# A comment is no change.\n")
-    assert each() == before
-    with open(file.name, "a") as file:
-        file.write("CHANGED = 1\n")
-    due = {key for key, digest in each().items() if digest != before[key]}
-    modules = {f"kernels.{module}" for module in MODULES if changed in imports(module)}
-    assert due == {key for key, variant in VARIANTS.items() if variant.function.__module__ in modules}
-    assert bool(due) == (changed not in NOT_TIMED)
-
-
-@pytest.mark.parametrize(
-    "changed", ["fast.floats", "fast.hierarchy.elimination", "fast.near_far_kernels", "fast.probe_kernels", "gpu.built"]
-)
-def test_what_the_library_imports_when_it_needs_it_makes_its_times_due(changed, tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "kernels", tmp_path / "kernels")
-    monkeypatch.setattr(digests, "ROOT", tmp_path)
-    before = digests.module_code("kernels.interface")
-    with open(tmp_path / "kernels" / f"{changed.replace('.', '/')}.py", "a") as file:
-        file.write("CHANGED = 1\n")
-    assert digests.module_code("kernels.interface") != before
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from kernels.fast.floats import FloatGraph, Searches
 from kernels.graph import INF, Graph
 from kernels.run import Run
 from tests import graphs
-from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
+from tests.recorder import Recorder
+from tests.test_compile import CAPABILITIES, assert_atomics
 
 RUN = {"block": 8}
 FUNCTIONS = {

@@ -18,7 +18,7 @@ from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests.rows import CONFIG
-from workflow.lib import digests, host, measurements, plan, records
+from workflow.lib import host, measurements, plan, records, revisions
 from workflow.lib.journal import Journal
 from workflow.scripts import job, measure
 
@@ -65,7 +65,7 @@ def test_each_round_runs_every_variant_once_in_an_order_of_the_batch():
     assert list(found) == [1, 2, 3, 4] and all(sorted(order) == sorted(CPU) for order in found.values())
     assert len(set(found.values())) > 1
     assert set(rows["batch"]) == {"one"} and set(rows["host_id"]) == {host.host_id()} and set(rows["card_uuid"]) == {""}
-    assert (rows["prepare_host_s"] > 0).all() and set(rows["code"].map(len)) == {16}
+    assert (rows["prepare_host_s"] > 0).all() and set(rows["settings"]) == {""}
     again, other = orders(run("one")), orders(run("two"))
     assert again == found != other
     assert set(records.read(Path("one/provenance.json"))) == {f"{key}/nyc/one" for key in CPU}
@@ -152,7 +152,7 @@ def test_on_a_full_disk_finished_runs_stay_and_the_file_is_named():
     assert len(Journal(part, {"batch": "one"}).runs) == 3 and part.read_bytes() == whole
 
 
-@pytest.mark.parametrize("change", ["host", "card", "code", "cores", "versions", "protocol", "graph"])
+@pytest.mark.parametrize("change", ["host", "card", "revision", "cores", "versions", "protocol", "graph"])
 def test_elsewhere_it_starts_anew(monkeypatch, change):
     kept = cut_off(monkeypatch, 5)
     protocol = {}
@@ -164,8 +164,8 @@ def test_elsewhere_it_starts_anew(monkeypatch, change):
         monkeypatch.setattr(job.libraries, "cores", lambda: 77)
     elif change == "versions":
         monkeypatch.setattr(measure, "packages", lambda: {"numpy": "0.1"})
-    elif change == "code":
-        monkeypatch.setattr(job.digests, "code", lambda *_: "0123456789abcdef")
+    elif change == "revision":
+        monkeypatch.setattr(revisions, "of", lambda _: "77")
     elif change == "protocol":
         protocol = {"repeats": 5}
     else:
@@ -175,18 +175,6 @@ def test_elsewhere_it_starts_anew(monkeypatch, change):
     rows = run(**protocol)
     seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
     assert all(seconds[key, row["round"]] != row["seconds"] for key, row in kept)
-
-
-def test_other_settings_are_other_code():
-    """So that their batches are not pooled; what does not change a time is not in the digest."""
-    variant, usual = VARIANTS["bellman_ford/stride"], Protocol()
-    changed = [{"block": 512}, {"tile": 16}, {"delta": 7}, {"grid": 9}, {"source": 3}, {"source": 4}]
-    codes = [measure.code(variant, replace(usual, **settings)) for settings in changed]
-    assert len({measure.code(variant, usual), *codes}) == 7
-    assert measure.code(variant, replace(usual, repeats=3, budget_s=9, checked_rows=7)) == measure.code(variant, usual)
-    assert measure.code(variant, usual) == digests.code("bellman_ford", "stride")
-    of_all = VARIANTS["floyd_warshall/tiled"]
-    assert measure.code(of_all, replace(usual, source=3)) == measure.code(of_all, usual)
 
 
 def test_a_status_stands_once():

@@ -191,7 +191,7 @@ def row(kind="rows", repeat=1, dataset="nyc", **changes):
             "triangles": 10**7,
         },
         **{"vertices": size.vertices, "arcs": size.arcs, "rows_checked": 256, "device": "test card", "driver": "580.1"},
-        **{"card_uuid": "GPU-1", "host_id": "0123abcd", "host": "test_host", "numba_cuda": "0.30.4", "code": "c0de"},
+        **{"card_uuid": "GPU-1", "host_id": "0123abcd", "host": "test_host", "numba_cuda": "0.30.4", "revision": "1"},
         **{"commit": "abc", "tree_clean": True, "dataset_sha256": "ab" * 32, "substitute": ""},
         **{"started": "2026-01-01T00:00:00+00:00"},
     }
@@ -319,7 +319,7 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
         cells=results / "cells", archive=results / "archive", default="h200", tolerance=0.05, datasets=DATASETS
     )
     kept = results / "archive/test-card"
-    found = [measurement(NEAR_FAR, "nyc", seconds=0.0025, code="c0de")]
+    found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]
     archive.keep(found, {}, kept, args)
     assert not (kept / "many_sources_table.md").exists()
     assert "many sources in a contraction" not in readme.results(kept, frame(found))
@@ -332,12 +332,12 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     archive.main(args)
     joined = many_sources_table.load([kept / "many_sources.csv"])
     assert joined.groupby("dataset", sort=False).size().to_dict() == {"nyc": 4, "bay": 4}  # the former stay
-    write(measured, *both(search_s=0.02, code="new"))
+    write(measured, *both(search_s=0.02, revision="2"))
     archive.main(args)
     joined = many_sources_table.load([kept / "many_sources.csv"])
-    assert joined.groupby("dataset", sort=False)["code"].unique().map(list).to_dict() == {
-        "nyc": ["new"],
-        "bay": ["c0de"],
+    assert joined.groupby("dataset", sort=False)["revision"].unique().map(list).to_dict() == {
+        "nyc": ["2"],
+        "bay": ["1"],
     }
 
 

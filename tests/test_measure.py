@@ -43,8 +43,20 @@ COLUMNS = [
         "launches",
         "vertices",
     ),
-    *("arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit", "code"),
-    *("dataset_sha256", "started", "host", "host_id", "card_uuid", "cpu_model", "cores", "substitute", "generated"),
+    *("arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit"),
+    *(
+        "revision",
+        "settings",
+        "dataset_sha256",
+        "started",
+        "host",
+        "host_id",
+        "card_uuid",
+        "cpu_model",
+        "cores",
+        "substitute",
+        "generated",
+    ),
     *("limit_s", "needed_bytes", "reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
 ]
 

@@ -13,7 +13,8 @@ from kernels.fast.probe import Reached
 from kernels.graph import Graph
 from kernels.run import Run
 from tests import graphs
-from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
+from tests.recorder import Recorder
+from tests.test_compile import CAPABILITIES, assert_atomics
 
 
 def searches_on(graph):

@@ -23,7 +23,8 @@ from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Run
 from tests import graphs
-from tests.test_compile import CAPABILITIES, Recorder, assert_atomics
+from tests.recorder import Recorder
+from tests.test_compile import CAPABILITIES, assert_atomics
 
 CARD = Card(shared=232_384, free=140 * 10**9)
 

@@ -173,7 +173,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"repeat": "1"}, "this round of the cell was read before"),
+        ({"round": "1"}, "this round of the cell was read before"),
         ({"delta": ""}, "delta '': must be a whole number from 1"),
         ({"delta": "wide"}, "delta 'wide': must be a number"),
         ({"status": "simulated"}, "a simulated run is no measurement"),
@@ -232,10 +232,7 @@ def test_stride_figure():
 
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_what_a_figure_says(sweep, tmp_path):
-    note = "stand-in: made_by_hand, 100 % without parallel arcs"  # as a former file says it
-    path = rewrite(
-        tmp_path / "sweep.csv", sweep, lambda row: row.update(note="; ".join(filter(None, (row["note"], note))))
-    )
+    path = rewrite(tmp_path / "sweep.csv", sweep, lambda row: row.update(substitute="made_by_hand"))
     draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "out")
     made = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert set(made) == {f"{sweep.name}.{end}" for end in ("svg", "pdf", "png")}

@@ -17,7 +17,7 @@ import pytest
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, shown_in
 from tests.rows import DATASETS, in_batches, measurement
-from workflow.lib import former, measurements
+from workflow.lib import measurements
 from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define
 from workflow.scripts import sources, table6, tables
 
@@ -490,7 +490,7 @@ TIMELESS = dict.fromkeys(measurements.TIMES, "")
         ({"kernels_s": "inf"}, "kernels_s 'inf': must be a number"),
         ({"arcs": ""}, "arcs '': must be a whole number from 0"),
         ({"status": "timeout"}, "a row that is ok has all times, any other none"),
-        ({"repeat": 3}, "read before"),
+        ({"round": 3}, "read before"),
         ({"status": "timeout", "limit_s": 9, "rows_checked": 0, **TIMELESS}, "rows differ in status"),
         ({"device": "another card"}, "rows differ in device"),
     ],
@@ -508,7 +508,7 @@ def test_refused_files(tmp_path):
     for name, content, message in (
         ("columns.csv", text.replace("seconds,", "time,", 1), "its first line must be"),
         ("empty.csv", "", "its first line must be"),
-        ("short.csv", text[:-60], "line 30: not 37 values"),
+        ("short.csv", text[:-60], "line 30: not 47 values"),
         ("binary.csv", b"\xff\xfe\x00", "not a CSV file"),
     ):
         path = tmp_path / name
@@ -559,21 +559,11 @@ def test_counts_that_differ_are_said_where_no_words_are(tmp_path):
     assert said == {"nyc": "264,346 vertices, 730,100 arcs (the paper: 264,346, 733,846)"}
 
 
-def test_a_file_with_the_former_columns_reads_the_same():
-    former, now = (measurements.load([ROOT / "tests/data" / name]) for name in ("former_timings.csv", "timings.csv"))
-    pd.testing.assert_frame_equal(former, now)
-    assert set(now["substitute"]) == {"", "made_by_hand, 100 % without parallel arcs"}
-    assert set(now["limit_s"].dropna()) >= {3600, 90} and now["needed_bytes"].max() == 10_764_552_992
-
-
-def test_the_former_name_of_a_variant_is_its_present_one():
-    row = dict.fromkeys(former.COLUMNS, "") | {"algorithm": "bellman_ford", "variant": "frontier_apsp"}
-    note = (
-        "2 of 6 repeats: budget of 6 s; generated: random arcs, seed 1; cores: 16; layout: longest row 8, 7 columns, "
-        "2114816 slots, 99 arcs beyond them; reached: 264346 vertices"
-    )
-    found = former.row(row | {"note": note})
-    assert (found["algorithm"], found["variant"]) == ("bellman_ford", "multi_source_apsp")
-    assert (found["note"], found["generated"]) == ("2 of 6 repeats: budget of 6 s", "random arcs, seed 1")
-    names = ("cores", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "reached")
-    assert [found[name] for name in names] == ["16", "8", "7", "2114816", "99", "264346"]
+@pytest.mark.parametrize("former", [("revision", "code"), ("round", "repeat")])
+def test_a_file_from_before_there_were_revisions_is_refused(former, tmp_path):
+    path = tmp_path / "timings.csv"
+    path.write_text(TIMINGS.read_text().replace(*former, 1))
+    with pytest.raises(
+        InputError, match=r"timings\.csv: was written before .* commit 7b35d0b reads it: measure the cell"
+    ):
+        measurements.load([path])

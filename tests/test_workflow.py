@@ -63,19 +63,22 @@ for algorithm, variant in cells:
     values = dict(
         algorithm=algorithm, variant=variant, dataset=dataset, batch=args.batch, round=1, status="no_memory",
         launches=0, vertices=1, arcs=0, needed_bytes=1, rows_checked=0,
-        numba_cuda="1", numba="1", numpy="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
+        numba_cuda="1", numba="1", numpy="1", revision="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
     )
     values |= dict(problem="sssp", source=0) if algorithm == "bellman_ford" else dict(problem="apsp")
     values |= dict(device="the CPU") if variant == "cpu" else dict(device="NVIDIA Stub 1", driver="1", cuda="1")
     lines.append(",".join(str(values.get(name, "")) for name in columns))
     record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32), graph=graph, card=None)
-    record |= dict.fromkeys(("commit", "config_digest", "host", "system", "python"), "") | dict(tree_clean=None)
-    record |= dict(slurm={}, packages={}) | (dict(batch=args.batch) if args.batch else {})
+    record |= dict.fromkeys(("commit", "config_digest", "host", "system", "python", "revision", "settings"), "")
+    record |= dict(tree_clean=None, slurm={}, packages={}) | (dict(batch=args.batch) if args.batch else {})
     records["/".join(filter(None, (algorithm, variant, dataset, args.batch)))] = record
 out.write_text("\\n".join([*lines, ""]))
 beside = out.with_name("provenance.json") if args.batch else out.with_suffix(".json")
 beside.write_text(json.dumps(records if args.batch else record))
 '''
+
+
+DIGEST = "0123456789abcdef"
 
 
 class Project:
@@ -126,6 +129,10 @@ class Project:
         path = self.folder / "config.yaml"
         changes = json.loads(json.dumps(changes))  # a copy, in which nothing is shared
         path.write_text(yaml.safe_dump(merge(yaml.safe_load(path.read_text()), changes), sort_keys=False))
+
+    def raise_revision(self, variant):
+        with open(self.folder / "kernels/variants.py", "a") as file:
+            file.write(f"VARIANTS[{variant!r}] = replace(VARIANTS[{variant!r}], revision=99)\n")
 
     def start(self, *words, environment=ENVIRONMENT):
         return subprocess.Popen(
@@ -431,7 +438,7 @@ def test_a_forced_job_is_measured_again(changeable):
 
 
 def test_another_batch_and_a_cell_measured_again_are_shown_beside(changeable):
-    """They replace nothing, and neither is due when the code changes."""
+    """They replace nothing, and neither is due when a revision is raised."""
     before = changeable.files("results/batches", "results/cells")
     changeable.snakemake("batch", "--config", "protocol={batch: two}")
     changeable.snakemake(CELL)
@@ -446,8 +453,7 @@ def test_another_batch_and_a_cell_measured_again_are_shown_beside(changeable):
     ]
     records = json.loads((changeable.folder / "results/provenance.json").read_text())
     assert {"bellman_ford/naive/nyc", "bellman_ford/naive/nyc/one", "bellman_ford/naive/nyc/two"} <= set(records)
-    with open(changeable.folder / "kernels/paper/bellman_ford.py", "a") as file:
-        file.write("CHANGED = 1\n")
+    changeable.raise_revision("bellman_ford/naive")
     assert {job for job in changeable.plan() if job.startswith("Measure")} == NYC | BAY
 
 
@@ -457,19 +463,61 @@ AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
 
 
 @pytest.mark.parametrize(
-    ("module", "due"),
+    ("variant", "due"),
     [
-        ("kernels/paper/bellman_ford.py", NYC | BAY | AFTER_TABLE1 | {"Audit", "Picture"}),
-        ("kernels/paper/dijkstra.py", GNUTELLA04 | AFTER_TABLE3 | {"Table 2", "Audit", "Picture"}),
-        ("kernels/paper/serial.py", measured(*CPU) | (AFTER_TABLE1 | AFTER_TABLE3) - {"Figure 5", "Figure 6"}),
-        ("kernels/run.py", ALL - data("nyc", "bay", "gnutella04")),
-        ("kernels/check.py", set()),
+        ("bellman_ford/stride_flag", NYC | AFTER_TABLE1 | {"Audit", "Picture"}),
+        ("dijkstra/naive", GNUTELLA04 | AFTER_TABLE3 | {"Table 2", "Audit", "Picture"}),
+        ("floyd_warshall/cpu", measured("floyd_warshall/cpu/gnutella04") | AFTER_TABLE3 - {"Figure 6"}),
     ],
 )
-def test_a_changed_kernel_makes_its_cells_due(changeable, module, due):
-    with open(changeable.folder / module, "a") as file:
-        file.write("CHANGED = 1\n")
+def test_a_raised_revision_makes_the_variants_cells_due(changeable, variant, due):
+    changeable.raise_revision(variant)
     assert changeable.plan() == due
+
+
+def test_refactoring_makes_nothing_due(changeable):
+    """A renamed kernel, a moved module, another docstring, another command of a rule."""
+    kernels = changeable.folder / "kernels"
+    for path in kernels.rglob("*.py"):
+        text = path.read_text()
+        text = text.replace("relax_naive", "lower_naive").replace("paper.bellman_ford", "paper.one_source")
+        text = text.replace("paper import bellman_ford, dijkstra", "paper import dijkstra, one_source as bellman_ford")
+        path.write_text(text)
+    module = (kernels / "paper/bellman_ford.py").rename(kernels / "paper/one_source.py")
+    module.write_text(module.read_text().replace('"""', '"""Changed. ', 1))
+    for path in (changeable.folder / "workflow/scripts").glob("*.py"):
+        path.touch()
+    rules = changeable.folder / "workflow/rules/measure.smk"
+    rules.write_text(
+        rules.read_text().replace("python -m workflow.scripts.measure", "python  -m workflow.scripts.measure")
+    )
+    assert "lower_naive" in module.read_text()
+    assert changeable.plan() == set()
+
+
+def test_what_was_measured_before_there_were_revisions_is_not_due_and_not_read(changeable):
+    """Files with a digest in the column `code`, which Snakemake recorded as a parameter, beside an older command."""
+    changeable.snakemake(CELL)
+    results = changeable.folder / "results"
+    measured_files = [*results.glob("batches/*/*/*/timings.csv"), *results.glob("cells/*/*/*.csv")]
+    for path in measured_files:
+        times = path.stat()
+        text = path.read_text().replace("revision,settings,", "code,", 1)
+        path.write_text(re.sub(r"(?m)^(.*),1,,(?=\w{64},)", rf"\1,{DIGEST},", text))
+        assert text != path.read_text() and DIGEST in path.read_text()
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    rewritten = 0
+    for path in (changeable.folder / ".snakemake/metadata").iterdir():
+        known = json.loads(path.read_text())
+        if known["rule"] in ("measure", "job"):
+            assert "'1'" in " ".join(known["params"])
+            known["params"] = [param.replace("'1'", f"'{DIGEST}'") for param in known["params"]]
+            path.write_text(json.dumps(known | {"shellcmd": "python measure.py", "code": "python measure.py"}))
+            rewritten += 1
+    assert rewritten == 2 * len(measured_files)  # a CSV file and a JSON file each
+    assert not [job for job in changeable.plan() if job.startswith("Measure")] and not changeable.plan(CELL)
+    said = changeable.snakemake("-f", "results/timings.csv", code=1)
+    assert "timings.csv: was written before measurements had a revision, and commit 7b35d0b reads it" in said
 
 
 def test_a_variant_under_another_head_makes_due_what_shows_it_and_no_cell(changeable):

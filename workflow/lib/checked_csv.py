@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +20,8 @@ from kernels.datasets import atomic
 from kernels.errors import InputError
 
 VERSION = r"\d[\w.+-]*"
+LAST_READER = "7b35d0b"  # the last commit that reads files from before rows had a revision
+FORMER = f"was written before measurements had a revision, and commit {LAST_READER} reads it"
 DEFECT = "nothing was written: this is a defect of the program or of the machine, and no measurement"
 
 
@@ -94,9 +96,8 @@ class Schema:
 
     columns: of the file, in their order. numbers: those that hold a number or nothing. rules: what else must hold of
     its rows, of which a later one may rely on those before it. advice: what to do about a file that breaks one.
-    row: the words that say which row is meant, with columns in braces. former: by the columns that
-    such a file had before, what turns a row of it, as text, into one with the present columns; a
-    column that it does not give is empty.
+    row: the words that say which row is meant, with columns in braces. former: columns that only files from before
+    there were revisions have.
     """
 
     columns: tuple[str, ...]
@@ -104,7 +105,7 @@ class Schema:
     rules: tuple[Rule, ...]
     advice: str
     row: str = ""
-    former: Mapping[tuple[str, ...], Callable[[dict[str, str]], dict[str, str]]] = field(default_factory=dict)
+    former: tuple[str, ...] = ()
 
     def read(self, paths: Iterable[Path | str]) -> pd.DataFrame:
         """The rows of all files, indexed by "path, line n": numbers as float64 (NaN where empty), the rest str.
@@ -159,15 +160,14 @@ class Schema:
         """The rows as they stand in the file, all str, with the present columns."""
         reader = csv.DictReader(file)
         columns = tuple(reader.fieldnames or ())
-        if columns != self.columns and columns not in self.former:
+        if set(columns) & set(self.former):
+            raise InputError(f"{path}: {FORMER}: {advice}")
+        if columns != self.columns:
             raise InputError(f"{path}: its first line must be {','.join(self.columns)}: {advice}")
         records = {f"{path}, line {reader.line_num}": record for record in reader}
         for line, record in records.items():
             if None in record or None in record.values():
                 raise InputError(f"{line}: not {len(columns)} values: {advice}")
-        if columns != self.columns:
-            empty = dict.fromkeys(self.columns, "")
-            records = {line: empty | self.former[columns](record) for line, record in records.items()}
         return self._frame(records)
 
     def _frame(self, records: dict[str, dict]) -> pd.DataFrame:

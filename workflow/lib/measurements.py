@@ -12,7 +12,7 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.gpu.card import SIMULATOR
 from kernels.variants import VARIANTS
-from workflow.lib import former, paper, records
+from workflow.lib import paper, records, revisions
 from workflow.lib.checked_csv import (
     VERSION,
     Rule,
@@ -62,7 +62,7 @@ COLUMNS = (
     "numba",
     "numpy",
     "commit",
-    "code",
+    *revisions.COLUMNS,
     "dataset_sha256",
     "started",
     "host",
@@ -97,6 +97,7 @@ NUMBERS = (
     "needed_bytes",
 )
 CELL = ["algorithm", "variant", "dataset"]
+GRAPH = ("vertices", "arcs", "dataset_sha256")
 BATCH = [*CELL, "batch"]  # a cell's rows of one job
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
@@ -223,6 +224,7 @@ RULES = (
     _card_version("driver"),
     _card_version("cuda"),
     *(version(column) for column in ("numba_cuda", "numba", "numpy")),
+    matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
     matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     moment("started"),
     Rule(("cores",), "must be a whole number from 1, or empty", _empty_or_from("cores", 1)),
@@ -270,14 +272,13 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
         numbered("round", *cell),
         *(
             same(column, *cell, must=f"the cell's rows differ in {column}")
-            for column in ("status", "device", "card_uuid", "host_id", "code", "vertices", "arcs", "dataset_sha256")
+            for column in ("status", "device", "card_uuid", "host_id", *revisions.COLUMNS, *GRAPH)
         ),
     )
     numbers = tuple(dict.fromkeys([*NUMBERS, *settings]))
     columns = columns_with(settings)
     named = "{algorithm}/{variant} on {dataset}"
-    headers = {tuple(dict.fromkeys([*header, *settings])): row for header, row in former.ROWS.items()}
-    return Schema(columns, numbers, rules, ADVICE, named, headers)
+    return Schema(columns, numbers, rules, ADVICE, named, former=("code", "repeat"))
 
 
 def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False) -> pd.DataFrame:
@@ -326,7 +327,7 @@ def _card(card: dict) -> dict:
 
 
 def pooled(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that stand for each cell: those of its batches whose code is the one that was measured last.
+    """Return the rows that stand for each cell: the batches of the revision, and settings, that was measured last.
 
     Of a CPU variant all have the same number of cores: that of most batches. A cell without a batch keeps its rows
     that were measured alone. rows: as load gives them.
@@ -334,8 +335,8 @@ def pooled(rows: pd.DataFrame) -> pd.DataFrame:
     cells = [rows[key] for key in CELL]
     in_batch = rows["batch"] != ""
     rows = rows[in_batch | ~in_batch.groupby(cells).transform("any")]
-    last = rows.sort_values("started", kind="stable").groupby(CELL)["code"].transform("last")
-    rows = rows[rows["code"] == last.reindex(rows.index)]
+    last = rows.sort_values("started", kind="stable").groupby(CELL)[list(revisions.COLUMNS)].transform("last")
+    rows = rows[(rows[list(revisions.COLUMNS)] == last.reindex(rows.index)).all(axis=1)]
     cores = rows["cores"].fillna(0)
     batches = rows.groupby([*(rows[key] for key in CELL), cores])["batch"].transform("nunique")
     order = rows.assign(cores=cores, batches=batches).sort_values(["batches", "started"], kind="stable")

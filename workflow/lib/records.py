@@ -10,8 +10,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from kernels.errors import InputError
-from workflow.lib import former
-from workflow.lib.checked_csv import DEFECT
+from workflow.lib.checked_csv import DEFECT, FORMER
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
 ARCHIVED = "provenance.json"  # all records beside a timings.csv
@@ -43,9 +42,11 @@ def read(path: Path) -> dict[str, dict]:
             raise ValueError("no JSON object")
         found = {}
         for cell, record in (content if path.name == ARCHIVED else {"": content}).items():
+            if isinstance(record, dict) and "code" in record:
+                raise ValueError(f"it {FORMER}")
             if wrong := fault(record, _schema()):
                 raise ValueError(f"{cell}: {wrong}" if cell else wrong)
-            found[cell and former.cell(cell)] = former.provenance(record)
+            found[cell] = record
         for cell, record in found.items():
             if cell and cell != name(record):
                 raise ValueError(f"{cell}: it is of {name(record)}")

@@ -2,7 +2,7 @@
 rule all_pairs_shard:
     input:
         graph=all_pairs_graph,
-        hierarchy="resources/graphs/{dataset}.hierarchy.npz",
+        hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
     output:
         parquet=update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
         json=update("results/all_pairs/{dataset}/{shards}/{shard}.json"),
@@ -24,7 +24,9 @@ rule all_pairs_shard:
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
         entry=entry,
-        code=digests.module_code("kernels.fast.hierarchy.all_pairs"),
+        revision=lambda wildcards: revision(
+            "results/all_pairs/{dataset}/{shards}/{shard}.json".format(**wildcards)
+        ),
         sample=config["all_pairs"]["sample"],
         block=config["simulator" if SIMULATING else "protocol"]["block"],
         simulated=SIMULATING,

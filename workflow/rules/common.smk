@@ -2,8 +2,8 @@
 from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError
-from kernels.variants import find, shown_in
-from workflow.lib import configuration, digests, places, plan, resources, tables
+from kernels.variants import ALL_PAIRS_REVISION, find, shown_in
+from workflow.lib import configuration, digests, places, plan, resources, revisions, tables
 
 try:
     for file in workflow.configfiles:

@@ -82,8 +82,6 @@ rule prepare:
         dataset="|".join(config["datasets"]),
     conda:
         "../../environment.yml"
-    params:
-        code=digests.module_code("kernels.fast.hierarchy.elimination"),
     message:
         "Prepare a hierarchy of {wildcards.dataset}"
     shell:

@@ -153,7 +153,6 @@ rule peak:
         mem_mb=16000,
         runtime=15,
     params:
-        code=digests.module_code("kernels.fast.peak"),
         vertices=[8192, 32768],
         commit=untracked(config["commit"]),
     message:

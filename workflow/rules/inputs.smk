@@ -64,6 +64,11 @@ def job_cells(wildcards):
     return JOBS[wildcards.problem, wildcards.dataset]
 
 
+def job_revisions(wildcards):
+    path = "results/batches/{batch}/{problem}/{dataset}/timings.csv".format(**wildcards)
+    return due_by(path, *("/".join(cell[:2]) for cell in job_cells(wildcards)))
+
+
 def jobs_at_once():
     """How many GPU jobs run at once, by --resources gpu=N."""
     gpus = workflow.global_resources.get("gpu")

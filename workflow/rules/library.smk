@@ -1,5 +1,4 @@
 # What a user of the library waits for, and what the choice of a variant costs.
-LIBRARY = "kernels.__main__", "kernels.networkx_backend"
 
 
 rule library_times:
@@ -19,7 +18,6 @@ rule library_times:
         mem_mb=resources.library_mb(config),
         runtime=resources.library_min(config),
     params:
-        code=list(map(digests.module_code, LIBRARY)),
         networkx=graph_file(config["library_times"]["networkx"]) if config["library_times"]["networkx"] else "",
         cores=untracked(kept_cores()),
         commit=untracked(config["commit"]),
@@ -47,7 +45,6 @@ rule choices:
         mem_mb=16000,
         runtime=30,
     params:
-        code=digests.module_code("kernels.interface"),
         repeats=config["choices"]["repeats"],
         cores=untracked(kept_cores()),
         commit=untracked(config["commit"]),

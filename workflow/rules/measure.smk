@@ -47,7 +47,10 @@ rule measure:
         ),
     params:
         entry=entry,
-        code=lambda wildcards: digests.code(wildcards.algorithm, wildcards.variant),
+        revision=lambda wildcards: revision(
+            "results/{place}/{algorithm}/{variant}/{dataset}.csv".format(**wildcards),
+            f"{wildcards.algorithm}/{wildcards.variant}",
+        ),
         protocol=lambda wildcards: plan.protocol(
             config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
         ),
@@ -90,7 +93,7 @@ rule job:
         variants=lambda wildcards: json.dumps(
             {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
         ),
-        code=lambda wildcards: [digests.code(*cell[:2]) for cell in job_cells(wildcards)],
+        revisions=job_revisions,
         cores=untracked(kept_cores()),
         config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
         commit=untracked(config["commit"]),
@@ -129,7 +132,7 @@ for cell in SIMULATED_CELLS:
     PROTOCOLS.setdefault(plan.protocol(config, *cell[:2], simulated=True), []).append("/".join(cell))
 
 
-# All in one process, which leaves alone the cells that are of this code, protocol and graph. A missing cell makes it
+# All in one process, which leaves alone the cells that are of this revision, protocol and graph. A missing cell makes it
 # due, and is no output, since Snakemake deletes the outputs of a job that fails. In mode cuda, as on a cluster, each
 # cell is a job.
 rule simulate:
@@ -146,7 +149,7 @@ rule simulate:
         "../../environment.yml"
     params:
         cells=json.dumps(PROTOCOLS),
-        code=digests.digest(*(digests.code(*cell[:2]).encode() for cell in SIMULATED_CELLS)),
+        revisions=[revisions.of(find(*cell[:2])) for cell in SIMULATED_CELLS],
         entries=[plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
         missing=sum(
             Path("results/simulated.csv").exists() and not Path(places.cell_file(*cell, "simulated")).exists()

@@ -18,7 +18,7 @@ rule measure_sweep:
         runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
     params:
         dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
-        code=lambda wildcards: digests.code(*SWEPT[wildcards.sweep]),
+        revision=lambda wildcards: revision(f"results/{wildcards.sweep}.csv", "/".join(SWEPT[wildcards.sweep])),
         options=lambda wildcards: json.dumps(sweep_options(wildcards), sort_keys=True),
         protocol=plan.protocol(config),
         commit=untracked(config["commit"]),
@@ -80,7 +80,7 @@ rule measure_sources:
         mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
         runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
     params:
-        code=lambda wildcards: digests.code(*SEARCH),
+        revision=lambda wildcards: revision(f"results/sources/{wildcards.dataset}.csv", "/".join(SEARCH)),
         options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
         protocol=plan.protocol(config),
         cores=untracked(kept_cores()),
@@ -113,7 +113,7 @@ rule sources:
 rule measure_many_sources:
     input:
         graph="resources/graphs/{dataset}.npz",
-        hierarchy="resources/graphs/{dataset}.hierarchy.npz",
+        hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
     output:
         update("results/many_sources/{dataset}.csv"),
     log:
@@ -130,7 +130,7 @@ rule measure_many_sources:
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
-        code=digests.module_code("kernels.fast.hierarchy.all_pairs"),
+        revision=lambda wildcards: revision(f"results/many_sources/{wildcards.dataset}.csv"),
         options=json.dumps(
             {key: config["sweeps"]["many_sources"][key] for key in ("repeats", "rows_checked", "budget_s")}
         ),

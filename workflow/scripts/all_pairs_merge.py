@@ -21,7 +21,18 @@ from workflow.lib import all_pairs as parts
 from workflow.lib import step
 from workflow.lib.checked_csv import DEFECT
 
-SAME = ("dataset", "vertices", "arcs", "shards", "sample", "height", "hierarchy_arcs", "code", "symmetric")
+SAME = (
+    "dataset",
+    "vertices",
+    "arcs",
+    "shards",
+    "sample",
+    "height",
+    "hierarchy_arcs",
+    "revision",
+    "settings",
+    "symmetric",
+)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -47,7 +58,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def require_one_graph(found: Sequence[dict], paths: Sequence[Path]) -> None:
-    """Raise InputError where the parts are not all parts of one graph, each once, searched by one code."""
+    """Raise InputError where the parts are not all parts of one graph, each once, searched at one revision."""
     first = found[0]
     for record, path in zip(found, paths, strict=True):
         differ = [key for key in SAME if record[key] != first[key]]
@@ -105,7 +116,7 @@ def summary(rows: pd.DataFrame, found: Sequence[dict]) -> dict:
             key: first[key]
             for key in ("dataset", "vertices", "arcs", "shards", "height", "hierarchy_arcs", "triangles")
         },
-        **{key: first[key] for key in ("order_s", "tree_s", "code")},
+        **{key: first[key] for key in ("order_s", "tree_s", "revision")},
         "dataset_sha256": first["graph"]["sha256"],
         "substitute": first["graph"].get("substitute") or "",
         "generated": first["graph"].get("generated") or "",

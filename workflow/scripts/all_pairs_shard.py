@@ -24,11 +24,10 @@ from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
+from kernels.variants import ALL_PAIRS_REVISION
 from workflow.lib import all_pairs as parts
-from workflow.lib import digests, host, lock, records, step
+from workflow.lib import host, lock, records, step
 from workflow.scripts import measure
-
-CODE = "kernels.fast.hierarchy.all_pairs"
 
 
 def main(args: argparse.Namespace) -> None:
@@ -79,7 +78,8 @@ def write(graph: Graph, args: argparse.Namespace) -> None:
         "card_uuid": card.card_uuid(),
         "host_id": host.host_id(),
         "cpu_model": card.cpu_name(),
-        "code": digests.module_code(CODE),
+        "revision": str(ALL_PAIRS_REVISION),
+        "settings": "" if args.block == Run.block else f"block={args.block}",
         "commit": commit,
         "tree_clean": clean,
         "config_digest": args.config_digest,

@@ -25,7 +25,7 @@ import pandas as pd
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, find
-from workflow.lib import all_pairs, measurements, records, step
+from workflow.lib import all_pairs, measurements, records, revisions, step
 from workflow.lib.sweeps import Sweep
 from workflow.scripts import (
     all_pairs_figure,
@@ -101,21 +101,25 @@ def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[st
 def standing(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     """Of a cell's rows, those that an archive keeps.
 
-    All batches of the code that the last batch ran, and of other code only the last batch. A cell that was measured
-    alone stays unless batches of newer code are there.
+    All batches of the revision that the last batch ran, and of other revisions only the last batch. A cell that was
+    measured alone stays unless batches of a newer revision are there. Other settings count as another revision.
     """
     in_batches = sorted((row for row in rows if row["batch"]), key=started)
     if not in_batches:
         return rows
     newest = in_batches[-1]
-    others = [row["batch"] for row in in_batches if row["code"] != newest["code"]]
+    others = [row["batch"] for row in in_batches if revision(row) != revision(newest)]
 
     def stands(row: dict[str, str]) -> bool:
-        if row["code"] == newest["code"]:
+        if revision(row) == revision(newest):
             return True
         return row["batch"] in others[-1:] if row["batch"] else started(row) > started(newest)
 
     return [row for row in rows if stands(row)]
+
+
+def revision(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[column] for column in revisions.COLUMNS)
 
 
 def started(row: dict[str, str]) -> datetime:

@@ -1,7 +1,7 @@
 """Measure all variants that are compared on one graph, in rounds, on one card: timings.csv and provenance.json.
 
 Each round runs every variant once, in random order. Runs that end are kept in timings.csv.part, so that a job that was
-cut off goes on there; on another card, host or code, with other cores or versions, it starts anew.
+cut off goes on there; on another card or host, at another revision, with other cores or versions, it starts anew.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.harness import Protocol
 from kernels.variants import Variant, find
-from workflow.lib import digests, host, records, step
+from workflow.lib import digests, host, records, revisions, step
 from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
 from workflow.scripts import measure
@@ -39,7 +39,8 @@ def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool)
         "graph": graph.meta["sha256"],
         "card": card.card_uuid() if on_gpu else "",
         "host": host.host_id(),
-        "variants": {v.key: [measure.code(v, Protocol.of(protocol)), protocol] for v, protocol in protocols.items()},
+        "revisions": {v.key: revisions.columns(v, Protocol.of(protocol)) for v, protocol in protocols.items()},
+        "protocols": {variant.key: protocol for variant, protocol in protocols.items()},
         "made with": [card.describe(on_gpu), libraries.cores(), measure.packages()],
     }
     journal = Journal(args.out.with_name(f"{args.out.name}.part"), job)

@@ -30,10 +30,10 @@ from kernels.fast.hierarchy import all_pairs, cells, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
-from workflow.lib import digests, host, lock, step
+from kernels.variants import ALL_PAIRS_REVISION
+from workflow.lib import host, lock, step
 from workflow.lib.all_pairs import in_pieces, oracle_rows, reduce_row
 from workflow.scripts import measure
-from workflow.scripts.all_pairs_shard import CODE
 from workflow.scripts.many_sources_table import KINDS, REDUCED, SCHEMA
 
 NEEDED = ("repeats", "rows_checked", "budget_s")  # of the entry in config.yaml
@@ -120,7 +120,7 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
         "host_id": host.host_id(),
         "host": platform.node(),
         "numba_cuda": importlib.metadata.version("numba-cuda"),
-        "code": digests.module_code(CODE),
+        "revision": ALL_PAIRS_REVISION,
         "commit": commit,
         "tree_clean": clean,
         "dataset_sha256": graph.meta["sha256"],

@@ -34,7 +34,7 @@ ONE_SOURCE, NEAR_FAR = "hierarchy/sssp", "delta_stepping/near_far"
 COLUMNS = (
     *("kind", "dataset", "repeat", "sources", "search_s", "customize_s", "order_s", "tree_s", "layout_s"),
     *("height", "hierarchy_arcs", "triangles", "vertices", "arcs", "rows_checked", "device", "driver", "card_uuid"),
-    *("host_id", "host", "numba_cuda", "code", "commit", "tree_clean", "dataset_sha256", "substitute", "started"),
+    *("host_id", "host", "numba_cuda", "revision", "commit", "tree_clean", "dataset_sha256", "substitute", "started"),
 )
 GRAPH = ("vertices", "arcs", "height", "hierarchy_arcs", "triangles")
 PREPARED = ("order_s", "tree_s", "layout_s")
@@ -61,7 +61,7 @@ SCHEMA = Schema(
         matching("device"),
         Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
         *(version(column) for column in ("driver", "numba_cuda")),
-        matching("code"),
+        matching("revision", r"\d+", "must be a whole number"),
         one_of("tree_clean", "True", "False", ""),
         matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
         moment("started"),
@@ -70,12 +70,13 @@ SCHEMA = Schema(
         same("sources", "kind", "dataset", must="the repeats differ in sources"),
         *(
             same(column, "dataset", must=f"the dataset's rows differ in {column}")
-            for column in (*GRAPH, *PREPARED, "card_uuid", "code", "dataset_sha256")
+            for column in (*GRAPH, *PREPARED, "card_uuid", "revision", "dataset_sha256")
         ),
         Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
     ),
     "measure again, or leave the file out",
     "{kind} of {dataset}",
+    former=("code",),
 )
 FACTS = (
     *("dataset", "vertices", "arcs", "height", "hierarchy_arcs", "triangles", "order_s", "tree_s", "layout_s"),

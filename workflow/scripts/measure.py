@@ -17,7 +17,7 @@ from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import Variant, find
-from workflow.lib import digests, host, lock, records, step
+from workflow.lib import host, lock, records, revisions, step
 from workflow.lib.journal import Journal
 from workflow.lib.measurements import schema
 
@@ -32,7 +32,6 @@ PACKAGES = [
     "nvidia-ml-py",
     "snakemake",
 ]
-USUAL, SETTINGS = harness.Protocol(), ("block", "tile", "delta", "grid", "source")  # the last is none of all pairs
 
 
 def main(args: argparse.Namespace) -> None:
@@ -123,7 +122,7 @@ def make(
                 "tree_clean": clean,
                 "config_digest": args.config_digest,
                 **({"batch": batch} if batch else {}),
-                "code": common["code"],
+                **revisions.columns(variant, protocol),
                 "protocol": protocols[variant],
                 "graph": graph.meta,
                 "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
@@ -173,7 +172,7 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         **card.describe(variant.on_gpu),
         **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
         "commit": commit,
-        "code": code(variant, protocol),
+        **revisions.columns(variant, protocol),
         "dataset_sha256": graph.meta["sha256"],
         "host": platform.node(),
         "host_id": host.host_id(),
@@ -184,14 +183,6 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
         "cores": "" if variant.on_gpu else libraries.cores() if variant.parallel else 1,
         **(variant.facts(graph, protocol.source) if variant.facts else {}),
     }
-
-
-def code(variant: Variant, protocol: harness.Protocol) -> str:
-    """A digest of what its times depend on: our code and SETTINGS that are not the usual."""
-    own = digests.code(variant.algorithm, variant.name)
-    settings = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
-    changed = {name: value for name in settings if (value := getattr(protocol, name)) != getattr(USUAL, name)}
-    return digests.digest(own.encode(), json.dumps(changed).encode()) if changed else own
 
 
 def state_of_project(commit: str) -> tuple[str, bool | None]:

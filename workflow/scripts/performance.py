@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
-from workflow.lib import batches, digests, measurements, render
+from workflow.lib import batches, measurements, render, revisions
 from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.long_table import label
 from workflow.lib.measurements import marked, substitutes
@@ -87,10 +87,10 @@ def brief(rows: pd.DataFrame, archive: str) -> str:
 
 
 def changed(rows: pd.DataFrame, keys: Iterable[str]) -> list[str]:
-    """Those of the variants whose rows are all of other code than now; rows: as measurements.load gives them."""
-    known = rows[rows["code"] != ""]
-    codes = known["code"].groupby(measurements.variants(known)).agg(set)
-    return [key for key in keys if key in codes and digests.code(*key.split("/")) not in codes[key]]
+    """Return those of the variants that were measured only at other revisions than today's."""
+    known = rows[rows["revision"] != revisions.UNKNOWN]
+    measured = known["revision"].groupby(measurements.variants(known)).agg(set)
+    return [key for key in keys if key in measured and revisions.of(VARIANTS[key]) not in measured[key]]
 
 
 def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str) -> str:
@@ -119,7 +119,7 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
             line["Both"] = cell["status"].replace("_", " ")
         lines.append(line)
     older = ", ".join(map(label, changed(rows, keys)))
-    said = f" Measured before the code was changed last: {older}." if older else ""
+    said = f" Measured at an older revision: {older}." if older else ""
     return f"{narrow(pd.DataFrame(lines).fillna('-'))}\n\n{brief(rows, archive)}{said}"
 
 

@@ -1,6 +1,6 @@
 """Check variants in numba's CUDA simulator, all in one process: two files a cell as `measure` writes them.
 
-A cell whose record says the same code, protocol and graph is left as it is. Where a cell fails the others are still
+A cell whose record says the same revision, protocol and graph is left as it is. Where a cell fails the others are still
 checked, and what is finished stays; the step then fails. At the end all rows are in one CSV.
 """
 
@@ -13,25 +13,23 @@ from kernels.datasets import writable
 from kernels.errors import InputError, explain
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.harness import Protocol
 from kernels.variants import find
-from workflow.lib import records, step
+from workflow.lib import records, revisions, step
 from workflow.lib.measurements import schema
 from workflow.scripts import measure
 
 
 def current(out: Path, protocol: dict, graph: Graph) -> bool:
-    """Whether the cell's files are there and say that they are of this code, protocol and graph."""
+    """Whether the cell's files are there and say that they are of this revision, protocol and graph."""
     if not out.exists():
         return False
     try:
         (record,) = records.read(out.with_suffix(".json")).values()
     except InputError:
         return False
-    code = measure.code(find(*out.parts[-3:-1]), Protocol.of(protocol))
-    same = graph.meta.get("entry", graph.meta["sha256"]), protocol, code
+    same = graph.meta.get("entry", graph.meta["sha256"]), protocol, revisions.of(find(*out.parts[-3:-1]))
     entry = record["graph"].get("entry", record["graph"]["sha256"])
-    return (entry, record["protocol"], record.get("code")) == same
+    return (entry, record["protocol"], record["revision"]) == same
 
 
 def main(args: argparse.Namespace) -> None:

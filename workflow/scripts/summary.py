@@ -50,7 +50,7 @@ def spread(seconds: np.ndarray) -> float:
 def statistics(rows: pd.DataFrame) -> pd.DataFrame:
     """A row for what of each cell was measured in batches, and one for what was measured alone.
 
-    rows: as measurements.load gives them; of each line those of the newest code.
+    rows: as measurements.load gives them; of each line those of the newest revision.
     algorithm, variant, dataset, measured (OF_BATCHES or ALONE), status, median, low, high (s; ends of the interval or
     range, which "ends" names), batches (0 alone), repeats, within and between (spreads, parts of the median), the
     card's clocks (MHz), throttling (its reasons), device, commit, note.

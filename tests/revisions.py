@@ -1,0 +1,142 @@
+"""Digests of the kernels' PTX for compute capability 9.0, compared with kernels/revisions.csv; needs no GPU.
+
+    python -m tests.revisions              list the variants whose PTX differs
+    python -m tests.revisions --record     write kernels/revisions.csv anew
+
+The digests are those of the locked CUDA 13 compilers. Kernels are compiled as they are measured: with the default
+block and tile, on an H200's shared memory and multiprocessors, for weights above 0, directed and undirected graphs,
+and work in shared and in global memory.
+"""
+
+import argparse
+import csv
+import hashlib
+import io
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from numba import cuda
+from numba.cuda import dispatcher
+
+from kernels.fast import blocked_floyd_warshall, multi_source
+from kernels.fast.hierarchy import all_pairs
+from kernels.fast.near_far import DEGREE
+from kernels.gpu import card
+from kernels.graph import Graph
+from kernels.run import Result
+from kernels.variants import ALL_PAIRS_REVISION, VARIANTS, Variant
+from tests.recorder import Recorder, path
+
+FILE = Path(__file__).parents[1] / "kernels" / "revisions.csv"
+COLUMNS = ("variant", "revision", "ptx_sha256")
+CAPABILITY = (9, 0)
+ALL_PAIRS = "hierarchy/all_pairs"  # what ALL_PAIRS_REVISION is of
+
+
+class H200(Recorder):
+    """Record launches as on an H200."""
+
+    multiprocessors = property(lambda self: 132)
+    shared_limit = property(lambda self: 232_384 if self.shared is None else self.shared)
+
+
+def digest(ptx: str) -> str:
+    """Return the SHA-256 of PTX without comments, names and declarations of external functions.
+
+    Names of functions and shared arrays have counters that depend on what was compiled before; declarations have no
+    fixed order.
+    """
+    numbers: dict[str, int] = {}
+    text = re.sub(r"//[^\n]*", "", ptx)
+    text = re.sub(r"\.extern \.func.*?;", "", text, flags=re.DOTALL)
+    text = re.sub(r"_Z\w+|_cudapy_\w+", lambda name: f"_{numbers.setdefault(name[0], len(numbers))}", text)
+    return hashlib.sha256("\n".join(text.split()).encode()).hexdigest()
+
+
+def measured_graphs(variant: str) -> Iterator[Graph]:
+    """Yield graphs that make a variant launch all kernels that are measured."""
+    tails = np.repeat([0, 1], DEGREE + 1)  # more arcs than a row of near_far has
+    for directed in (True, False):
+        yield Graph.from_arcs(2, tails, 1 - tails, np.ones(len(tails), np.int32), directed=directed)
+    if variant.startswith("hierarchy/"):
+        yield path(600, directed=False)  # several levels of cells, the first with bands
+
+
+def launch(variant: Variant) -> None:
+    for shared in (None, 0) if not variant.key.startswith("hierarchy/") else (None,):
+        for graph in measured_graphs(variant.key):
+            variant.function(graph, Result.poisoned(variant.problem, graph.vertices), H200(shared=shared))
+
+
+def launch_all_pairs() -> None:
+    """Launch what all_pairs.py has: rows, what is found of each source, and sums over sources."""
+    for graph in measured_graphs(ALL_PAIRS):
+        sources = np.arange(graph.vertices)
+        rows = all_pairs.Searches(graph, reduces=False, run=H200())
+        for _ in all_pairs.matrix(rows, sources):
+            rows.rows(np.arange(1))
+        all_pairs.sums_over_sources(rows, sources)
+        for _ in all_pairs.Searches(graph, reduces=True, run=H200()).pieces(sources):
+            pass
+
+
+def current() -> dict[tuple[str, str, str], str]:
+    """Compile the kernels of every GPU variant; return the kernel's name by variant, revision and digest."""
+    card.gpu_visible = lambda: False  # nothing is launched, also where a card is
+    for module in (multi_source, blocked_floyd_warshall):
+        module.has_16_bit_pair_minimum = lambda: True
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
+    found, digests = {}, {}
+    todo = [(v.key, v.revision, lambda v=v: launch(v)) for v in VARIANTS.values() if v.on_gpu]
+    for key, revision, launches in [*todo, (ALL_PAIRS, ALL_PAIRS_REVISION, launch_all_pairs)]:
+        H200.launched = {}
+        launches()
+        for (kernel, types), function in H200.launched.items():
+            if (kernel, types) not in digests:
+                digests[kernel, types] = digest(cuda.compile_ptx(function, types, cc=CAPABILITY)[0])
+            found[key, str(revision), digests[kernel, types]] = function.__name__
+    return found
+
+
+def recorded() -> set[tuple[str, str, str]]:
+    """Return the rows of kernels/revisions.csv."""
+    with open(FILE, newline="", encoding="utf-8") as file:
+        return {tuple(row[column] for column in COLUMNS) for row in csv.DictReader(file)}
+
+
+def differences(found: dict[tuple[str, str, str], str], expected: set[tuple[str, str, str]]) -> list[str]:
+    """Return a line for each variant whose rows differ, with the kernels that are new."""
+    lines = []
+    for variant in sorted({row[0] for row in set(found) ^ expected}):
+        new = [found[row] for row in found if row[0] == variant and row not in expected]
+        gone = sum(row[0] == variant and row not in found for row in expected)
+        lines.append(f"{variant}: new PTX of {', '.join(new) or 'no kernel'}; {gone} recorded digests are gone")
+    return lines
+
+
+def text(found: dict[tuple[str, str, str], str]) -> str:
+    """Return kernels/revisions.csv."""
+    file = io.StringIO(newline="")
+    csv.writer(file, lineterminator="\n").writerows([COLUMNS, *sorted(found)])
+    return file.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--record", action="store_true", help="write kernels/revisions.csv anew")
+    if parser.parse_args().record:
+        FILE.write_text(text(current()), encoding="utf-8")
+    elif lines := differences(current(), recorded()):
+        sys.exit(
+            "\n".join(lines) + "\n\nIf a measured time can change, raise the variant's `revision` in "
+            "kernels/variants.py. Then, or if only the compiler's version or a name changed, record the digests: "
+            "python -m tests.revisions --record"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""What is measured: a variant's revision stands for its kernels' machine code, and settings for other protocols."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernels.errors import InputError
+from kernels.harness import Protocol
+from kernels.variants import VARIANTS
+from tests import revisions as ptx
+from workflow.lib import journal, revisions
+
+ROOT = Path(__file__).parents[1]
+CUDA_13 = importlib.util.find_spec("nvidia.cu13") is not None
+
+
+def compare(folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "tests.revisions"], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(not CUDA_13, reason="the digests are those of the CUDA 13 compilers")
+def test_the_kernels_are_those_of_the_recorded_revisions():
+    ran = compare(ROOT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.ci
+@pytest.mark.skipif(not CUDA_13, reason="the digests are those of the CUDA 13 compilers")
+def test_one_other_instruction_is_found_and_another_name_is_not(tmp_path):
+    for part in ("kernels", "tests"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    path = tmp_path / "kernels/paper/bellman_ford.py"
+    text = path.read_text()
+    path.write_text(text.replace("relax_stride", "lower_stride").replace('"""', '"""Changed. ', 1))
+    ran = compare(tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    path = tmp_path / "kernels/paper/dijkstra.py"
+    text = path.read_text()
+    path.write_text(text.replace("dist[here] < least:", "dist[here] <= least:"))
+    assert path.read_text() != text
+    ran = compare(tmp_path)
+    assert ran.returncode == 1 and ran.stderr.startswith("dijkstra/naive: new PTX of search_from_every_source; ")
+    assert "raise the variant's `revision`" in ran.stderr and "bellman_ford" not in ran.stderr
+
+
+def test_every_gpu_variant_is_recorded_with_its_revision():
+    expected = {(variant.key, str(variant.revision)) for variant in VARIANTS.values() if variant.on_gpu}
+    assert {row[:2] for row in ptx.recorded()} - {(ptx.ALL_PAIRS, str(ptx.ALL_PAIRS_REVISION))} == expected
+
+
+def test_a_library_has_its_version():
+    assert revisions.of(VARIANTS["dijkstra/scipy"]).startswith("scipy 1.")
+    assert revisions.of(VARIANTS["bellman_ford/cpu"]) == "1"
+
+
+def test_settings_are_those_that_are_not_usual():
+    variant, usual = VARIANTS["bellman_ford/stride"], Protocol()
+    assert revisions.settings(variant, usual) == ""
+    assert revisions.settings(variant, replace(usual, repeats=3, budget_s=9, checked_rows=7)) == ""
+    changed = replace(usual, block=512, tile=16, delta=7, grid=9, source=3)
+    assert revisions.settings(variant, changed) == "block=512 tile=16 delta=7 grid=9 source=3"
+    assert revisions.settings(VARIANTS["floyd_warshall/tiled"], replace(usual, source=3)) == ""
+
+
+def test_a_file_with_digests_is_due_by_these(tmp_path):
+    now = {"bellman_ford/naive": "1", "dijkstra/naive": "1"}
+    assert revisions.due_by(tmp_path / "none.csv", now) == ["1", "1"]
+    table = tmp_path / "timings.csv"
+    table.write_text("algorithm,variant,code,round\nbellman_ford,naive,abc,1\nbellman_ford,naive,abc,2\n")
+    assert revisions.due_by(table, now) == ["abc", "1"]
+    table.write_text("kind,code\nrows,abc\n")
+    assert revisions.due_by(table, {"": "1"}) == ["abc"]
+    part = tmp_path / "part.json"
+    part.write_text('{"code": "abc"}')
+    assert revisions.due_by(part, {"": "1"}) == ["abc"]
+    part.write_text("{")
+    assert revisions.due_by(part, {"": "1"}) == ["1"]
+
+
+def test_a_journal_from_before_there_were_revisions_is_refused_and_kept(tmp_path):
+    path = tmp_path / "timings.csv.part"
+    path.write_text('{"batch": "one", "variants": {"bellman_ford/naive": ["abc", {}]}}\n')
+    with pytest.raises(
+        InputError, match=r"timings\.csv\.part: .* commit 7b35d0b reads it: finish it there, or delete it"
+    ):
+        journal.Journal(path, {"batch": "one", "revisions": {}})
+    assert path.exists()

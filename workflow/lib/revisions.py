@@ -1,0 +1,62 @@
+"""What a measured row says of the code behind it: the variant's revision, and settings other than the usual ones.
+
+Batches are pooled, and finished files stay up to date, as long as both are the same.
+"""
+
+import csv
+import importlib.metadata
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernels.harness import Protocol
+from kernels.variants import Variant
+
+COLUMNS = ("revision", "settings")
+UNKNOWN = "0"  # the revision of rows that were archived before the project recorded what code they ran
+PATTERN = r"\d+|[a-z][a-z0-9_-]* \d[\w.+-]*"
+USUAL, SETTINGS = Protocol(), ("block", "tile", "delta", "grid", "source")  # the last is none of all pairs
+
+
+def of(variant: Variant) -> str:
+    """Return the variant's revision; of a library its name and version."""
+    if variant.package:
+        return f"{variant.package} {importlib.metadata.version(variant.package)}"
+    return str(variant.revision)
+
+
+def settings(variant: Variant, protocol: Protocol) -> str:
+    """Return the settings that are not the usual ones, as "block=512 source=3"; empty if all are."""
+    names = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
+    changed = {name: value for name in names if (value := getattr(protocol, name)) != getattr(USUAL, name)}
+    return " ".join(f"{name}={value}" for name, value in changed.items())
+
+
+def columns(variant: Variant, protocol: Protocol) -> dict[str, str]:
+    """Return both columns of a variant's rows."""
+    return dict(zip(COLUMNS, (of(variant), settings(variant, protocol)), strict=True))
+
+
+def due_by(path: Path | str, revisions: Mapping[str, str]) -> list[str]:
+    """Return the parameter that makes a measured file due: the revisions, by algorithm/variant ("" for all of a file).
+
+    Snakemake recorded digests as this parameter of files from before there were revisions. They still stand in the
+    file, and are returned for it, so that nothing that a user has measured becomes due.
+    """
+    former = _former_digests(Path(path))
+    return [former.get(key, revision) for key, revision in revisions.items()]
+
+
+def _former_digests(path: Path) -> dict[str, str]:
+    """Return what a file has under `code`, by algorithm/variant; nothing of a file with revisions."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            return {"": json.loads(text)["code"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    if "code" not in text.partition("\n")[0].split(","):
+        return {}
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    return {"/".join(row[key] for key in ("algorithm", "variant") if key in row): row["code"] for row in rows}
