@@ -1,7 +1,15 @@
 # `make` sets up and runs the main job; `make test` sets up and tests.
 # ARGS=… goes to pytest, or to sanitize: parts of the names of variants, --tool memcheck or racecheck.
 # CUDA=12 makes the environment for CUDA 12 drivers, CORES=n takes n cores instead of all.
-PYTHON ?= $(firstword $(foreach p,python3.12 python3.11 python3,$(shell $(p) -c 'import sys; (3, 11) <= sys.version_info[:2] <= (3, 12) and print("$(p)")' 2>/dev/null)))
+VERSIONS := 3.13 3.12 3.11
+# Prints the path of a Python of these versions that can make environments.
+CHECK := -c 'import ensurepip, os, sys; "%d.%d" % sys.version_info[:2] in sys.argv[1:] or sys.exit(1); \
+	print(os.path.realpath(sys.executable))' $(VERSIONS) 2>/dev/null
+# The newest on PATH. pyenv's shims run the version that PYENV_VERSION names.
+PYTHON ?= $(shell for v in $(VERSIONS) ""; do PYENV_VERSION=$$v python$${v:-3} $(CHECK) && break; done)
+NEEDED = needs Python 3.11, 3.12 or 3.13 with venv, found $(or $(PYTHON),none): install one \
+	(uv python install 3.13; sudo apt install python3.13-venv; conda create -n python3.13 python=3.13 \
+	and conda activate python3.13), or name one: make PYTHON=/path/to/python3.13
 CUDA ?= 13
 CORES ?= all
 LOCK := requirements/cu$(CUDA).txt
@@ -28,9 +36,9 @@ sanitize: setup
 setup: $(READY)
 
 $(READY): $(LOCK)
-	@test -n "$(PYTHON)" || { echo "make: needs Python 3.11 or 3.12 on PATH; or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@"$(PYTHON)" $(CHECK) >/dev/null || { echo "make: $(NEEDED)" >&2; exit 1; }
 	rm -rf .venv
-	$(PYTHON) -m venv .venv
+	"$(PYTHON)" -m venv .venv
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	touch $@
 

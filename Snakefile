@@ -49,7 +49,6 @@ include: "workflow/rules/extensions.smk"
 include: "workflow/rules/all_pairs.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"
-include: "workflow/rules/release.smk"
 
 
 rule all:

@@ -18,7 +18,7 @@ COOPERATIVE = {"search", "relax", "follow_ties"}  # kernels
 
 
 def code(name: str) -> bytes:
-    return f"code of {name}".encode()
+    return f"\x7fELF\ncode of {name}\n".encode()
 
 
 class Driver:
@@ -122,10 +122,11 @@ class Driver:
 
     def cuLibraryLoadData(self, text, *options):
         self.needs_context()
-        return text
+        return text if text.startswith(code("")[:-1]) else driver.CUresult.CUDA_ERROR_INVALID_IMAGE
 
     def cuLibraryGetKernel(self, library, name):
-        assert library == code(name.decode())
+        if library != code(name.decode()):
+            return driver.CUresult.CUDA_ERROR_NOT_FOUND
         self.handles[1000 + len(self.handles)] = name.decode()
         return 999 + len(self.handles)
 
@@ -251,6 +252,8 @@ def _answering(function):
             found = function(*given)
         except MemoryError:
             return driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None
+        if isinstance(found, driver.CUresult):
+            return found, None
         values = found if isinstance(found, tuple) else () if found is None else (found,)
         return driver.CUresult.CUDA_SUCCESS, *values
 

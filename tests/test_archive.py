@@ -11,7 +11,7 @@ import pytest
 from kernels.errors import InputError
 from tests.rows import DATASETS, STATE, measurement, record
 from workflow.lib import measurements, records
-from workflow.scripts import archive, collect, ro_crate
+from workflow.scripts import archive, collect
 
 NAIVE, CPU, FLAG = "bellman_ford/naive", "dijkstra/scipy", "bellman_ford/stride_flag"
 
@@ -181,17 +181,3 @@ def test_a_job_without_a_record_of_a_row_is_refused():
     said = rf"provenance\.json: no record of {CPU}/nyc/a: delete .*timings\.csv and measure again"
     with pytest.raises(InputError, match=said):
         collect.read([path.with_name("timings.csv")])
-
-
-def test_an_archive_is_described_as_it_stands():
-    described = Path("results/archive/h200/ro-crate-metadata.json")
-    for day, batch in enumerate(("a", "b"), start=1):
-        job(batch, day=day)
-        keep()
-        crate = json.loads(described.read_text())
-        assert crate == ro_crate.describe(described.parent)
-        actions = [entity["name"] for entity in crate["@graph"] if entity["@type"] == "CreateAction"]
-        assert actions == ["Batch a", "Batch b"][:day]
-    snakefile = Path(archive.__file__).parents[2] / "Snakefile"
-    assert (described.parent / "Snakefile").read_bytes() == snakefile.read_bytes()
-    assert not Path("results/archive/elsewhere").exists()

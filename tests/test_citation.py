@@ -1,17 +1,11 @@
-"""The files by which the project is cited agree; the identifier of a release is that of its files."""
+"""The files by which the project is cited agree."""
 
-import hashlib
 import json
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
-
-from kernels.errors import InputError
-from workflow.scripts import ro_crate, swhid
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -24,7 +18,6 @@ ARCHIVES = ("9th DIMACS Implementation Challenge", "SNAP")
 
 def test_the_files_agree():
     assert CITATION["title"] == ZENODO["title"] == CODEMETA["name"]
-    assert CITATION["title"] == ro_crate.TITLE
     assert (ROOT / "README.md").read_text().startswith(f"# {CITATION['title']}\n")
     assert CODEMETA["identifier"] == PROJECT["name"]
     assert {CITATION["version"], ZENODO["version"], CODEMETA["version"]} == {PROJECT["version"]}
@@ -64,49 +57,3 @@ def test_the_measurements_have_a_licence_of_their_own():
     assert first == "SPDX-License-Identifier: CC-BY-4.0"
     assert "(results/archive/LICENSE)" in (ROOT / "README.md").read_text()
     assert "results/archive/ are under CC-BY-4.0" in ZENODO["notes"]
-
-
-FILES = {"a/b": b"in a folder", "a.txt": b"sorts before the folder a", "run": b"#!/bin/sh\n", "z": b"\0\r\n"}
-
-
-@pytest.fixture
-def checkout(tmp_path):
-    """A commit of FILES, of which `run` can be executed."""
-    for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    (tmp_path / "run").chmod(0o755)
-    options = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.autocrlf=false", "-c", "commit.gpgsign=false")
-    for words in (("init", "-q"), ("add", "."), (*options, "commit", "-q", "-m", "all")):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    return tmp_path
-
-
-def git_hash(kind, content):
-    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content).digest()
-
-
-def test_the_identifier_of_a_release_is_that_of_its_files(checkout):
-    blobs = {name: git_hash("blob", content) for name, content in FILES.items()}
-    folder = git_hash("tree", b"100644 b\0" + blobs["a/b"])
-    entries = {"a.txt": ("100644", blobs["a.txt"]), "a": ("40000", folder), "run": ("100755", blobs["run"])}
-    entries["z"] = "100644", blobs["z"]
-    tree = git_hash("tree", b"".join(f"{mode} {name}\0".encode() + of for name, (mode, of) in entries.items()))
-    assert swhid.of_head(checkout) == f"swh:1:dir:{tree.hex()}"
-
-
-def test_the_identifier_is_of_committed_files_alone(checkout, tmp_path_factory):
-    (checkout / "new").write_text("not added")
-    with pytest.raises(InputError, match=rf"^{checkout}: not as it was committed \(\?\? new\): commit or undo"):
-        swhid.of_head(checkout)
-    below = checkout / "a"
-    for folder in (tmp_path_factory.mktemp("bare"), below):
-        with pytest.raises(InputError, match=f"^{folder}: no git checkout, .*: clone it with git$"):
-            swhid.of_head(folder)
-    subprocess.run(["git", "init", "-q"], cwd=below, check=True)
-    with pytest.raises(InputError, match=rf"^git rev-parse HEAD\^\{{tree\}} in {below}: "):
-        (below / "b").unlink()
-        swhid.of_head(below)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(InputError, match="install git first"):
-        patch.setenv("PATH", "")
-        swhid.of_head(checkout)

@@ -35,8 +35,19 @@ def test_python_and_the_lock_are_those_of_make():
     assert found(r"^    BASE=(.+)$", DEFINITION) == base
     assert found(r"^FROM (.+)$", DOCKERFILE) == "${BASE}" and found(r"^From: (.+)$", DEFINITION) == "{{ BASE }}"
     version = found(r"^python:(3\.\d+)-slim$", base)
+    versions = found(r"^VERSIONS := (.+)$", MAKEFILE).split()
+    assert version == versions[0]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert SpecifierSet(project["requires-python"]).contains(version)
+    assert versions == [
+        one for one in (f"3.{minor}" for minor in range(30, 0, -1)) if one in SpecifierSet(project["requires-python"])
+    ]
+    for name, around in {
+        "README.md": "It needs {}, `make`",
+        "docs/library.md": "with {}:",
+        "Makefile": "{} with",
+    }.items():
+        said = around.format(f"Python {', '.join(versions[:0:-1])} or {version}")
+        assert said in (ROOT / name).read_text(), name
     assert f"python={version}" in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
     lock, copy = found(r"^COPY (.+) (.+)$", DOCKERFILE)
@@ -44,6 +55,62 @@ def test_python_and_the_lock_are_those_of_make():
     assert lock == found(r"^LOCK := (.+)$", MAKEFILE).replace("$(CUDA)", found(r"^CUDA \?= (\d+)$", MAKEFILE))
     options = found(INSTALL, MAKEFILE).replace("$(LOCK)", copy)
     assert found(INSTALL, DOCKERFILE) == found(INSTALL, DEFINITION) == options
+
+
+# In place of a Python: if the version is none, fail as pyenv's shims do; else run the code as if of that version.
+PYTHON = """#!/bin/sh
+exec {python} -c 'import sys
+sys.executable, version, _, code, *sys.argv[1:] = sys.argv[1:]
+if version == "none":
+    sys.exit(127)
+sys.version_info = tuple(map(int, version.split(".")))
+exec(code)' "$0" {version} "$@"
+"""
+
+
+def make_setup(folder, versions, *words):
+    """Run `make setup` with a copy of the Makefile and these Pythons on PATH, by name."""
+    (folder / "requirements").mkdir()
+    (folder / "requirements/cu13.txt").touch()
+    shutil.copy(ROOT / "Makefile", folder)
+    tools = folder / "bin"
+    tools.mkdir()
+    for name in ("make", "bash", "sh", "rm", "touch"):
+        (tools / name).symlink_to(shutil.which(name))
+    for name, version in versions.items():
+        (tools / name).write_text(PYTHON.format(python=sys.executable, version=version))
+        (tools / name).chmod(0o755)
+    words = ["make", *words, "setup"]
+    return subprocess.run(words, cwd=folder, env={"PATH": str(tools)}, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("versions", "chosen"),
+    [
+        ({"python3": "3.11.2", "python3.11": "3.11.2", "python3.12": "3.12.1", "python3.13": "3.13.0"}, "python3.13"),
+        ({"python3": "3.14.0", "python3.11": "3.11.2", "python3.12": "3.12.1", "python3.13": "none"}, "python3.12"),
+        ({"python3": "3.11.2", "python3.13": "none"}, "python3"),
+    ],
+)
+def test_make_takes_the_newest_python_that_runs(tmp_path, versions, chosen):
+    ran = make_setup(tmp_path, versions, "-n")
+    assert f'"{tmp_path}/bin/{chosen}" -m venv .venv\n' in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("versions", "words", "said"),
+    [
+        ({"python3": "3.14.0", "python3.13": "none"}, (), "found none: install one (uv python install 3.13;"),
+        ({"python3": "3.12.1", "python3.10": "3.10.4"}, ("PYTHON=python3.10",), "found python3.10: install one (uv"),
+    ],
+)
+def test_make_says_how_to_get_a_python_that_it_can_use(tmp_path, versions, words, said):
+    (tmp_path / ".venv").mkdir()
+    ran = make_setup(tmp_path, versions, *words)
+    assert ran.returncode == 2 and (tmp_path / ".venv").exists()
+    line, end = ran.stderr.splitlines()
+    assert line.startswith("make: needs Python 3.11, 3.12 or 3.13 with venv, ") and said in line
+    assert "apt install" in line and "conda create" in line and end.startswith("make: ***")
 
 
 def test_hadolint_finds_nothing():

@@ -1,6 +1,7 @@
 """kernels/gpu/kept.py: compiled kernels on disk, which are never those of another source, compiler or card."""
 
 import ast
+import hashlib
 import json
 import logging
 import os
@@ -23,19 +24,19 @@ from kernels.gpu.kept import Compiled, Kernel
 
 ROOT = Path(__file__).parents[1]
 MODULE = "kernels.fast.near_far_kernels"
-FOUND = Compiled("entry", True, b"\x7fELF\n code\n")
 KINDS = "<u4", "<i4[]"
 
 
 @pytest.fixture(autouse=True)
 def fresh():
+    kept._WARNED.clear()
     forget()
     yield
     forget()
 
 
 def forget():
-    """As a process that has not loaded a kernel."""
+    """Forget what sources and settings were."""
     for found in (kept.key_of, kept.source_digest, kept._built_folder):
         found.cache_clear()
 
@@ -47,33 +48,49 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def compiled(cache, monkeypatch):
-    """The kernels that were compiled, by name."""
+def driver(monkeypatch):
+    return fake_driver.install(monkeypatch.setattr)
+
+
+@pytest.fixture
+def compiled(driver, cache, monkeypatch):
+    """The names of the kernels that were compiled."""
     names = []
-    fake_driver.install(monkeypatch.setattr)
-    monkeypatch.setattr(kept, "by_numba", lambda module, name, kinds: names.append(name) or FOUND)
+    monkeypatch.setattr(kept, "by_numba", lambda module, name, kinds: names.append(name) or of_name(name))
     monkeypatch.setattr(kept, "check_arguments", lambda device: None)
     monkeypatch.setattr(kept, "changed_since", lambda when, module: False)
     return names
 
 
+def of_name(name):
+    return Compiled(name, name == "search", fake_driver.code(name))
+
+
 DEVICE = SimpleNamespace(number=0, capability=(9, 0))
 
 
-def take(name="search", kinds=KINDS):
-    forget()
-    return Kernel(MODULE, name).compiled(DEVICE, kinds)
+@pytest.fixture
+def take(driver, compiled):
+    """Loads a kernel as a new process does, and checks that it is this kernel."""
+
+    def take(name="search", kinds=KINDS):
+        forget()
+        with driver_api.Device(0).current():
+            handle, cooperative = Kernel(MODULE, name).loaded(DEVICE, kinds)
+        assert (driver.handles[handle], cooperative) == (name, name == "search")
+
+    return take
 
 
-def test_what_is_kept_is_not_compiled_again(compiled, cache):
-    assert [take(), take(), take("initialise"), take()] == [FOUND] * 4
+def test_what_is_kept_is_not_compiled_again(take, compiled, cache):
+    for name in ("search", "search", "initialise", "search"):
+        take(name)
     assert compiled == ["search", "initialise"]
     take(kinds=("<u8", "<i4[]"))
     assert compiled == ["search", "initialise", "search"]
-    assert next(cache.iterdir()).stat().st_mode & 0o077 == 0
 
 
-def test_arguments_are_checked_where_a_kernel_is_compiled(compiled, monkeypatch):
+def test_arguments_are_checked_where_a_kernel_is_compiled(take, monkeypatch):
     checks = []
     monkeypatch.setattr(kept, "check_arguments", checks.append)
     take(), take()
@@ -94,57 +111,145 @@ def of_one_key(cache):
         lambda text: text.replace(b"true", b"null"),
         lambda text: text[:-3] + b"X" + text[-2:],
         lambda text: b"\xff" + text,
+        lambda text: forged(b""),
+        lambda text: forged(b"null"),
+        lambda text: forged(b"[]"),
+        lambda text: forged(b"{"),
+        lambda text: forged(b"[" * 10**5),
+        lambda text: forged(b'"\xff"'),
+        lambda text: forged(b'{"entry": "search"}'),
+        lambda text: forged(b'{"entry": 1, "cooperative": true}'),
+        lambda text: forged(b'{"entry": "search", "cooperative": "no"}'),
+        lambda text: forged(b'{"entry": "search", "cooperative": true, "code": 1}'),
+        lambda text: forged(b'{"entry": "\\ud800", "cooperative": true}'),
+        lambda text: forged(b'{"entry": "relax", "cooperative": true}'),
+        lambda text: forged(b'{"entry": "search", "cooperative": true}', b"no machine code"),
     ],
 )
-def test_a_damaged_file_is_compiled_and_written_again(damage, compiled, cache):
+def test_a_damaged_or_forged_file_is_compiled_and_written_again(damage, take, compiled, cache):
     take()
     file = of_one_key(cache)
     text = file.read_bytes()
+    assert forged(b'{"entry": "search", "cooperative": true}') == text
     file.write_bytes(damage(text))
-    assert take() == FOUND and compiled == ["search"] * 2
-    assert file.read_bytes() == text
+    take()
+    assert compiled == ["search"] * 2 and file.read_bytes() == text
+    take()
+    assert compiled == ["search"] * 2
 
 
-def test_where_nothing_can_be_written_each_process_compiles(compiled, cache, caplog):
+def forged(head, code=b""):
+    """A file with a digest that fits; code: the kernel's, if none is given."""
+    rest = head + b"\n" + (code or fake_driver.code("search"))
+    return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
+def test_where_nothing_can_be_written_each_process_compiles(take, compiled, cache, caplog):
     caplog.set_level(logging.INFO)
     cache.write_text("a file")
-    assert take() == take() == FOUND and compiled == ["search"] * 2
+    take(), take()
+    assert compiled == ["search"] * 2
     assert f"compiled kernels cannot be kept in {cache}" in caplog.text
 
 
-def test_a_file_appears_whole_or_not_at_all(compiled, cache, monkeypatch):
+def test_a_file_appears_whole_or_not_at_all(take, cache, monkeypatch):
     def fail(*paths):
         raise OSError("the disk is full")
 
     take()
     text = of_one_key(cache).read_bytes()
     monkeypatch.setattr(os, "replace", fail)
-    assert take("initialise") == FOUND
+    take("initialise")
     assert of_one_key(cache).read_bytes() == text
 
 
-def test_what_was_imported_before_a_change_is_not_kept(compiled, cache, monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.setenv("CUDA_SHORTEST_PATHS_CACHE", str(cache))
+CHANGED_SINCE = kept.changed_since
+
+
+def test_what_was_imported_before_a_change_is_not_kept(take, cache, monkeypatch):
     newest = max(path.stat().st_mtime for path in kept.sources(MODULE))
-    assert kept.changed_since(newest - 1, MODULE) and not kept.changed_since(newest, MODULE)
-    fake_driver.install(monkeypatch.setattr)
-    monkeypatch.setattr(kept, "by_numba", lambda module, name, kinds: FOUND)
-    monkeypatch.setattr(kept, "check_arguments", lambda device: None)
+    assert CHANGED_SINCE(newest - 1, MODULE) and not CHANGED_SINCE(newest, MODULE)
+    monkeypatch.setattr(kept, "changed_since", CHANGED_SINCE)
     monkeypatch.setattr(kept, "_STARTED", newest - 1)
-    assert take() == FOUND and not cache.exists()
-
-
-def test_only_the_last_keys_stay_and_what_is_no_key(compiled, cache):
-    for number in range(kept.KEYS + 2):
-        folder = cache / f"{number:032x}"
-        folder.mkdir(parents=True)
-        os.utime(folder, (number, number))
-    (cache / "letters").mkdir()
     take()
-    names = {path.name for path in cache.iterdir()}
-    assert "letters" in names and len(names) == kept.KEYS + 1
-    assert {f"{number:032x}" for number in range(3)}.isdisjoint(names)
+    assert not cache.exists()
+
+
+def contents(folder):
+    """All below a folder, with the files' bytes."""
+    return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+
+
+def test_nothing_of_others_is_deleted(take, compiled, cache):
+    for number in range(3 * kept.KEYS):
+        digest = hashlib.md5(bytes([number])).hexdigest()
+        (cache / digest / "empty").mkdir(parents=True)
+        (cache / digest[::-1]).mkdir()
+        for name in ("letter", f"search-{digest}"):
+            (cache / digest / name).write_text(name)
+        for folder in (digest, digest[::-1]):
+            os.utime(cache / folder, (number, number))
+    before = contents(cache)
+    take(), take()
+    assert compiled == ["search"] and before.items() <= contents(cache).items()
+
+
+def test_only_the_keys_that_were_written_to_last_stay(take, compiled, cache, monkeypatch):
+    folders = []
+    for number in range(kept.KEYS + 2):
+        monkeypatch.setenv("NUMBA_OF_THIS_TEST", str(number))
+        take()
+        (folder,) = set(cache.iterdir()).difference(folders)
+        folders.append(folder)
+        if number == 0:
+            (folder / "letter").write_text("of another program")
+        os.utime(folder, (number, number))
+    take()
+    assert [path.name for path in folders[0].iterdir()] == ["letter"] and not folders[1].exists()
+    assert all(len(list(folder.iterdir())) == 1 for folder in folders[2:])
+    assert len(compiled) == len(folders)
+
+
+def writable_by(bits):
+    return lambda path: path.chmod(path.stat().st_mode | bits)
+
+
+def of_another_user(path):
+    if os.geteuid():
+        pytest.skip("only root can give a file away")
+    os.chown(path, 4711, -1)
+
+
+@pytest.mark.parametrize("change", [writable_by(0o020), writable_by(0o002), of_another_user])
+@pytest.mark.parametrize("changed", ["cache", "folder", "file"])
+def test_what_another_user_may_change_is_not_loaded(changed, change, take, compiled, cache, caplog):
+    take(), take("initialise")
+    file = next(cache.glob("*/search-*"))
+    path = {"cache": cache, "folder": file.parent, "file": file}[changed]
+    before, mode = contents(cache), path.stat().st_mode
+    change(path)
+    compiled.clear()
+    take(), take()
+    assert compiled == ["search"] * 2 and contents(cache) == before
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(f"{path}: another user owns it or may write to it, so kernels are compiled")
+
+    path.chmod(mode)
+    os.chown(path, os.geteuid(), -1)
+    take(), take("initialise")
+    assert compiled == ["search"] * 2
+
+
+def test_no_other_user_can_write_to_what_is_made(take, compiled, cache):
+    """However generous the user's mask is."""
+    former = os.umask(0)
+    try:
+        take(), take()
+    finally:
+        os.umask(former)
+    assert compiled == ["search"]
+    assert not any(path.stat().st_mode & 0o077 for path in (cache, *cache.rglob("*")))
 
 
 # The key.
@@ -273,8 +378,7 @@ def test_numba_compiles_machine_code_without_launching_it(name, kinds, monkeypat
 
 
 @pytest.mark.parametrize("right", [True, False])
-def test_arguments_that_arrive_otherwise_are_refused(right, monkeypatch):
-    fake = fake_driver.install(monkeypatch.setattr)
+def test_arguments_that_arrive_otherwise_are_refused(right, driver, monkeypatch):
     asked = []
 
     def by_numba(module, name, kinds):
@@ -294,7 +398,7 @@ def test_arguments_that_arrive_otherwise_are_refused(right, monkeypatch):
             with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
                 kept.check_arguments.__wrapped__(device)
     assert asked == [("kernels.gpu.internals", "echo", ("<u4", "<i4", "<u8", "<i4[]", "<u8[]", "<u8[]"))]
-    assert fake.log[0] == "echo"
+    assert driver.log[0] == "echo"
 
 
 # What came with the wheel.
@@ -346,7 +450,7 @@ def test_what_a_driver_refuses_is_compiled(wheel, compiled, monkeypatch, caplog)
     answers = iter([lambda *_: (driver_api.driver.CUresult.CUDA_ERROR_INVALID_IMAGE, None), load])
     monkeypatch.setattr(driver_api.driver, "cuLibraryLoadData", lambda *given: next(answers)(*given))
     assert not is_from_the_wheel() and compiled == ["search"]
-    assert "the wheel's is not for this card or driver: the CUDA driver refused a call" in caplog.text
+    assert "is not for this card or driver, so its kernel is compiled: the CUDA driver refused a call" in caplog.text
 
 
 def test_machine_code_is_not_of_another_source(wheel, compiled, monkeypatch):

@@ -325,8 +325,6 @@ def test_an_unknown_target_lists_the_valid_ones(fresh, word):
             "extensions",
             "archive",
             "readme",
-            "ro_crate",
-            "swhid",
             "table1",
             "table2",
             "table3",

@@ -8,8 +8,8 @@ There a folder for each key has a file for each kernel and each combination of i
 of all that the machine code depends on: the source of the kernels' module and of all modules of this package that it
 imports, the versions of numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the
 driver's version. Where one of them changes, there is another key; the KEYS folders that were written to last stay.
-Where a file cannot be read or is damaged, the kernel is compiled again. Where none can be written, it is compiled in
-each process.
+If a file cannot be read, is damaged or is refused by the driver, the kernel is compiled again. If none can be written,
+or if another user may change what is there, kernels are compiled in each process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import json
 import logging
 import os
 import re
-import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -46,7 +46,11 @@ COMPILERS = (  # the distributions that machine code depends on; of CUDA 12 the 
     *("numba-cuda", "numba", "llvmlite", "cuda-bindings", "cuda-core"),
     *(f"nvidia-{name}{of}" for name in _WHEELS for of in ("", "-cu12")),
 )
+# The second line of a file; the first is the digest of all that follows.
+HEAD = re.compile(rb'\{"entry": "([\w$]+)", "cooperative": (true|false)\}')
+HEX = "[0-9a-f]" * 32  # a digest, as a pattern of file names
 _STARTED = time.time()
+_WARNED: set[Path] = set()  # folders
 
 
 class Compiled(NamedTuple):
@@ -90,7 +94,7 @@ class Kernel:
     def loaded(self, device: Device, kinds: tuple[str, ...]) -> tuple:
         """The driver's handle of the kernel for these types of arguments, and whether its launch is cooperative."""
         if (device.number, kinds) not in self._loaded:
-            found = self._load_built(device, kinds) or load(self.compiled(device, kinds))
+            found = self._load_built(device, kinds) or self._load_kept(device, kinds)
             self._loaded[device.number, kinds] = found
         handle, cooperative, _ = self._loaded[device.number, kinds]
         return handle, cooperative
@@ -101,24 +105,23 @@ class Kernel:
             return None
         major, minor = device.capability
         for lower in range(minor, -1, -1):  # code for 8.0 runs on 8.9 too
-            if found := read(built_path(self.module, self.name, kinds, (major, lower))):
-                try:
-                    return load(found)
-                except RuntimeError as error:
-                    log.info("%s is compiled; the wheel's is not for this card or driver: %s", self.name, error)
+            if found := load_file(built_path(self.module, self.name, kinds, (major, lower))):
+                return found
         return None
 
-    def compiled(self, device: Device, kinds: tuple[str, ...]) -> Compiled:
-        """From the disk, or compiled and written there."""
+    def _load_kept(self, device: Device, kinds: tuple[str, ...]) -> tuple:
+        """Load what is on the disk; else compile it, write it there and load it."""
         path = path_of(self.module, self.name, kinds, device.capability)
-        if path and (found := read(path)):
+        if path and not is_private(path):
+            path = None
+        if path and (found := load_file(path)):
             return found
         check_arguments(device)
         log.info("compiling %s", self.name)
-        found = by_numba(self.module, self.name, kinds)
+        compiled = by_numba(self.module, self.name, kinds)
         if path and not changed_since(_STARTED, self.module):
-            write(path, found)
-        return found
+            write(path, compiled)
+        return load(compiled)
 
 
 def load(compiled: Compiled) -> tuple:
@@ -126,6 +129,16 @@ def load(compiled: Compiled) -> tuple:
     library = checked(driver.cuLibraryLoadData(compiled.code, [], [], 0, [], [], 0))
     handle = checked(driver.cuLibraryGetKernel(library, compiled.entry.encode()))
     return int(handle), compiled.cooperative, library
+
+
+def load_file(path: Path) -> tuple | None:
+    """Load what `write` wrote; None if there is nothing, if it is damaged or if the driver refuses it."""
+    if found := read(path):
+        try:
+            return load(found)
+        except RuntimeError as error:
+            log.info("%s is not for this card or driver, so its kernel is compiled: %s", path, error)
+    return None
 
 
 def by_numba(module: str, name: str, kinds: tuple[str, ...]) -> Compiled:
@@ -283,18 +296,38 @@ def folder_of(key: str) -> Path | None:
     return (at := root()) and at / key
 
 
+def is_private(path: Path) -> bool:
+    """Whether no other user can change a file, its folder or the cache's folder. If one can, warn once."""
+    folder = path.parents[1]
+    for one in (folder, path.parent, path):
+        try:
+            found = one.stat()
+        except OSError:  # `write` makes what is missing
+            continue
+        if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            log.log(
+                logging.INFO if folder in _WARNED else logging.WARNING,
+                "%s: another user owns it or may write to it, so kernels are compiled in each process: delete it, use "
+                "chown and chmod go-w, or set CUDA_SHORTEST_PATHS_CACHE to a folder of your own",
+                one,
+            )
+            _WARNED.add(folder)
+            return False
+    return True
+
+
 def read(path: Path) -> Compiled | None:
-    """What `write` wrote; None where there is nothing, or where it is damaged."""
+    """Read what `write` wrote; None if there is nothing, or something else."""
     try:
-        text = path.read_bytes()
+        digest, _, rest = path.read_bytes().partition(b"\n")
     except OSError:
         return None
-    digest, _, rest = text.partition(b"\n")
-    if digest.decode(errors="replace") != hashlib.sha256(rest).hexdigest():
-        log.info("%s is damaged: it is compiled again", path)
-        return None
     head, _, code = rest.partition(b"\n")
-    return Compiled(**json.loads(head), code=code)
+    found = HEAD.fullmatch(head)
+    if not found or digest != hashlib.sha256(rest).hexdigest().encode():
+        log.info("%s is damaged, or no compiled kernel", path)
+        return None
+    return Compiled(found[1].decode(), found[2] == b"true", code)
 
 
 def write(path: Path, compiled: Compiled) -> None:
@@ -303,13 +336,15 @@ def write(path: Path, compiled: Compiled) -> None:
     rest = json.dumps(head).encode() + b"\n" + compiled.code
     temporary = None
     try:
-        if not path.parent.is_dir():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _forget(path.parent.parent)
+        path.parents[1].mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not path.parent.is_dir()
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         number, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
         with open(number, "wb") as file:
             file.write(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
         os.replace(temporary, path)
+        if is_new:
+            _forget(path.parents[1])
     except OSError as error:
         log.info("compiled kernels cannot be kept in %s: %s", path.parent, error)
         if temporary:
@@ -317,7 +352,13 @@ def write(path: Path, compiled: Compiled) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Delete all folders of keys but the KEYS that were made or written to last."""
-    keys = (path for path in folder.iterdir() if re.fullmatch("[0-9a-f]{32}", path.name))
-    for path in sorted(keys, key=lambda path: -path.stat().st_mtime)[KEYS:]:
-        shutil.rmtree(path, ignore_errors=True)
+    """Delete the kernels of all keys but the KEYS that were written to last. What `read` refuses stays."""
+    written: dict[Path, list[Path]] = {}
+    for path in folder.glob(f"{HEX}/*-{HEX}"):
+        if read(path):
+            written.setdefault(path.parent, []).append(path)
+    for key in sorted(written, key=lambda key: -key.stat().st_mtime)[KEYS:]:
+        for path in written[key]:
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it holds something else
+            key.rmdir()

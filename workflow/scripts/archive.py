@@ -3,7 +3,7 @@
 Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
 batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and the files
 of PLAIN. Of all pairs the record of each dataset is kept, all_pairs/<dataset>.json: what the table and the figure show,
-but no row a vertex, so no map. ro-crate-metadata.json describes each archive that was changed (ro_crate).
+but no row a vertex, so no map.
 
 A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
 were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
@@ -43,14 +43,12 @@ from workflow.scripts import (
     library_times_table,
     many_sources_table,
     peak_table,
-    ro_crate,
     sources,
     summary,
     table6,
     tables,
 )
 
-PROJECT = Path(__file__).parents[2]
 KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
 PICTURES = ["png"]
 MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of others stay
@@ -187,14 +185,13 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
     claims_figure.write(rows, audit.claims(), source, args.tolerance, folder, PICTURES)
 
 
-def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> Path:
-    """Copy a sweep's CSV into the archive of the card it ran on, and draw it there; returns that folder."""
+def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
+    """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
     rows = draw_sweep.load(sweep, [measured])
     folder = folder_of(measured, rows, archive)
     copy(measured, folder / measured.name)
     with kept_part(folder) as drawn:
         draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn, PICTURES)
-    return folder
 
 
 def keep_plain(measured: Path, args: argparse.Namespace) -> Path:
@@ -244,7 +241,8 @@ def main(args: argparse.Namespace) -> None:
     wholes = searched(results)
     if not cells and not swept and not plain and not wholes:
         raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
-    drawn = {keep_sweep(draw_sweep.SWEEPS[name], results / f"{name}.csv", args.archive) for name in swept}
+    for name in swept:
+        keep_sweep(draw_sweep.SWEEPS[name], results / f"{name}.csv", args.archive)
     folders = {keep_plain(path, args) for path in plain}
     for path, device in wholes.items():
         folders.add(folder := args.archive / slug(device))
@@ -253,11 +251,6 @@ def main(args: argparse.Namespace) -> None:
     for folder in sorted(folders - measured):
         if (folder / "timings.csv").exists():
             keep([], {}, folder, args)
-    for folder in sorted(drawn | folders | measured):
-        if (folder / "timings.csv").exists():
-            if folder in measured or not (folder / ro_crate.WORKFLOW).exists():
-                copy(PROJECT / ro_crate.WORKFLOW, folder / ro_crate.WORKFLOW)
-            ro_crate.write(folder)
 
 
 def keep_cells(files: list[Path], args: argparse.Namespace) -> set[Path]:
