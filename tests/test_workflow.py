@@ -105,7 +105,6 @@ class Project:
             },
             all_pairs={"datasets": []},
             library_times={"datasets": [], "networkx": None},
-            choices={"datasets": []},
         )
         project.configure(**changes)
         if stub:

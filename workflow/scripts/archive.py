@@ -31,7 +31,6 @@ from workflow.scripts import (
     all_pairs_figure,
     all_pairs_table,
     audit,
-    choices_table,
     claims_figure,
     collect,
     draw_sweep,
@@ -60,7 +59,6 @@ PLAIN = {
     "peak.csv": peak_table.load,
     MANY: many_sources_table.load,
     "library_times.csv": library_times_table.load,
-    "choices.csv": choices_table.load,
 }
 
 

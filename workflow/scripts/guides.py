@@ -10,7 +10,7 @@ import pandas as pd
 from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.measurements import marked, substitutes
 from workflow.lib.render import digits
-from workflow.scripts import choices_table, library_times_table
+from workflow.scripts import library_times_table
 from workflow.scripts.library_times_table import What
 
 ALIKE = 1.25  # two times are called alike where the longer one is less than so many times the shorter one
@@ -82,13 +82,8 @@ def load_times(path: Path) -> pd.DataFrame:
     return library_times_table.load([path] if path.exists() else [])
 
 
-def load_choices(path: Path) -> pd.DataFrame:
-    """The rows of choices.csv; none where there is no such file."""
-    return choices_table.load([path] if path.exists() else [])
-
-
-def not_measured(target: str, archive: str) -> str:
-    return f"Not measured: the archive `{archive}` has none of it. `snakemake --cores 1 {target}` measures it."
+def not_measured(archive: str) -> str:
+    return f"Not measured: the archive `{archive}` has none of it. `snakemake --cores 1 library_times` measures it."
 
 
 def origin(rows: pd.DataFrame, archive: str) -> str:
@@ -164,7 +159,7 @@ def of_calls(rows: pd.DataFrame, page: str, archive: str) -> str:
     _, kinds, compared = PAGES[page]
     rows = rows[rows["what"].isin(kinds)]
     if rows.empty:
-        return not_measured("library_times", archive)
+        return not_measured(archive)
     times, others = library_times_table.summary(rows), substitutes(rows)
     lines = [beside(times, *pair, others) for pair in compared]
     lines += [share_of_paths(times, others)] if page == "docs/networkx.md" else []
@@ -177,22 +172,6 @@ def of_calls(rows: pd.DataFrame, page: str, archive: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def of_choices(rows: pd.DataFrame, archive: str) -> str:
-    """Markdown of the table of choices, and its worst. rows: as load_choices gives them."""
-    if rows.empty:
-        return not_measured("choices", archive)
-    found = choices_table.medians(rows)
-    worst = found.loc[found["ratio"].idxmax()]
-    by_scipy = (found["variant"] == "dijkstra/scipy").sum()
-    said = (
-        f'The largest ratio of {len(found)} graphs is {worst["ratio"]:.2f}, on "{worst["shape"]}"; a test '
-        f"allows {choices_table.MOST}. SciPy was chosen on {by_scipy} of them."
-    )
-    return "\n\n".join([said, choices_table.markdown(rows), origin(rows.rename(columns={"shape": "dataset"}), archive)])
-
-
-def documents(times: pd.DataFrame, choices: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
+def documents(times: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
     """By page, the content of each marker."""
-    found = {page: {marker: of_calls(times, page, archive)} for page, (marker, *_) in PAGES.items()}
-    found["docs/library.md"]["choices"] = of_choices(choices, archive)
-    return found
+    return {page: {marker: of_calls(times, page, archive)} for page, (marker, *_) in PAGES.items()}

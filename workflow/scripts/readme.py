@@ -408,7 +408,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
     undecided = [name for name in audited if name not in shown]
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
-    times, choices = guides.load_times(archive / "library_times.csv"), guides.load_choices(archive / "choices.csv")
+    times = guides.load_times(archive / "library_times.csv")
     return {
         README: {
             "findings": findings(rows, mine, peaks, many),
@@ -421,7 +421,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
         **performance.documents(rows, peaks, many, archive.name),
-        **guides.documents(times, choices, archive.name),
+        **guides.documents(times, archive.name),
     }
 
 
