@@ -23,7 +23,7 @@ from kernels.graph import Graph
 from tests import graphs
 from tests.rows import CONFIG
 from workflow.lib import configuration, host, lock, resources, shapes
-from workflow.scripts import archive, guides, library_times, library_times_table
+from workflow.scripts import archive, library_times, library_times_table, readme
 from workflow.scripts.library_times_table import ALL, What
 
 ROOT = Path(__file__).parents[1]
@@ -310,66 +310,23 @@ def test_it_is_kept_in_the_archive_of_its_card(tmp_path):
         archive.main(args)
 
 
-# The pages
-
-
-def pages(tmp_path, calls=()):
-    path = write(tmp_path / "times.csv", library_times_table.SCHEMA, *calls) if calls else tmp_path / "none"
-    return guides.documents(guides.load_times(path), "h200")
-
-
-def test_what_was_not_measured_is_said(tmp_path):
-    found = pages(tmp_path)
-    assert list(found) == [f"docs/{name}.md" for name in ("library", "scipy", "networkx", "cupy")]
-    said = "Not measured: the archive `h200` has none of it. `snakemake --cores 1 library_times` measures it."
-    assert {text for parts in found.values() for text in parts.values()} == {said}
+# The page
 
 
 def test_the_table_has_a_row_a_kind_of_call_and_a_column_a_dataset(tmp_path):
     calls = [call(What.SOLVER, seconds, repeat=n) for n, seconds in enumerate((0.002, 0.004, 0.003), 1)]
-    calls += [call(What.SCIPY_TREE, 0.06, commit="", started="2026-01-02T00:00:00+00:00"), call(What.SCIPY, 0.06)]
-    calls += [call(What.SCIPY_TREE, 2.0, dataset="e", substitute="made up"), call(What.NETWORKX_PATHS, 3.0)]
-    text = pages(tmp_path, calls)["docs/library.md"]["library_times"]
-    assert "| What | nyc | e † |" in text and "NetworkX" not in text
+    calls += [call(What.SCIPY, 0.06, commit="", started="2026-01-02T00:00:00+00:00")]
+    calls += [call(What.SCIPY, 2.0, dataset="e", substitute="made up")]
+    path = tmp_path / "h200/library_times.csv"
+    assert readme.library_times(path) == "Not measured: the archive `h200` has none of it."
+    text = readme.library_times(write(path, library_times_table.SCHEMA, *calls))
+    assert "| What | nyc | e † |" in text
     assert f"| {What.SOLVER} | 3.00 ms, [2.00 ms, 4.00 ms], n=3 | - |" in text
-    assert f"| {What.SCIPY_TREE} | 60.0 ms, n=1 | 2.00 s, n=1 |" in text
-    assert (
-        text.count("\n- ") == 1 and "- A later call, with a solver, beside SciPy: faster on nyc (factor 20.0)." in text
-    )
+    assert f"| {What.SCIPY} | 60.0 ms, n=1 | 2.00 s, n=1 |" in text
     assert text.endswith(
-        "From the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
+        "from the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
         "abcdef012345. † A [substitute](data.md#the-substitutes): e, made up."
     )
-
-
-def test_where_ours_is_slower_or_as_fast_it_is_said(tmp_path):
-    first, by_scipy, new, same = 1.0, 0.1, 0.09, 0.005
-    calls = [
-        *(call(what, s) for what, s in ((What.INSTALLED, first), (What.SCIPY_TREE, by_scipy), (What.SCIPY, by_scipy))),
-        *(call(what, s) for what, s in ((What.NEW_ARRAY, new), (What.SAME_ARRAY, same))),
-        *(call(what, 1.0, dataset="e") for what in (What.INSTALLED, What.SCIPY_TREE)),
-    ]
-    text = pages(tmp_path, calls)["docs/scipy.md"]["scipy_times"]
-    words = "The first answer of a process, machine code of the wheel, beside a search by SciPy alone"
-    assert f"- {words}: slower on nyc (factor 10.0); about as fast on e (factor 1.00)." in text
-    assert "- A new array, beside SciPy: about as fast on nyc (factor 1.11)." in text
-    assert "- The same array again, beside SciPy: faster on nyc (factor 20.0)." in text
-    assert guides.in_words(guides.ALIKE)[0] == "faster" and guides.in_words(1 / guides.ALIKE)[0] == "slower"
-
-
-def test_what_part_of_networkxs_calls_the_paths_take(tmp_path):
-    calls = [
-        *(call(what, s) for what, s in ((What.NETWORKX_LENGTHS, 1.0), (What.LENGTHS_NEW, 0.5))),
-        *(call(what, s) for what, s in ((What.LENGTHS_SAME, 0.1), (What.NETWORKX_PATHS, 2.2))),
-        *(call(what, s) for what, s in ((What.PATHS_NEW, 2.4), (What.PATHS_SAME, 2.0))),
-    ]
-    text = pages(tmp_path, calls)["docs/networkx.md"]["networkx_times"]
-    assert "- Lengths alone, the same graph again, beside NetworkX: faster on nyc (factor 10.0)." in text
-    assert "- Lengths and paths, a new graph, beside NetworkX: about as fast on nyc (factor 0.917)." in text
-    assert "- With the same graph again the paths take 95 % on nyc of the call: Python's lists of nodes" in text
-    assert pages(tmp_path, calls)["docs/cupy.md"]["cupy_times"].startswith("Not measured: ")
-    alone = pages(tmp_path, calls[-1:])["docs/networkx.md"]["networkx_times"]
-    assert "- " not in alone.split("repeats.")[1].split("From")[0]
 
 
 # The rules
