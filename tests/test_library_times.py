@@ -22,7 +22,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from tests import graphs
 from tests.rows import CONFIG
-from workflow.lib import configuration, host, lock, resources, shapes
+from workflow.lib import configuration, host, lock, resources
 from workflow.scripts import archive, library_times, library_times_table, readme
 from workflow.scripts.library_times_table import ALL, What
 
@@ -58,31 +58,6 @@ def test_nothing_is_measured_beside_another_process(on_card, monkeypatch, tmp_pa
     out = tmp_path / "out.csv"
     with lock.held(out), pytest.raises(InputError, match=f"it is being measured by process {os.getpid()}"):
         library_times.main(Namespace(graphs=[], commit="", cores=0, out=out))
-
-
-@pytest.mark.parametrize(
-    ("graph", "vertices", "arcs", "deepest"),
-    [
-        (shapes.path(5), 5, 8, 4),
-        (shapes.path(5, both_ways=False), 5, 4, 4),
-        (shapes.cycle(6), 6, 12, 3),
-        (shapes.star(5), 5, 8, 1),
-        (shapes.comb(3, 2), 9, 16, 4),
-        (shapes.strip(2, 3), 6, 14, 3),
-        (shapes.tree(4), 15, 28, 3),
-        (shapes.dense(4), 4, 16, 1),
-        (shapes.pair_apart(3), 11, 26, 1),
-        (shapes.path_into_random(4, 64), 68, 1032, None),
-        (shapes.heavy_tailed(3), 9, 24, 4),
-    ],
-    ids=["path", "one way", "cycle", "star", "comb", "strip", "tree", "dense", "pair", "path into random", "heavy"],
-)
-def test_shapes(graph, vertices, arcs, deepest):
-    assert (graph.vertices, graph.arcs) == (vertices, arcs)
-    if deepest:
-        levels = csgraph.dijkstra(graph.to_scipy(), indices=0, unweighted=True)
-        assert levels[np.isfinite(levels)].max() == deepest
-    assert graph.weights.min() >= 1
 
 
 # Calls of the library
@@ -330,10 +305,6 @@ def test_the_table_has_a_row_a_kind_of_call_and_a_column_a_dataset(tmp_path):
 
 
 # The rules
-
-
-def test_there_are_twenty_shapes():
-    assert len(shapes.SHAPES) >= 20
 
 
 @pytest.fixture(scope="module")
