@@ -311,6 +311,6 @@ def target_files(target, wanted):
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
-    valid += ["launch_overhead", "growth", "families", "layouts", "peak", "library_times", "made"]
+    valid += ["launch_overhead", "growth", "families", "peak", "library_times", "made"]
     valid += ["readme", "ro_crate", "swhid", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

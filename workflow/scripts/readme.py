@@ -40,7 +40,6 @@ RESULTS = {
     "table6": "Table 6: our fastest beside all others",
     "launch_overhead": "What launching costs",
     "growth": "How times grow with the graph",
-    "layouts": "Bellman-Ford on CSR arrays and on an ELL layout",
     "peak_table": "Blocked Floyd-Warshall beside the card's peak",
     "many_sources_table": "Searches from many sources in a contraction hierarchy",
     "all_pairs": "All pairs of road networks",
