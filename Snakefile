@@ -13,14 +13,14 @@
 #     results/archive/      measurements that are kept, by GPU
 #
 #     results/table5.*, table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
-#     results/launch_overhead.*, growth.*, layouts.*, peak_table.*, many_sources_table.*, figures/growth.*
-#     results/library_times.csv, choices.csv    what calls of the library take, and what its choice of a variant costs
+#     results/launch_overhead.*, growth.*, peak_table.*, many_sources_table.*, figures/growth.*
+#     results/library_times.csv    what calls of the library take
 #     results/all_pairs/    all pairs of road networks, a row a vertex: <dataset>.parquet; all_pairs.*, figures/all_pairs.*
 #
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table5, …, delta_sweep,
-# stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, layouts, peak, peak_table,
-# all_pairs, library_times, choices, made (what was made so far, for --report).
+# stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, peak, peak_table,
+# all_pairs, library_times, made (what was made so far, for --report).
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -73,7 +73,6 @@ rule extensions:
         rules.peak_table.output,
         rules.many_sources_table.output if MANY_SOURCES else [],
         rules.all_pairs_table.output if ALL_PAIRS_KEPT or ALL_PAIRS_HERE == ALL_PAIRS != [] else [],
-        rules.layouts.output,
         measured(GENERATED_CELLS),
 
 

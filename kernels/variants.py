@@ -50,7 +50,7 @@ class Variant:
     launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
     often (extensions in config.yaml).
     shown: the tables and figures that show it, each with the head it has there. Keys: table1,
-    table2, table3, table5, table6, figure5, figure6, figure8, layouts (CSR beside ELL), peak_table.
+    table2, table3, table5, table6, figure5, figure6, figure8, peak_table.
     Of several with one head and one problem the fastest is shown.
     bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
@@ -175,7 +175,7 @@ _ENTRIES = (
         function=bellman_ford.stride,
         **_BELLMAN_FORD,
         atomics={"relax_stride": _RELAX},
-        shown=_at("Stride", "table1", "figure5") | _at("CSR", "layouts"),
+        shown=_at("Stride", "table1", "figure5"),
     ),
     Variant(
         algorithm="bellman_ford",
@@ -196,7 +196,6 @@ _ENTRIES = (
         family="ours",
         bound=EVERY_ARC,
         atomics={"relax": {"min.s32": 2}},
-        shown=_at("ELL", "layouts"),
         facts=ell.facts,
     ),
     Variant(

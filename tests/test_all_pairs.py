@@ -140,7 +140,7 @@ def put(path, whole):
     return path
 
 
-OTHERS = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "layouts", "growth", "summary")
+OTHERS = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "growth", "summary")
 
 
 def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch, caplog):

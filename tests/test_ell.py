@@ -1,22 +1,16 @@
-"""Bellman-Ford on an ELL layout: the layout itself; what of it the test of every variant does not reach; its table."""
+"""Bellman-Ford on an ELL layout: the layout itself, and what of it the test of every variant does not reach."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from test_tables import cells, read_csv
-from test_workflow import DATASETS, SIMULATOR, Project, data, measured
+from test_workflow import DATASETS, Project
 
 from kernels import harness
 from kernels.check import check
 from kernels.datasets import draw, draw_arcs
-from kernels.errors import InputError
 from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS as SHOWN
-from tests.rows import SUBSTITUTE, in_batches, rows_of
 from workflow.lib import measurements
-from workflow.scripts import layouts
 
 VARIANT = VARIANTS["bellman_ford/stride_ell"]
 GENERATED = {
@@ -92,69 +86,16 @@ def test_its_facts_are_columns_of_a_measurement():
     assert set(facts) == set(measurements.LAYOUT)
 
 
-def rows():
-    """nyc, a substitute, on both layouts; powerlaw, generated; gnutella04 on CSR alone."""
-    facts = {"longest_row": 8, "ell_columns": 8, "ell_slots": 2114816, "ell_overflow": 0, "reached": 264346}
-    of_nyc = [
-        rows_of({("bellman_ford/stride_ell", "nyc"): 4.0}, substitute=SUBSTITUTE, **facts),
-        rows_of({("bellman_ford/stride", "nyc"): 6.0}, substitute=SUBSTITUTE),
-    ]
-    powerlaw = rows_of({("bellman_ford/stride_ell", "nyc"): 1.0}, **facts | {"ell_overflow": 99})
-    powerlaw = powerlaw.assign(dataset="powerlaw", vertices=10, arcs=40, dataset_sha256="cd")
-    powerlaw["generated"] = "random arcs, seed 1"
-    other = rows_of({("bellman_ford/stride", "gnutella04"): 9.0})
-    return pd.concat([powerlaw, *of_nyc, other], ignore_index=True)
-
-
-def test_the_table(tmp_path):
-    layouts.write(in_batches(rows(), ["one"]), SHOWN, "From the test.", tmp_path)
-    nyc, powerlaw = read_csv((tmp_path / "layouts.csv").read_text())
-    assert [nyc["dataset"], nyc["csr_s"], nyc["ell_s"], nyc["ratio"]] == ["nyc", "12", "8", "1.5"]
-    assert float(nyc["padding"]) == pytest.approx(1 - 733846 / 2114816)
-    assert (powerlaw["dataset"], powerlaw["csr_s"], powerlaw["ratio"]) == ("powerlaw", "", "")
-    shown = cells(".md", (tmp_path / "layouts.md").read_text())
-    assert shown[1:] == [
-        ["nyc.txt †", "264,346", "264,346", "2.78", "8", "8", "65%", "0", "12.0", "8.00", "1.50"],
-        ["powerlaw.txt", "10", "264,346", "4.00", "8", "8", "100%", "99", "-", "2.00", "-"],
-    ]
-    text = (tmp_path / "layouts.md").read_text()
-    for said in ("powerlaw.txt is generated: random arcs, seed 1.", f"nyc.txt: {SUBSTITUTE}.", "On test card: "):
-        assert said in text
-    assert "gnutella04" not in text
-
-
-def test_layouts_that_were_measured_alone_have_no_ratio(tmp_path):
-    jobs = in_batches(rows(), ["one"])
-    for some in (rows(), jobs.assign(batch=jobs["batch"].where(jobs["variant"] == "stride", ""))):
-        nyc = layouts.compare(some, SHOWN).iloc[0]
-        assert (nyc["csr_s"], nyc["ell_s"]) == (12, 8) and np.isnan(nyc["ratio"])
-
-
-def test_nothing_measured(tmp_path):
-    layouts.write(measurements.load([]), SHOWN, "Nothing measured.", tmp_path)
-    text = (tmp_path / "layouts.md").read_text()
-    assert len(cells(".md", text)) == 1 and "Nothing measured." in text
-
-
-def test_times_of_two_graphs_are_not_compared():
-    mixed = rows()
-    mixed.loc[(mixed["dataset"] == "nyc") & (mixed["variant"] == "stride"), "dataset_sha256"] = "other"
-    with pytest.raises(InputError, match="nyc was not one graph"):
-        layouts.compare(mixed, SHOWN)
-
-
-def test_layouts_and_extensions_plan_what_is_generated_and_all_does_not(tmp_path):
+def test_extensions_plan_what_is_generated_and_all_does_not(tmp_path):
     project = Project.make(
         tmp_path,
         datasets=DATASETS | {"extra": GENERATED},
         sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}},
     )
-    pair = measured("bellman_ford/stride/extra", "bellman_ford/stride_ell/extra")
-    assert project.plan("layouts") == data("extra") | pair | {"Table layouts"}
     planned = project.snakemake("-n", "extensions")
-    assert all(job in planned for job in ("Measure dijkstra/scipy on extra", "Table layouts", "Convert extra to"))
+    jobs = "Measure dijkstra/scipy on extra", "Measure bellman_ford/stride_ell on extra", "Convert extra to"
+    assert all(job in planned for job in jobs)
     assert "extra" not in project.snakemake("-n", "all")
-    assert {job for job in project.plan("layouts", environment=SIMULATOR) if "extra" in job} == set()
 
 
 def test_bellman_ford_on_gnutella_graphs_is_in_no_fit(tmp_path):

@@ -442,7 +442,7 @@ def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches,
 
 
 def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, monkeypatch):
-    others = "tables figures launch_overhead layouts growth summary audit claims_figure"
+    others = "tables figures launch_overhead growth summary audit claims_figure"
     for other in map(vars(archive).get, others.split()):
         monkeypatch.setattr(other, "write", lambda *_: None)
     results = tmp_path / "results"

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import conftest
 import numpy as np
-import pandas as pd
 import pytest
 from cuda.core.utils import StridedMemoryView
 from numba import cuda, int32
@@ -41,8 +40,7 @@ from tests import graphs, package
 from tests.graphs import near_far_with
 from tests.test_csgraph import assert_trees, lengths
 from tests.test_cupy import BLOCKS, REFUSED
-from workflow.lib.shapes import SHAPES
-from workflow.scripts import choices, choices_table, measure
+from workflow.scripts import measure
 
 ROOT = Path(__file__).parents[1]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
@@ -552,14 +550,6 @@ def test_scipy_searches_a_narrow_graph(make, variant):
     found = kernels.shortest_paths(graph, 0)
     assert found.variant == variant
     np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=0))
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("name", SHAPES)
-def test_the_choice_takes_at_most_twice_as_long_as_the_faster(name):
-    rows = pd.DataFrame(choices.times(name, SHAPES[name](), 3))
-    (row,) = choices_table.medians(rows.assign(substitute="")).itertuples()
-    assert row.ratio <= choices_table.MOST, f"{row.variant}: {row}"
 
 
 @pytest.mark.gpu

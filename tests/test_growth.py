@@ -384,7 +384,7 @@ def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_p
     project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH, "drawn": drawn})
     job = data("drawn") | in_batch("sssp/drawn")
     assert project.plan("families") == project.plan("drawn") == job
-    others = ["all", "batch", "extensions", "growth", "table6", "figure8", "layouts", "bellman_ford", "naive"]
+    others = ["all", "batch", "extensions", "growth", "table6", "figure8", "bellman_ford", "naive"]
     assert "sssp on drawn" not in project.snakemake("-n", *others)
     project.snakemake("families")
     taken = str(tmp_path / "results/batches/one/sssp/drawn/timings.csv")

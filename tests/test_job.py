@@ -198,7 +198,7 @@ def test_jobs_hold_what_is_compared():
     assert of_one[:6] == roads and len(generated) == 15 and set(of_one[6:]) == set(generated)
     assert [dataset for problem, dataset in jobs if problem == "apsp"] == ["gnutella04", "gnutella25", "gnutella30"]
     once = ("bellman_ford/cpu", "floyd_warshall/cpu", "floyd_warshall/scipy", "bellman_ford/stride_ell")
-    assert {*CONFIG["protocol"]["once"], "bellman_ford/stride_ell"} == set(once)  # ELL is only in layouts
+    assert {*CONFIG["protocol"]["once"], "bellman_ford/stride_ell"} == set(once)  # ELL is in no table
     held = {"/".join(cell) for cells in jobs.values() for cell in cells}
     assert not {name for name in held if name.rpartition("/")[0] in once}
     compared = {

@@ -311,7 +311,7 @@ def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
 
 
 def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypatch):
-    drawn = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "layouts", "growth", "summary")
+    drawn = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "growth", "summary")
     for other in (*drawn, "audit", "claims_figure"):
         monkeypatch.setattr(getattr(archive, other), "write", lambda *_: None)
     results = tmp_path / "results"

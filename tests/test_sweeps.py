@@ -36,7 +36,7 @@ FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
 # By a measurement that ran, of a variant that says nothing of a layout.
 NOT_SAID = {*measurements.LAYOUT, "batch", "customize_s", "limit_s", "needed_bytes"}
-NAMED = ("launch_overhead", "growth", "layouts", "peak_table")
+NAMED = ("launch_overhead", "growth", "peak_table")
 
 
 def graph_of(vertices):

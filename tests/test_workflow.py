@@ -108,7 +108,6 @@ class Project:
             },
             all_pairs={"datasets": []},
             library_times={"datasets": [], "networkx": None},
-            choices={"datasets": []},
         )
         project.configure(**changes)
         if stub:
@@ -530,7 +529,7 @@ def test_each_table_and_figure_is_due_where_other_variants_are_in_it(fresh, monk
     with SnakemakeApi() as api:
         rules = {rule.name: rule for rule in api.workflow(ResourceSettings(cores=1))._workflow.rules}
     places = {place for variant in VARIANTS.values() for place in variant.shown}
-    assert len(places) == 10
+    assert len(places) == 9
     for place in places:
         heads = [f"{variant.key}: {variant.shown[place]}" for variant in shown_in(place)]
         assert rules[place].params.heads == heads and "heads" not in rules[place].shellcmd

@@ -53,7 +53,7 @@ def check(config: dict) -> None:
     swept = [(f"{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
     swept += [(f"{key}.datasets", name) for key in ("sources", "many_sources") for name in sweeps[key]["datasets"]]
     named = [(f"sweeps.{key}", dataset) for key, dataset in swept]
-    parts = ("all_pairs", "library_times", "choices")
+    parts = ("all_pairs", "library_times")
     for key, dataset in [*named, *((f"{part}.datasets", name) for part in parts for name in config[part]["datasets"])]:
         if dataset not in config["datasets"]:
             raise InputError(f"config: {key}: {plan.no_dataset(config, dataset)}")

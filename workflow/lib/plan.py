@@ -91,7 +91,7 @@ def jobs(config: dict) -> dict[tuple[str, str], list[Cell]]:
     """By problem and dataset, the cells that a job measures together: all that tables, figures and claims compare, and
     all of families.
 
-    Without the cells of `protocol.once`, and those that only `layouts` compares with another.
+    Without the cells of `protocol.once`.
     """
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in [*table_cells(config, *TABLES), *family_cells(config)]:

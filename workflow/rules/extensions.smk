@@ -6,13 +6,6 @@ GENERATED = [
 GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
 WITH_GRAPH = {(find(*cell[:2]).plain, cell[2]) for cell in COMPARED if find(*cell[:2]).cuda_graph}
 LAUNCH_CELLS = [cell for cell in COMPARED if (find(*cell[:2]).plain, cell[2]) in WITH_GRAPH]
-LAYOUT_CELLS = [
-    cell
-    for cell in plan.cells(config)
-    if "layouts" in find(*cell[:2]).shown
-    and cell not in FAMILY_CELLS
-    and (config["datasets"][cell[2]].get("tables") or cell[2] in GENERATED)
-]
 PEAK_CELLS = [cell for cell in COMPARED if "peak_table" in find(*cell[:2]).shown]
 MANY_CELLS = [
     cell
@@ -90,27 +83,6 @@ rule growth:
     shell:
         "python -m workflow.scripts.growth --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
         "--out-dir results --figures-dir figures --log {log:q}"
-
-
-rule layouts:
-    input:
-        measured(LAYOUT_CELLS),
-    output:
-        table_output("layouts"),
-    log:
-        "logs/layouts.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    params:
-        heads=heads("layouts"),
-        datasets=SHOWN,
-        source=source(),
-    message:
-        "Table layouts"
-    shell:
-        "python -m workflow.scripts.layouts --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
-        "--out-dir results --log {log:q}"
 
 
 # What part of the card's peak blocked Floyd-Warshall reaches.

@@ -204,11 +204,6 @@ def needs_library_times(wildcards):
     return [graph_file(name) for name in config["library_times"]["datasets"]]
 
 
-def needs_choices(wildcards):
-    needs_gpu("choices")
-    return [graph_file(name) for name in config["choices"]["datasets"]]
-
-
 def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:
@@ -321,6 +316,6 @@ def target_files(target, wanted):
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
-    valid += ["launch_overhead", "growth", "families", "layouts", "peak", "library_times", "choices", "made"]
+    valid += ["launch_overhead", "growth", "families", "peak", "library_times", "made"]
     valid += ["readme", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

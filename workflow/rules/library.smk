@@ -1,4 +1,4 @@
-# What a user of the library waits for, and what the choice of a variant costs.
+# What a user of the library waits for.
 
 
 rule library_times:
@@ -25,31 +25,4 @@ rule library_times:
         "Measure library_times on this card"
     shell:
         "python -m workflow.scripts.library_times --graphs {input:q} --networkx={params.networkx:q} "
-        "--cores {params.cores:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
-
-
-rule choices:
-    input:
-        needs_choices,
-    output:
-        update("results/choices.csv"),
-    log:
-        "logs/choices.log",
-    conda:
-        "../../environment.yml"
-    threads: job_threads()
-    resources:
-        gpu=1,
-        gpu_model=resources.gpu_model(on_gpu=True),
-        slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=16000,
-        runtime=30,
-    params:
-        repeats=config["choices"]["repeats"],
-        cores=untracked(kept_cores()),
-        commit=untracked(config["commit"]),
-    message:
-        "Measure choices on this card"
-    shell:
-        "python -m workflow.scripts.choices --graphs {input:q} --repeats {params.repeats:q} "
         "--cores {params.cores:q} --commit={params.commit:q} --out {output:q} --log {log:q}"

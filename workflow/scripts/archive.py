@@ -31,7 +31,6 @@ from workflow.scripts import (
     all_pairs_figure,
     all_pairs_table,
     audit,
-    choices_table,
     claims_figure,
     collect,
     draw_sweep,
@@ -39,7 +38,6 @@ from workflow.scripts import (
     figures,
     growth,
     launch_overhead,
-    layouts,
     library_times_table,
     many_sources_table,
     peak_table,
@@ -58,7 +56,6 @@ PLAIN = {
     "peak.csv": peak_table.load,
     MANY: many_sources_table.load,
     "library_times.csv": library_times_table.load,
-    "choices.csv": choices_table.load,
 }
 
 
@@ -177,8 +174,7 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespa
     if wholes := [all_pairs.read_record(path, "whole") for path in all_pairs.kept(archive, datasets)]:
         all_pairs_table.write(wholes, source, folder)
         all_pairs_figure.write(wholes, {}, source, folder, PICTURES)
-    for script in (launch_overhead, layouts):
-        script.write(rows, datasets, source, folder)
+    launch_overhead.write(rows, datasets, source, folder)
     growth.write(rows, datasets, source, folder, folder, PICTURES)
     summary.write(rows, source, folder)
     audit.write(rows, audit.claims(), source, args.tolerance, folder)

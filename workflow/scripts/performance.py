@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.variants import VARIANTS, shown_in
-from workflow.lib import batches, measurements, render, revisions
+from kernels.variants import VARIANTS
+from workflow.lib import measurements, render, revisions
 from workflow.lib.documents import narrow, spread, time_text
 from workflow.lib.long_table import label
 from workflow.lib.measurements import marked, substitutes
-from workflow.lib.render import CROSS, digits, estimated
+from workflow.lib.render import digits
 from workflow.scripts import many_sources_table, peak_table
 
 RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
-CSR, ELL = (next(v.key for v in shown_in("layouts") if v.shown["layouts"] == head) for head in ("CSR", "ELL"))
+ELL = "bellman_ford/stride_ell"
 _OURS = [variant for variant in VARIANTS.values() if variant.ours and variant.key != ELL]
 HIERARCHY = [variant.key for variant in _OURS if variant.algorithm == "hierarchy"]
 LARGE = "random65536"  # its matrix is what staged was made for
@@ -34,6 +34,7 @@ PAGES = {
     "hierarchy": ("hierarchy", HIERARCHY),
     "all-pairs-dense": ("dense", [key for key in RATED if key != "floyd_warshall/staged"]),
     "larger-than-card": ("staged", ["floyd_warshall/blocked", "floyd_warshall/staged"]),
+    "ell": ("ell", ["bellman_ford/stride", ELL]),
 }
 
 
@@ -144,33 +145,6 @@ def many_sources(many: pd.DataFrame, archive: str) -> str:
     return f"Many sources:\n\n{narrow(pd.DataFrame(lines))}\n\n{brief(many, archive)}"
 
 
-def layouts(rows: pd.DataFrame, archive: str) -> str:
-    """Markdown: Bellman-Ford's stride variant on CSR arrays and on an ELL layout, by dataset.
-
-    rows: as measurements.load gives them. There is a ratio where one job measured both.
-    """
-    rows = measurements.pooled(rows[measurements.variants(rows).isin([CSR, ELL]) & (rows["status"] == "ok")])
-    found, others, of_batches = measurements.summarise(rows), substitutes(rows), batches.medians(rows)
-    if not len(found):
-        return f"From the archive `{archive}`: no measurement yet."
-    lines = []
-    for dataset in dict.fromkeys(found.index.get_level_values("dataset")):
-        if (CSR, dataset) in found.index and (ELL, dataset) in found.index:
-            csr, ell = found.loc[(CSR, dataset)], found.loc[(ELL, dataset)]
-            ratio = batches.speed_up(of_batches, ELL, CSR, dataset)
-            lines.append(
-                {
-                    "Dataset": marked(dataset, others),
-                    "CSR": time_text(csr["median"]),
-                    "Range": spread(csr),
-                    "ELL": time_text(ell["median"]),
-                    "Range of ELL": spread(ell),
-                    "CSR / ELL": f"{CROSS}{estimated(ratio)}" if ratio else "measured alone, so no ratio",
-                }
-            )
-    return f"{narrow(pd.DataFrame(lines))}\n\n{brief(rows, archive)}"
-
-
 def documents(rows: pd.DataFrame, peaks: pd.DataFrame, many: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
     """The pages of docs/performance/: by page, the content of each marker."""
     found = {}
@@ -178,4 +152,4 @@ def documents(rows: pd.DataFrame, peaks: pd.DataFrame, many: pd.DataFrame, archi
         of_page = rows[rows["dataset"] == LARGE] if page == "larger-than-card" else rows
         parts = [cells(of_page, keys, peaks, archive), many_sources(many, archive) if page == "hierarchy" else ""]
         found[f"docs/performance/{page}.md"] = {marker: "\n\n".join(filter(None, parts))}
-    return {**found, "docs/performance/ell.md": {"layouts": layouts(rows, archive)}}
+    return found

@@ -22,12 +22,12 @@ from kernels.errors import InputError
 from workflow.lib import batches, claims, measurements, pages, step, verdicts
 from workflow.lib.batches import ratios
 from workflow.lib.claims import Audited, Finding, deciding, outcome
-from workflow.lib.documents import facts, families, fill, narrow, page_text, substitutes_table, time_text
+from workflow.lib.documents import facts, families, fill, narrow, page_text, spread, substitutes_table, time_text
 from workflow.lib.glance import ByCard
-from workflow.lib.measurements import card, substitutes
+from workflow.lib.measurements import card, marked, substitutes
 from workflow.lib.render import CROSS, digits
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
-from workflow.scripts import audit, guides, many_sources_table, performance, reviewers
+from workflow.scripts import audit, library_times_table, many_sources_table, performance, reviewers
 
 README = "README.md"
 SAME_AS = "the same on"  # before datasets on which a card decides as another does
@@ -40,7 +40,6 @@ RESULTS = {
     "table6": "Table 6: our fastest beside all others",
     "launch_overhead": "What launching costs",
     "growth": "How times grow with the graph",
-    "layouts": "Bellman-Ford on CSR arrays and on an ELL layout",
     "peak_table": "Blocked Floyd-Warshall beside the card's peak",
     "many_sources_table": "Searches from many sources in a contraction hierarchy",
     "all_pairs": "All pairs of road networks",
@@ -408,7 +407,6 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
     undecided = [name for name in audited if name not in shown]
     peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
-    times, choices = guides.load_times(archive / "library_times.csv"), guides.load_choices(archive / "choices.csv")
     return {
         README: {
             "findings": findings(rows, mine, peaks, many),
@@ -420,9 +418,29 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
             "results": results(archive, rows),
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
+        "docs/library.md": {"library_times": library_times(archive / "library_times.csv")},
         **performance.documents(rows, peaks, many, archive.name),
-        **guides.documents(times, choices, archive.name),
     }
+
+
+def library_times(path: Path) -> str:
+    """Markdown: what calls of the library take, a row a kind of call, a column a dataset."""
+    if not path.exists():
+        return f"Not measured: the archive `{path.parent.name}` has none of it."
+    rows = library_times_table.load([path])
+    others = substitutes(rows)
+    cells = library_times_table.summary(rows).apply(lambda cell: f"{time_text(cell['median'])}, {spread(cell)}", axis=1)
+    table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
+    devices, drivers, hosts, commits = (
+        ", ".join(rows[column].unique()) for column in ("device", "driver", "cpu_model", "commit")
+    )
+    said = f"Medians, [range] and number of repeats, from the archive `{path.parent.name}`: {devices}, driver {drivers}"
+    days = rows["started"].str[:10]
+    said += f", in a host with {hosts}, {ends(days.min(), days.max())}, commit {commits[:12]}."
+    if others:
+        what = "; ".join(f"{name}, {text}" for name, text in others.items())
+        said += f" † A [substitute](data.md#the-substitutes): {what}."
+    return f"{narrow(table.rename_axis('What').reset_index())}\n\n{said}"
 
 
 def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
