@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from kernels.errors import InputError, reported
+from kernels.errors import InputError, naming, reported
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def run(args: argparse.Namespace) -> None:
             f"take python -m kernels {variant.problem}, which has no such limit"
         )
     if args.output == "print":
-        write_paths(sys.stdout, variant, args.source, result)
+        with naming("standard output"):
+            write_paths(sys.stdout, variant, args.source, result)
     elif args.output == "write":
         with datasets.atomic(to, "w") as file:
             write_paths(file, variant, args.source, result)

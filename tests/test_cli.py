@@ -236,8 +236,9 @@ def test_a_reader_that_has_enough(unbuffered):
     assert re.fullmatch(r"bellman_ford/cpu on sample3: \S+ s\n", said)
 
 
-def test_standard_output_on_a_full_disk():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_standard_output_on_a_full_disk(unbuffered):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
     words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
     with open("/dev/full", "w") as full:
         ran = subprocess.run(words, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
