@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from kernels import settings
 from kernels.errors import InputError, naming, reported
 from kernels.later import Later
 
@@ -204,6 +205,7 @@ def target(args: argparse.Namespace) -> Path | None:
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     with reported(sys.exit):
+        settings.check()
         args = parser(*sys.argv[1:2]).parse_args()
         args.act(args)
 
