@@ -213,8 +213,8 @@ def test_where_cards_differ_it_is_said_whether_their_intervals_overlap():
         (line,) = readme.compared(cards)[1]
         return line
 
-    assert line(1.04, 1.0) == "claim 1 on nyc (the intervals overlap): A: as claimed<br>B: no difference"
-    assert line(1.1, 1.0) == "claim 1 on nyc: A: as claimed<br>B: no difference"
+    assert line(1.04, 1.0) == "claim 1 on nyc (the intervals overlap): A: as claimed\nB: no difference"
+    assert line(1.1, 1.0) == "claim 1 on nyc: A: as claimed\nB: no difference"
 
 
 def test_a_verdict_is_one_only_where_the_cards_agree():
