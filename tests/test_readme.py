@@ -172,6 +172,24 @@ def test_where_the_papers_program_differs_the_table_says_so(generated):
     assert "§ The paper's own program lies elsewhere: on gnutella04 within 5 % of 1. Only" in lines[-1]
 
 
+def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generated):
+    def verdicts_of(text, last):
+        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if re.match(r"\| \d", line)]
+        return [(row[0], row[last]) for row in rows]
+
+    text = generated["docs/results.md"]["readings"]
+    exactly, audited = (dict(verdicts_of(text, column)) for column in (2, 3))
+    tiled = "10. Tiled is about 4 to 6 times faster than Naive"
+    assert exactly[tiled] == "more: gnutella04; less: gnutella25, gnutella30" and audited[tiled] == "as claimed: all 3"
+    assert "| gnutella04 \N{MULTIPLICATION SIGN}6.23, gnutella25 " in text
+    large = "2. On large graphs Stride is faster than Naive"
+    assert exactly[large] == "opposite: fla; as claimed: ne, e" and audited[large] == "no difference: all 3"
+    assert dict(verdicts_of(generated["README.md"]["claims"], 1)) == audited
+    for archive in ARCHIVES:
+        table = re.sub(" +", " ", (archive / "claims.md").read_text())
+        assert all(f"| {claim} | " in table and f"({verdict}) | " in table for claim, verdict in audited.items())
+
+
 def test_two_cards_stand_side_by_side():
     times = {("bellman_ford/stride_flag", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 2.0}
     one, other = (judged(in_batches(rows_of(times | more))) for more in ({}, {("bellman_ford/naive", "nyc"): 3.0}))

@@ -417,6 +417,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/results.md": {
             "claims": by_claim(shown, substitutes(rows), tolerance, undecided),
+            "readings": readings(mine, tolerance),
             "results": results(archive, rows),
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
@@ -452,6 +453,30 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
     if undecided:
         parts.append(f"Too few batches for any verdict so far: {', '.join(undecided)}.")
     return "\n\n".join([*parts, *on_all_cards(audited)])
+
+
+def readings(audited: Sequence[Audited], tolerance: float) -> str:
+    """Markdown: each claim on the paper's own tables, read exactly and as the audit reads them."""
+    lines = [
+        {
+            "Claim": f"{number}. {one.claim.claim}",
+            "Ratios of the tables": ", ".join(
+                f"{dataset} {audit.value_text(one.claim, finding)}" for dataset, finding in one.paper.items()
+            ),
+            "Read exactly": audit.by_verdict(
+                {dataset: claims.judge_paper(one.claim, dataset, None) for dataset in one.paper}
+            ),
+            "Read by the audit": audit.by_verdict(one.paper),
+        }
+        for number, one in enumerate(audited, start=1)
+    ]
+    said = (
+        "Read exactly, a ratio on the claimed side of 1 is as claimed, and so is a value from the lowest to the "
+        f"highest number printed. Read by the audit, a ratio within {100 * tolerance:g} % of 1 is no difference, and a "
+        "value may differ by half a unit of its last printed digit (4 to 6 is 3.5 to 6.5). All other tables and "
+        "figures have the audit's verdict."
+    )
+    return f"{said}\n\n{narrow(pd.DataFrame(lines))}"
 
 
 def on_all_cards(audited: ByCard) -> list[str]:
