@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from kernels.errors import InputError, reported
+from kernels import settings
+from kernels.errors import InputError, naming, reported
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> None:
             f"take python -m kernels {variant.problem}, which has no such limit"
         )
     if args.output == "print":
-        write_paths(sys.stdout, variant, args.source, result)
+        with naming("standard output"):
+            write_paths(sys.stdout, variant, args.source, result)
     elif args.output == "write":
         with datasets.atomic(to, "w") as file:
             write_paths(file, variant, args.source, result)
@@ -203,6 +205,7 @@ def target(args: argparse.Namespace) -> Path | None:
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     with reported(sys.exit):
+        settings.check()
         args = parser(*sys.argv[1:2]).parse_args()
         args.act(args)
 

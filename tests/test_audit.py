@@ -14,12 +14,12 @@ import yaml
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from tests.rows import DATASETS, STATE, in_batches, measurement, record
-from workflow.lib import claims, measurements, plan
+from workflow.lib import claims, documents, measurements, plan
 from workflow.lib.claims import Finding
 from workflow.lib.render import CROSS
 from workflow.lib.tables import define
 from workflow.lib.verdicts import Estimate
-from workflow.scripts import audit, reviewers, summary, tables
+from workflow.scripts import audit, performance, readme, reviewers, summary, tables
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "From the test."
@@ -154,6 +154,24 @@ def test_the_three_files(tmp_path):
         assert sentence in page.text
     assert "Run: commit c0ffee; 2026-01-01." in page.text
     assert page.fetched == [f"#part{number}" for number in range(1, len(CLAIMS) + 1)]  # nothing outside the page
+
+
+def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
+    field = "<img src=x onerror=alert(1)>"
+    rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))))
+    rows = rows.assign(device=f"A&B {field}", substitute=field, throttling=field, host=field)
+    audit.write(rows, list(CLAIMS.values()), field, TOLERANCE, tmp_path)
+    summary.write(rows, field, tmp_path)
+    made = [(tmp_path / f"{name}.md").read_text() for name in ("claims", "summary")]
+    made.append(tables.render(define("table1", DATASETS), rows, field, TOLERANCE)[".md"])
+    listed, none = list(CLAIMS.values()), Path("there/is/none")
+    audited = claims.audit(claims.select(rows, listed), listed, TOLERANCE)
+    found = readme.findings(rows, audited, performance.load_peaks(none), performance.load_many(none))
+    found += documents.substitutes_table(rows) + readme.by_claim({field: audited}, {}, TOLERANCE)
+    made.append(documents.fill("<!-- begin x -->\n<!-- end x -->", "x", found))
+    for text in made:
+        assert "&lt;img" in text and not re.search("<(?!br>|!-- begin x|!-- end x)", text)
+    assert "A&amp;B" in made[0]
 
 
 def test_substitutes_are_said(tmp_path):

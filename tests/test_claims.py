@@ -63,6 +63,21 @@ def test_what_the_papers_own_tables_say(name, held, others):
     assert {finding.verdict for finding in found.values()} - {CLAIMED} == others
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("stride_small", [CLAIMED] * 3),
+        ("stride_large", [OPPOSITE, CLAIMED, CLAIMED]),
+        ("flag_factor", [LESS] * 6),
+        ("super_naive_shared", [CLAIMED] * 3),
+        ("tiled_factor", [MORE, LESS, LESS]),
+        ("tiled_shared_over_naive", [MORE, LESS, MORE]),
+    ],
+)
+def test_what_the_papers_own_tables_say_without_tolerance(name, words):
+    assert [claims.judge_paper(CLAIMS[name], dataset, None).verdict for dataset in CLAIMS[name].datasets] == words
+
+
 def test_the_papers_ratios():
     finding = claims.judge_paper(CLAIMS["flag_factor"], "nyc", TOLERANCE)
     assert finding.estimate.value == pytest.approx(8.58384 / 3.91371)

@@ -236,8 +236,9 @@ def test_a_reader_that_has_enough(unbuffered):
     assert re.fullmatch(r"bellman_ford/cpu on sample3: \S+ s\n", said)
 
 
-def test_standard_output_on_a_full_disk():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_standard_output_on_a_full_disk(unbuffered):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
     words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
     with open("/dev/full", "w") as full:
         ran = subprocess.run(words, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -277,6 +278,25 @@ def test_a_defect_has_its_traceback(kernels, monkeypatch):
     monkeypatch.setattr(cli.harness, "run_once", lambda *anything: {}["key"])
     with pytest.raises(KeyError):
         kernels(*PRINT)
+
+
+@pytest.mark.parametrize("module", ["kernels", "workflow.scripts.audit"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"opt: [", r"numba cannot read it \(while .*\)"),
+        (b"opt: \xe9", r"numba cannot read it \('utf-8' .*\)"),
+        (b"- 1", r"not a mapping of numba's settings \(opt: 3\)"),
+        (b"1: 2", "not a mapping of .*"),
+    ],
+)
+def test_a_broken_file_of_numbas_settings(module, text, said):
+    Path(".numba_config.yaml").write_bytes(text)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", module, *(map(str, PRINT) if module == "kernels" else [])]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert re.fullmatch(rf"error: \.numba_config\.yaml: {said}: correct or delete it\n", ran.stderr)
 
 
 def test_a_missing_file(kernels):

@@ -7,6 +7,7 @@ import re
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -224,6 +225,11 @@ def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
         ("protocol.batch", "a b", "'a b' must be letters, digits, ., _ and -, the first a letter or digit"),
         ("datasets.nyc.sha256", "abc", "'abc' must be 64 hex digits in lower case, or any"),
         ("datasets.nyc.sources", "a.gr", "'a.gr' is not of type 'array'$"),
+        ("protocol.repeats", 10**30, "1000000000000000000000000000000 is above the limit of 1000000: lower it$"),
+        ("protocol.warmup_launches", 10**18, "1000000000000000000 is above the limit of 1000000: lower it$"),
+        ("sweeps.delta.deltas", [1, 2, 1], "1 is listed twice: delete one$"),
+        ("protocol.once", ["dijkstra/cpu", "dijkstra/cpu"], "'dijkstra/cpu' is listed twice: delete one$"),
+        ("protocol.once", ["nothing/at_all"], "'nothing/at_all' matches no variant: there are bellman_ford/"),
     ],
 )
 def test_what_is_wrong_with_a_value_is_said_in_words(config, path, value, said):
@@ -232,12 +238,24 @@ def test_what_is_wrong_with_a_value_is_said_in_words(config, path, value, said):
         configuration.check(config)
 
 
-def test_every_pattern_is_said_in_words():
-    def inside(tree):
-        yield tree
-        for below in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-            yield from inside(below)
+def inside(tree):
+    """A tree of dictionaries and lists, and all that is below it."""
+    yield tree
+    for below in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from inside(below)
 
+
+def test_every_number_has_limits_and_no_list_a_value_twice():
+    properties = {key: below for key, below in SCHEMA["properties"].items() if key not in ("external", "choices")}
+    parts = [part for part in inside(properties) if isinstance(part, dict)]
+    numbers = [part for part in parts if {"integer", "number"}.intersection(np.atleast_1d(part.get("type", "")))]
+    assert len(numbers) > 30
+    for part in numbers:
+        assert part.keys() & {"minimum", "exclusiveMinimum"} and part.keys() & {"maximum", "exclusiveMaximum"}, part
+    assert all(part.get("uniqueItems") for part in parts if part.get("type") == "array")
+
+
+def test_every_pattern_is_said_in_words():
     patterns = [part for part in inside(SCHEMA) if isinstance(part, dict) and isinstance(part.get("pattern"), str)]
     assert len(patterns) > 8 and all(part.get("$comment") for part in patterns)
 

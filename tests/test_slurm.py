@@ -45,8 +45,8 @@ RemoteExecutor.sleep = lambda self: asyncio.sleep(1)
 main()
 """
 SNAKEMAKE = (sys.executable, "-c", EACH_SECOND, "--cores", "1", "--profile", "slurm")
-# Warming up without end: a cell that only Slurm can stop.
-ENDLESS = {"protocol": {"warmup_launches": 10**9}}
+# Warming up for far longer than the limits: a cell that only Slurm can stop.
+ENDLESS = {"protocol": {"warmup_launches": 10**6}}
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,9 @@ def test_the_word_of_an_interval(values, regions, word):
 )
 def test_a_claimed_value_is_as_wide_as_it_was_rounded(low, high, least, most):
     assert verdicts.factors(low, high)[CLAIMED] == (least, most)
+    exactly = verdicts.factors(low, high, exact=True)
+    assert exactly[CLAIMED] == (float(low), float(high))
+    assert verdicts.decide_point(float(low), exactly) == verdicts.decide_point(float(high), exactly) == CLAIMED
 
 
 @pytest.mark.parametrize(

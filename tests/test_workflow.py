@@ -409,6 +409,23 @@ def test_a_key_that_stands_twice_ends_before_any_job(fresh, tmp_path):
     assert f"{second}, line 3: repeats stands twice" in said and "Traceback" not in said
 
 
+@pytest.mark.parametrize("name", ["config.yaml", "second.yaml"])
+def test_a_configuration_that_is_not_utf_8_ends_in_one_message(tmp_path, name):
+    project = Project.make(tmp_path)
+    with open(tmp_path / name, "ab") as file:
+        file.write(b"# caf\xe9\n")
+    said = project.snakemake("-n", "nyc", *(["--configfile", name] if name == "second.yaml" else []), code=1)
+    assert re.search(rf"^{name}: not UTF-8 \(byte \d+\): save it as UTF-8$", said.splitlines()[-1])
+    assert "Traceback" not in said and 'File "' not in said
+
+
+def test_a_broken_file_of_numbas_settings_ends_before_any_job(tmp_path):
+    project = Project.make(tmp_path)
+    (tmp_path / ".numba_config.yaml").write_text("opt: [")
+    said = project.snakemake("-n", "nyc", code=1)
+    assert ".numba_config.yaml: numba cannot read it (" in said and "numba/core" not in said
+
+
 def test_a_broken_record_ends_before_any_job(tmp_path):
     project = Project.make(tmp_path)
     record = (tmp_path / CELL).with_suffix(".json")

@@ -312,17 +312,22 @@ def _words(claim: Claim, times: np.ndarray, tolerance: float) -> tuple[str, str,
     return factor, direction, factor, estimate, needed
 
 
-def judge_paper(claim: Claim, dataset: str, tolerance: float) -> Finding:
-    """What the paper's own tables say of the claim on one dataset: one time a cell."""
+def judge_paper(claim: Claim, dataset: str, tolerance: float | None) -> Finding:
+    """What the paper's own tables say of the claim on one dataset: one time a cell.
+
+    tolerance: as Claim.directions takes it; None reads ratios and claimed values exactly.
+    """
+    exact = tolerance is None
     times = _paper_times()
     if missing := [name for name in claim.names if (name, dataset) not in times.index]:
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}")
     findings = []
     for over in claim.right:
         left, right = times[claim.left, dataset], times[over, dataset]
-        direction = verdicts.decide_point(right / left, claim.directions(tolerance))
+        direction = verdicts.decide_point(right / left, claim.directions(0 if exact else tolerance))
         value = right - left if claim.by_seconds else right / left
-        factor = verdicts.decide_point(value, claim.factors) if claim.valued else ""
+        values = verdicts.factors(claim.low, claim.high, exact=exact) if claim.valued else {}
+        factor = verdicts.decide_point(value, values) if claim.valued else ""
         estimate = verdicts.estimate([value], differences=claim.by_seconds)
         findings.append(Finding(factor or direction, direction, factor, over, estimate))
     return _strongest(findings)

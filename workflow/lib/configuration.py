@@ -37,6 +37,7 @@ def check(config: dict) -> None:
     for path, value in _leaves(config):
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"config: {path}: {value} is no finite number")
+    _check_patterns("config: protocol.once", config["protocol"]["once"])
     for dataset, entry in config["datasets"].items():
         plan.cells(config, [dataset])
         _check_entry(f"config: datasets.{dataset}", entry)
@@ -85,6 +86,11 @@ def _said(error: ValidationError) -> str:
         return f"{error.message}: --config gives text only: write numbers, true and false into a file for --configfile"
     if error.validator == "type" and "string" in types and isinstance(value, int | float | date):
         return f"{value} is no text: put it in quotes"
+    if error.validator == "uniqueItems":
+        twice = next(item for number, item in enumerate(value) if item in value[:number])
+        return f"{twice!r} is listed twice: delete one"
+    if error.validator == "maximum":
+        return f"{value} is above the limit of {error.validator_value}: lower it"
     return error.message
 
 
@@ -124,9 +130,14 @@ def _check_entry(where: str, entry: dict) -> None:
     weights = entry.get("weights")
     if weights and weights["min"] > weights["max"]:
         raise InputError(f"{where}.weights: min {weights['min']} is above max {weights['max']}")
-    for pattern in entry.get("skip", []):
+    _check_patterns(f"{where}.skip", entry.get("skip", []))
+
+
+def _check_patterns(where: str, patterns: list[str]) -> None:
+    """Raise InputError for a pattern that matches no variant."""
+    for pattern in patterns:
         if not any(fnmatch(key, pattern) for key in VARIANTS):
-            raise InputError(f"{where}.skip: {pattern!r} matches no variant: there are {', '.join(VARIANTS)}")
+            raise InputError(f"{where}: {pattern!r} matches no variant: there are {', '.join(VARIANTS)}")
 
 
 def _leaves(value, path: str = "") -> Iterator[tuple[str, object]]:

@@ -29,11 +29,12 @@ def page_text(page: Path) -> str:
 
 
 def fill(text: str, name: str, content: str, page: Path | str = "README.md") -> str:
-    """The page's text with what stands between the markers of that name replaced."""
+    """The page's text with what stands between the markers of that name replaced. HTML but <br> is escaped."""
     pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
     if not pattern.search(text):
         raise InputError(f"{page}: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
-    return pattern.sub(lambda found: f"{found[1]}{content.strip()}\n{found[2]}", text)
+    shown = re.sub("<(?!br>)", "&lt;", content.strip())
+    return pattern.sub(lambda found: f"{found[1]}{shown}\n{found[2]}", text)
 
 
 def _family(variant: Variant) -> str:
@@ -90,6 +91,7 @@ def substitutes_table(rows: pd.DataFrame) -> str:
 
 def narrow(table: pd.DataFrame) -> str:
     """A Markdown table without the spaces that would align it in an editor."""
+    table = table.rename(columns=render.markdown_cell).map(render.markdown_cell)
     lines = [list(table.columns), [":--"] * len(table.columns), *table.to_numpy().tolist()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

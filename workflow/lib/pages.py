@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.lib.render import csv_text, html_document, html_list, save, scrolling
+from workflow.lib.render import csv_text, html_document, html_list, markdown_table, markdown_text, save, scrolling
 
 Page = list[tuple[str, str | list[str] | pd.DataFrame]]
 PREFIX = {"h1": "# ", "h2": "## ", "p": ""}
@@ -26,10 +26,10 @@ def to_markdown(page: Page) -> str:
 
 def _markdown(kind: str, content: str | list[str] | pd.DataFrame) -> str:
     if kind == "table":
-        return content.map(lambda cell: cell.replace("|", r"\|")).to_markdown(index=False, disable_numparse=True)
+        return markdown_table(content)
     if kind == "ul":
-        return "\n".join(f"- {item}" for item in content)
-    return PREFIX[kind] + content
+        return "\n".join(f"- {markdown_text(item)}" for item in content)
+    return PREFIX[kind] + markdown_text(content)
 
 
 def to_html(page: Page) -> str:

@@ -133,12 +133,27 @@ def speed_up(times: float) -> str:
     return "" if np.isnan(times) else f", {CROSS}{digits(times)}"
 
 
+def markdown_text(text: str) -> str:
+    """Escape HTML in a text of Markdown; a line break becomes <br>."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", "<br>")
+
+
+def markdown_cell(text: str) -> str:
+    """As markdown_text, for a cell of a table."""
+    return markdown_text(text).replace("|", r"\|")
+
+
+def markdown_table(text: pd.DataFrame, numbers: Collection[str] = ()) -> str:
+    """numbers: the columns that stand on the right."""
+    align = ["right" if head in numbers else "left" for head in text]
+    cells = text.rename(columns=markdown_cell).map(markdown_cell)
+    return cells.to_markdown(index=False, colalign=align, disable_numparse=True)
+
+
 def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str]) -> str:
     """numbers: the columns that stand on the right."""
-    cells = text.map(lambda cell: cell.replace("|", r"\|").replace("\n", "<br>"))
-    align = ["right" if head in numbers else "left" for head in text]
-    body = cells.to_markdown(index=False, colalign=align, disable_numparse=True)
-    return f"**{title}**\n\n{body}\n\n" + "".join(f"- {note}\n" for note in notes)
+    lines = "".join(f"- {markdown_text(note)}\n" for note in notes)
+    return f"**{markdown_text(title)}**\n\n{markdown_table(text, numbers)}\n\n{lines}"
 
 
 def latex_page(title: str, body: list[str], notes: list[str]) -> str:

@@ -81,7 +81,7 @@ def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
 
 
 def decide_point(value: float, regions: Mapping[str, Region]) -> str:
-    """The word of one number without a spread. Regions overlap: the last goes first, which is no difference."""
+    """The word of one number without a spread. Where regions overlap or meet, the last one decides."""
     return next(word for word, (low, high) in reversed(regions.items()) if low <= value <= high)
 
 
@@ -118,13 +118,18 @@ def directions(tolerance: float, equal: float = 1.0) -> dict[str, Region]:
     }
 
 
-def factors(low: str, high: str) -> dict[str, Region]:
-    """Regions of a claimed value, printed as low to high: as claimed within half a unit of their last digits."""
-    least, most = Decimal(low) - _half_unit(low), Decimal(high) + _half_unit(high)
+def factors(low: str, high: str, *, exact: bool = False) -> dict[str, Region]:
+    """Regions of a claimed value, printed as low to high: as claimed within half a unit of their last digits.
+
+    exact: as claimed from low to high alone.
+    """
+    least, most = Decimal(low), Decimal(high)
+    if not exact:
+        least, most = least - _half_unit(low), most + _half_unit(high)
     return {
         LESS: (-np.inf, float(least)),
-        CLAIMED: (float(least), float(most)),
         MORE: (float(most), np.inf),
+        CLAIMED: (float(least), float(most)),
     }
 
 

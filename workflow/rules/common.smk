@@ -1,7 +1,14 @@
 # Loads and validates the configuration.
 from snakemake.exceptions import WorkflowError
 
-from kernels.errors import InputError
+from kernels import settings
+from kernels.errors import InputError, explain
+
+try:
+    settings.check()
+except (InputError, OSError) as error:
+    raise WorkflowError(explain(error)) from None
+
 from kernels.variants import ALL_PAIRS_REVISION, find, shown_in
 from workflow.lib import configuration, digests, places, plan, resources, revisions, tables
 

@@ -25,7 +25,7 @@ from workflow.lib.claims import Audited, Finding, deciding, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, spread, substitutes_table, time_text
 from workflow.lib.glance import ByCard
 from workflow.lib.measurements import card, marked, substitutes
-from workflow.lib.render import CROSS, digits
+from workflow.lib.render import CROSS, digits, markdown_text
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
 from workflow.scripts import audit, library_times_table, many_sources_table, performance, reviewers
 
@@ -116,7 +116,7 @@ def by_card(of_card: Mapping[str, Audited]) -> dict[str, str]:
 
 
 def on_cards(of_card: Mapping[str, Audited]) -> str:
-    """Markdown: the verdict on a claim; of each card where two of them decide a dataset differently."""
+    """The verdict on a claim; a line of each card where two of them decide a dataset differently."""
     together = claims.agreed(of_card.values())
     return together.counted if together else each(of_card, {name: one.counted for name, one in of_card.items()})
 
@@ -128,7 +128,7 @@ def each(cards: Collection[str], texts: dict[str, str]) -> str:
         same.setdefault(text, []).append(name)
     if len(next(iter(same.values()))) == len(cards):
         return next(iter(same))
-    return "<br>".join(f"{', '.join(names)}: {text}" for text, names in same.items())
+    return "\n".join(f"{', '.join(names)}: {text}" for text, names in same.items())
 
 
 class Cells:
@@ -415,6 +415,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/results.md": {
             "claims": by_claim(shown, substitutes(rows), tolerance, undecided),
+            "readings": readings(mine, tolerance),
             "results": results(archive, rows),
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
@@ -458,18 +459,42 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
             line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
             for name, one in of_card.items():
                 said, measured = audit.line(one, dataset, others), one.here[dataset].estimate
-                line[f"Ours, {name}"] = f"{said['Ours']}<br>**{said['Verdict']}**" if measured else said["Verdict"]
+                line[f"Ours, {name}"] = f"{said['Ours']}\n**{said['Verdict']}**" if measured else said["Verdict"]
             lines.append(line)
         said = filter(None, (audit.apart(one, tolerance) for one in ones))
         parts += [
             f"### {number}. {first.claim.claim}",
             f"Section {first.claim.section}: {audit.relation_text(first.claim)}. {first.claim.reading}",
             narrow(pd.DataFrame(lines)),
-            " ".join([f"Verdict: **{on_cards(of_card).replace('<br>', '; ')}**.", *dict.fromkeys(said)]),
+            " ".join([f"Verdict: **{'; '.join(on_cards(of_card).splitlines())}**.", *dict.fromkeys(said)]),
         ]
     if undecided:
         parts.append(f"Too few batches for any verdict so far: {', '.join(undecided)}.")
     return "\n\n".join([*parts, *on_all_cards(audited)])
+
+
+def readings(audited: Sequence[Audited], tolerance: float) -> str:
+    """Markdown: each claim on the paper's own tables, read exactly and as the audit reads them."""
+    lines = [
+        {
+            "Claim": f"{number}. {one.claim.claim}",
+            "Ratios of the tables": ", ".join(
+                f"{dataset} {audit.value_text(one.claim, finding)}" for dataset, finding in one.paper.items()
+            ),
+            "Read exactly": audit.by_verdict(
+                {dataset: claims.judge_paper(one.claim, dataset, None) for dataset in one.paper}
+            ),
+            "Read by the audit": audit.by_verdict(one.paper),
+        }
+        for number, one in enumerate(audited, start=1)
+    ]
+    said = (
+        "Read exactly, a ratio on the claimed side of 1 is as claimed, and so is a value from the lowest to the "
+        f"highest number printed. Read by the audit, a ratio within {100 * tolerance:g} % of 1 is no difference, and a "
+        "value may differ by half a unit of its last printed digit (4 to 6 is 3.5 to 6.5). All other tables and "
+        "figures have the audit's verdict."
+    )
+    return f"{said}\n\n{narrow(pd.DataFrame(lines))}"
 
 
 def on_all_cards(audited: ByCard) -> list[str]:
@@ -480,7 +505,7 @@ def on_all_cards(audited: ByCard) -> list[str]:
     alike = f"{both - len(apart)} equal, {len(apart)} not:" if apart else "all equal."
     lines = [f"Decided on each card: {both} verdicts, {alike}"]
     if apart:
-        lines.append("\n".join(f"- {line}" for line in apart))
+        lines.append("\n".join(f"- {markdown_text(line)}" for line in apart))
     for name, alone in decided_alone(audited).items():
         said = "; ".join(f"on {dataset} {', '.join(claims)}" for dataset, claims in alone.items())
         number = sum(map(len, alone.values()))
@@ -500,7 +525,7 @@ def decided_alone(audited: ByCard) -> dict[str, dict[str, list[str]]]:
 
 
 def compared(audited: ByCard) -> tuple[int, list[str]]:
-    """How many verdicts are decided on all cards; and those of them that differ, as Markdown."""
+    """How many verdicts are decided on all cards; and those of them that differ, a text each."""
     both, apart = 0, []
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         for dataset in ones[0].here:

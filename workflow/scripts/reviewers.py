@@ -60,7 +60,7 @@ def expected(one: claims.Audited, others: Container[str]) -> str:
         else:
             said = f"about {cross}{number(found.value)}{unit}"
         lines.append(f"{marked(dataset, others)}: {said}")
-    return "<br>".join(lines)
+    return "\n".join(lines)
 
 
 def jobs_of(one: claims.Audited, of_claims: Collection[Job]) -> list[Job]:
