@@ -38,6 +38,12 @@ def mixed(weights=range(1, 30), *, directed: bool = True) -> Graph:
     return Graph.from_arcs(23, tails, heads, weights, directed=directed)
 
 
+def roads(*, directed: bool = False) -> Graph:
+    """Three roads, each with rows in level 0 of the cells, and three vertices without arcs."""
+    tails = np.delete(np.arange(36), [14, 26])
+    return graphs.make(40, tails, tails + 1, graphs.WEIGHTS, directed=directed)
+
+
 SHAPES = {
     "grid": lambda: graphs.grid(30),
     "path": lambda: graphs.path(17),
@@ -46,6 +52,8 @@ SHAPES = {
     "dense": lambda: graphs.dense(12),
     "mixed": mixed,
     "undirected": lambda: mixed(directed=False),
+    "roads": roads,
+    "one-way roads": lambda: roads(directed=True),
     "no arcs": lambda: Graph.from_arcs(3, [], [], []),
 }
 
@@ -126,6 +134,14 @@ def test_cells_have_the_arcs_of_the_hierarchy(shape):
         assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
 
 
+@pytest.mark.parametrize("name", ["roads", "one-way roads"])
+def test_level_0_is_one_cell_although_it_has_several_roots(name):
+    on = SHAPES[name]()
+    cut = cells.cut(elimination.prepare(on), cells.sizes_for(on.vertices))
+    assert cut.levels > 1 and cut.level_cells[1] == 1
+    assert (np.diff(cut.start)[: cut.level_rows(1)] == 0).sum() == 3
+
+
 def test_records_have_every_arc_once(shape):
     cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
     records = cells.records(cut)
@@ -200,6 +216,14 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
         elimination.of(Graph.load(tmp_path / "grid.npz"))
 
 
+def test_a_digest_is_of_all_arcs_and_of_no_weight():
+    one, other, heavier = (
+        Graph.from_arcs(3, [0, 1], [head, 2], [weight, 1]) for head, weight in ((1, 1), (2, 1), (1, 5))
+    )
+    assert (one.indptr == other.indptr).all()
+    assert elimination.topology(one) == elimination.topology(heavier) != elimination.topology(other)
+
+
 def test_customized_weights_are_shortest_below_their_ends():
     """An arc's weight is the shortest path between its ends through vertices below both."""
     on = mixed()
@@ -227,14 +251,30 @@ def test_one_source(shape):
 @pytest.mark.parametrize("weights", [range(1, 30), [0, 1], [MAX_WEIGHT // 7]], ids=["positive", "some 0", "largest"])
 def test_all_pairs_as_a_matrix(weights, shared, monkeypatch):
     monkeypatch.setattr(variants, "MATRIX_BYTES", 8 * 23 * 8)  # eight sources at a time
-    on = mixed(weights)
+    solve_all_pairs(mixed(weights), shared)
+
+
+@pytest.mark.parametrize("shared", [0, ENOUGH], ids=["one source a thread", "four"])
+@pytest.mark.parametrize("name", ["roads", "one-way roads"])
+def test_all_pairs_of_several_large_components(name, shared):
+    solve_all_pairs(SHAPES[name](), shared)
+
+
+def test_what_is_one_too_far_has_no_predecessor():
+    result = Result.poisoned("apsp", 3)
+    variants.apsp(Graph.from_arcs(3, [0, 1], [1, 2], [MAX_WEIGHT, 1]), result, Run(block=4))
+    assert result.distances.tolist() == [[0, MAX_WEIGHT, INF], [INF, 0, 1], [INF, INF, 0]]
+    assert result.predecessors.tolist() == [[-1, 0, -1], [-1, -1, 1], [-1, -1, -1]]
+
+
+def solve_all_pairs(on: Graph, shared: int) -> None:
     result = Result.poisoned("apsp", on.vertices)
     variants.apsp(on, result, Run(block=4, shared=shared))
     check(on, "apsp", result, 0, full_check=100, checked_rows=1)
 
 
 @pytest.mark.parametrize("shared", [0, ENOUGH], ids=["one source a thread", "four"])
-@pytest.mark.parametrize("name", ["grid", "mixed"])
+@pytest.mark.parametrize("name", ["grid", "mixed", "roads", "one-way roads"])
 def test_all_pairs_reduced(name, shared):
     on = SHAPES[name]()
     exact = oracle(on, tuple(range(on.vertices))).astype(np.int64)
@@ -260,4 +300,5 @@ def test_rows_in_pieces_and_sums_over_sources():
         seen += piece.tolist()
     assert len(seen) == 21 and set(seen) == set(sources.tolist())
     searches = all_pairs.Searches(on, reduces=False, run=Run(block=4), bytes=4000)
+    assert (all_pairs.sums_over_sources(searches, sources[:2]) == exact[sources[:2]].sum(axis=0)).all()
     assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()

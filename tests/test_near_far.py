@@ -101,6 +101,21 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
     assert written.any() and not written[..., -1].any()
 
 
+@pytest.mark.parametrize(
+    ("on", "blocks", "threads", "places", "limit"),
+    [  # with a queue of 64: two rounds of each arc, twice, and the queue, twice; a share; two for each block
+        (chain([1] * 9), 1, 1, 20 + 2 * (2 * 1 + 64) + 10 + 2, 20),
+        (chain([1] * 9), 3, 8, 8 + 2 * (2 * 2 + 64) + 4 + 6, 8),
+        # a row of 127 arcs and three rows of its fan, of 304 rows that may be enqueued
+        (Graph.from_arcs(301, [0] * 300, range(1, 301), [1] * 300), 1, 4, 608 + 2 * (2 * 130 + 64) + 304 + 2, 608),
+        (Graph.from_arcs(301, [0] * 300, range(1, 301), [1] * 300), 2, 8, 304 + 2 * (2 * 257 + 64) + 152 + 4, 304),
+    ],
+    ids=["a row", "three blocks", "a hub", "two rows"],
+)
+def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, places, limit):
+    assert near_far.places_of_far(on, blocks, threads, 64) == (places, limit)
+
+
 def far_of(on: Graph) -> np.ndarray:
     """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
     run = Run(block=5)
