@@ -1,6 +1,7 @@
 """What is read back is checked: a value that cannot be is refused with its file, line, cell and column."""
 
 import csv
+import itertools
 import json
 import re
 from argparse import Namespace
@@ -19,6 +20,7 @@ ARCHIVES = sorted(path.parent for path in Path(__file__).parents[1].glob("result
 ROW = measurement("bellman_ford/naive", "nyc")
 ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
 NO_TIMES = dict.fromkeys(measurements.TIMES, "") | {"rows_checked": 0}
+TIMEOUT, NO_MEMORY = (NO_TIMES | {"status": status} for status in ("timeout", "no_memory"))
 SIMULATED = NO_TIMES | {"status": "simulated", "rows_checked": 1, "device": card.SIMULATOR, "driver": "", "cuda": ""}
 PEAK = {
     **{"benchmark": "dense", "bits": 32, "vertices": 10, "repeat": 1, "relaxations": 1000, "seconds": 0.5},
@@ -93,6 +95,16 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         *((ON_CPU, {name: "1.0"}, f"{name} '1.0': must be a .* else empty") for name in ("driver", "cuda")),
         *((ROW, {name: ""}, f"{name} '': must be a version") for name in ("numba_cuda", "numba", "numpy")),
         *((ROW, {"dataset_sha256": value}, f"'{value}': must be 64 hex") for value in ("", "ab" * 31, "AB" * 32)),
+        *((ROW, {name: "-1e-9"}, f"{name} '-1e-9': must be 0 or more") for name in measurements.PREPARATION),
+        *(
+            (ROW, {name: value}, f"{name} '{value}': must be a whole number from 1, or empty")
+            for name, value in itertools.product(("position", "cores"), ("0", "1.5"))
+        ),
+        *((ROW, {"batch": value}, f"batch '{value}': must be a name of letters") for value in ("a b", "-a")),
+        (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 where the limit was passed"),
+        *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}', status 'timeout': must be") for value in ("", "0")),
+        (ROW, {"needed_bytes": "9"}, "needed_bytes '9', status 'ok': must be above 0 where memory was lacking"),
+        *((ROW, NO_MEMORY | {"needed_bytes": value}, f"needed_bytes '{value}', .*: must be") for value in ("", "0")),
         *(
             (ROW, {"started": value}, f"started '{value}': must be a date and a time with its offset")
             for value in ("", "yesterday", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z")

@@ -14,7 +14,19 @@ import yaml
 from kernels.errors import InputError
 from tests.rows import in_batches, rows_of
 from workflow.lib import batches, claims, measurements, original, plan
-from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MIXED, MORE, OPPOSITE, SAME, UNKNOWN
+from workflow.lib.verdicts import (
+    CLAIMED,
+    FEW,
+    INCONCLUSIVE,
+    INTERVAL,
+    LESS,
+    MIXED,
+    MORE,
+    OPPOSITE,
+    SAME,
+    UNKNOWN,
+    Estimate,
+)
 from workflow.scripts import audit
 
 ROOT = Path(__file__).parents[1]
@@ -281,6 +293,82 @@ def test_where_the_program_has_another_direction_it_is_said():
     assert audit.apart(one, TOLERANCE) == said
     same = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}))
     assert audit.apart(same, TOLERANCE) == ""
+
+
+def between(low, high):
+    """An estimate whose interval that is."""
+    return Estimate((low + high) / 2, low, high, 3, INTERVAL)
+
+
+FASTER, SLOWER = ((1.5, 2), CLAIMED), ((0.5, 0.6), OPPOSITE)  # our interval and direction
+OTHER_SIDE, NEAR_1, AWAY = "on the other side of 1", "within 5 % of 1", "more than 5 % from 1"
+
+
+@pytest.mark.parametrize(
+    ("ours", "program", "said"),
+    [
+        (FASTER, (0.7, 0.8), OTHER_SIDE),
+        (FASTER, (0.7, 0.99), OTHER_SIDE),
+        (FASTER, (0.7, 1.2), ""),  # on both sides
+        (FASTER, (1.2, 1.3), ""),
+        (FASTER, (2.5, 3), ""),
+        (FASTER, (0.7, 1.5), ""),  # overlaps ours
+        (FASTER, (2, 3), ""),
+        (FASTER, (0.97, 1.03), NEAR_1),
+        (FASTER, (0.97, 1.2), ""),
+        (((1.01, 1.2), CLAIMED), (0.97, 1.02), ""),
+        (((0.98, 1.04), CLAIMED), (1.06, 1.2), OTHER_SIDE),  # of "no faster"
+        (((0.98, 1.04), CLAIMED), (0.8, 0.9), ""),
+        (SLOWER, (1.2, 1.3), OTHER_SIDE),
+        (SLOWER, (1.01, 1.3), OTHER_SIDE),
+        (SLOWER, (0.9, 1.3), ""),
+        (SLOWER, (0.7, 0.8), ""),
+        (SLOWER, (0.2, 0.3), ""),
+        (SLOWER, (0.6, 1.3), ""),
+        (SLOWER, (0.97, 1.03), NEAR_1),
+        (SLOWER, (0.9, 1.03), ""),
+        (((0.999, 1.001), SAME), (1.06, 1.2), AWAY),
+        (((0.999, 1.001), SAME), (0.8, 0.94), AWAY),
+        (((0.999, 1.001), SAME), (1.02, 1.2), ""),
+        (((0.999, 1.001), SAME), (0.8, 0.98), ""),
+        (((0.96, 1.04), SAME), (1.03, 1.2), ""),
+        (((0.9, 1.1), INCONCLUSIVE), (1.2, 1.3), ""),
+        (((0.9, 1.1), FEW), (1.2, 1.3), ""),
+    ],
+)
+def test_where_the_program_disagrees(ours, program, said):
+    interval, direction = ours
+    here = claims.Finding(INCONCLUSIVE, direction, estimate=between(*interval))  # the verdict on a value may be open
+    one = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": here}, {"nyc": between(*program)})
+    assert claims.disagreement(one, "nyc", TOLERANCE) == said
+    assert claims.disagreeing(one, TOLERANCE) == ({"nyc": said} if said else {})
+    in_seconds = dataclasses.replace(one, claim=CLAIMS["stride_largest"])
+    assert claims.disagreement(in_seconds, "nyc", TOLERANCE) == ""
+    assert claims.disagreement(dataclasses.replace(one, program={"nyc": None}), "nyc", TOLERANCE) == ""
+
+
+def test_the_program_is_judged_over_the_same_competitor_else_over_its_strongest():
+    claim, naive, stride = CLAIMS["flag_best"], "bellman_ford/naive", "bellman_ford/stride"
+    by_naive, by_stride = (original.estimate(claim.left, name, "e").value for name in (naive, stride))
+    assert by_stride < by_naive
+    for over, ratio in ((naive, by_naive), (stride, by_stride), ("", by_stride)):
+        assert claims.of_program(claim, "e", over).value == ratio
+    unknown = dataclasses.replace(claim, right=(naive, "edge/sssp"))  # the program has no such variant
+    assert claims.of_program(unknown, "e", "") is None and claims.of_program(unknown, "e", naive).value == by_naive
+
+
+def test_what_decides_against_several_is_the_worst_of_them():
+    """What is not as claimed comes before what is open, and that before what is as claimed; then the least ratio."""
+
+    def over(word, value):
+        return claims.Finding(word, over=f"{word} {value}", estimate=between(value, value))
+
+    words = OPPOSITE, LESS, MORE, SAME, INCONCLUSIVE, FEW, CLAIMED
+    for number, word in enumerate(words):
+        for later in words[number:]:
+            findings = [over(later, 3), over(word, 2), over(later, 4)]
+            assert claims._strongest(findings).over == f"{word} 2"
+            assert claims._strongest(findings[::-1]).over == f"{word} 2"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """snakemake compare: what was measured here beside an archive."""
 
+import dataclasses
 import re
 
 import pandas as pd
@@ -7,6 +8,7 @@ import pytest
 
 from kernels.errors import InputError
 from tests.rows import in_batches, rows_of
+from workflow.lib import claims, measurements
 from workflow.lib.render import CROSS
 from workflow.scripts import compare
 
@@ -14,8 +16,16 @@ NAIVE, FLAG = ("bellman_ford/naive", "nyc"), ("bellman_ford/stride_flag", "nyc")
 TIMES = {NAIVE: 2.0, FLAG: 1.0}
 TOLERANCE = 0.05
 NONE = pd.DataFrame()  # of searches from many sources
-ARCHIVE = in_batches(rows_of(TIMES), "abc", [dict.fromkeys((NAIVE[0], FLAG[0]), factor) for factor in (0.98, 1, 1.02)])
-ARCHIVE = ARCHIVE.assign(throttling="")
+CLOSE = (0.9999, 1, 1.0001)  # by batch, what its times are multiplied by
+
+
+def archived(times, factors=(0.98, 1, 1.02)):
+    """An archive of three batches."""
+    variants = {variant for variant, _ in times}
+    return in_batches(rows_of(times), "abc", [dict.fromkeys(variants, factor) for factor in factors])
+
+
+ARCHIVE = archived(TIMES)
 
 
 def here(times=TIMES, batch="z", **more):
@@ -34,6 +44,28 @@ def words(rows, archive=ARCHIVE):
 )
 def test_a_time_is_judged_by_where_one_more_batch_would_lie(seconds, word):
     assert words(here({NAIVE: seconds})) == {NAIVE: word}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "word"),
+    [(1.85, "faster"), (1.92, "consistent"), (2.08, "consistent"), (2.15, "slower")],
+)
+def test_a_time_within_the_tolerance_is_consistent_however_little_the_batches_differ(seconds, word):
+    assert words(here({NAIVE: seconds}), archived({NAIVE: 2.0}, CLOSE)) == {NAIVE: word}
+
+
+def test_a_ratios_range_is_that_of_the_ends_furthest_apart():
+    mine = in_batches(rows_of({NAIVE: 1.0}), "yz", [{NAIVE[0]: factor} for factor in (0.5, 2)])
+    (cell,) = compare.cells(mine, ARCHIVE, TOLERANCE).to_dict("records")
+    assert (cell["ratio low"], cell["ratio high"]) == pytest.approx((1.96 / 2, 2.04 / 0.5))
+    assert compare.text(pd.DataFrame([cell])).iloc[0].to_dict() == {
+        "Variant": NAIVE[0],
+        "Dataset": "nyc",
+        "Here": "2.50 s [1.00 s, 4.00 s], 2 batches",
+        "Archive": "4.00 s [3.92 s, 4.08 s], 3 batches",
+        "Ratio": f"{CROSS}1.60 [0.980, 4.08]",
+        "Word": "faster",
+    }
 
 
 @pytest.mark.parametrize(
@@ -57,6 +89,38 @@ def test_times_on_other_numbers_of_cores_are_not_compared():
     assert list(words(here(library, cores=2), archive).values()) == ["not comparable: the archive's ran on 16 cores"]
 
 
+def test_an_unknown_number_of_cores_is_compared():
+    library = {("dijkstra/networkit_apsp", "gnutella04"): 1.0}
+    known, unknown = rows_of(library, cores=16), rows_of(library)
+    for mine, other in ((known, unknown), (unknown, known)):
+        assert list(words(in_batches(mine, "z"), in_batches(other)).values()) == ["consistent"]
+
+
+def test_a_cell_that_has_no_time_on_either_side_is_not_compared():
+    none = dict.fromkeys(measurements.TIMES, float("nan")) | {"status": "timeout"}
+    found = words(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
+    assert found == {NAIVE: "not comparable: timeout here, timeout in the archive"}
+
+
+@pytest.mark.parametrize("other", [FLAG, ("bellman_ford/naive", "bay")])
+def test_a_graph_is_compared_with_that_of_the_same_cell_alone(other):
+    archive = archived({NAIVE: 2.0, other: 1.0})
+    of_other = (measurements.variants(archive) == other[0]) & (archive["dataset"] == other[1])
+    archive["dataset_sha256"] = archive["dataset_sha256"].mask(of_other, "cd" * 32)
+    assert words(here({NAIVE: 2.0}), archive) == {NAIVE: "consistent"}
+
+
+@pytest.mark.parametrize("older", [0, 1])
+def test_only_batches_of_the_newest_code_are_compared(older):
+    """Those of an older one, on either side, took ten times as long."""
+    sides = [archived(TIMES), archived(TIMES)]
+    before = archived({cell: 10 * seconds for cell, seconds in TIMES.items()}).replace({"batch": {"a": "d", "b": "e"}})
+    before = before.assign(code="older", started="2025-01-01T00:00:00+00:00")
+    sides[older] = pd.concat([before, sides[older]], ignore_index=True)
+    assert set(words(*sides).values()) == {"consistent"}
+    assert beside(*sides) == "consistent"
+
+
 def test_too_few_archived_batches_give_no_word_but_a_ratio():
     archive = ARCHIVE[ARCHIVE["batch"] != "c"]
     facts = compare.cells(here(), archive, TOLERANCE).set_index("variant")
@@ -68,14 +132,15 @@ def test_too_few_archived_batches_give_no_word_but_a_ratio():
 
 def test_the_claims_are_side_by_side(tmp_path):
     many = pd.DataFrame([{"Dataset": "nyc", "Search": "rows", "Ratio": f"{CROSS}1.33"}])
-    compare.write(here({NAIVE: 2.0, FLAG: 0.5}), ARCHIVE, many, "h200", TOLERANCE, tmp_path)
+    rows = here({NAIVE: 2.0, FLAG: 0.5}, substitute="made by hand")
+    compare.write(rows, ARCHIVE, many, "h200", TOLERANCE, tmp_path)
     facts = pd.read_csv(tmp_path / "compare.csv").set_index("variant")
     assert facts.loc["bellman_ford/stride_flag", "word"] == "faster"
     text = (tmp_path / "compare.md").read_text()
     (line,) = [line for line in text.splitlines() if line.startswith("| 5. ")]
     cells = [cell.strip() for cell in line.split("|")[2:-1]]
     assert cells == [
-        "nyc",
+        "nyc †",
         f"{CROSS}4.00",
         "too few batches",
         f"{CROSS}2.00 [2.00, 2.00], 3 batches",
@@ -86,6 +151,52 @@ def test_the_claims_are_side_by_side(tmp_path):
     assert re.search(rf"## Searches from many sources\n\n.*\n\n.*\n.*\n\| nyc +\| rows +\| {CROSS}1.33 ", text)
     compare.write(here(), ARCHIVE, NONE, "h200", TOLERANCE, tmp_path)
     assert "many sources" not in (tmp_path / "compare.md").read_text()
+
+
+def beside(rows, archive, claim="flag_factor", dataset="nyc"):
+    """What `judged` says of a claim on a dataset."""
+    (one,) = (one for one in claims.claims() if one.id == claim)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "claims", lambda: [dataclasses.replace(one, datasets=(dataset,))])
+        (line,) = compare.judged(rows, archive, TOLERANCE).to_dict("records")
+    return line["Ratio here is"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "word"), [(0.92, "different"), (0.97, "consistent"), (1.04, "consistent"), (1.1, "different")]
+)
+def test_a_claims_ratio_has_the_tolerance(seconds, word):
+    assert beside(here({NAIVE: 2.0, FLAG: seconds}), archived(TIMES, CLOSE)) == word
+
+
+@pytest.mark.parametrize(("seconds", "word"), [(50, "consistent"), (49.98, "different"), (50.02, "different")])
+def test_a_claim_in_seconds_has_no_tolerance(seconds, word):
+    """Stride is 2 s faster in the archive; 0.04 s more or less are 2 % of that."""
+    naive, stride = ("bellman_ford/naive", "e"), ("bellman_ford/stride", "e")
+    archive = archived({naive: 51.0, stride: 50.0}, CLOSE)
+    assert beside(here({naive: 51.0, stride: seconds}), archive, "stride_largest", "e") == word
+
+
+def test_a_claim_against_several_is_compared_over_the_same_one():
+    """Naive is the strongest competitor in the archive, Stride here; or the archive lacks one, so that none decides."""
+    stride = ("bellman_ford/stride", "nyc")
+    rows, archive = here(TIMES | {stride: 1.5}), archived(TIMES | {stride: 3.0})
+    assert beside(rows, archive, "flag_best") == "not comparable: the archive's is over bellman_ford/naive"
+    assert beside(rows, archived(TIMES | {stride: 1.5}), "flag_best") == "consistent"
+    few = "not comparable: the archive has fewer than three batches"
+    assert beside(rows, ARCHIVE, "flag_best") == few
+
+
+@pytest.mark.parametrize(
+    ("archive", "reason"),
+    [
+        (ARCHIVE.assign(device="other card"), "the archive is of other card"),
+        (ARCHIVE.assign(dataset_sha256="cd" * 32), "another graph"),
+        (ARCHIVE[ARCHIVE["variant"] == "naive"], "it is not in the archive"),
+    ],
+)
+def test_claims_on_other_cards_and_graphs_are_not_compared(archive, reason):
+    assert beside(here(), archive) == f"not comparable: {reason}"
 
 
 def test_a_rerun_of_one_variant_is_compared_too():

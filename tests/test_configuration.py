@@ -246,7 +246,7 @@ def inside(tree):
 
 
 def test_every_number_has_limits_and_no_list_a_value_twice():
-    properties = {key: below for key, below in SCHEMA["properties"].items() if key not in ("external", "choices")}
+    properties = SCHEMA["properties"]
     parts = [part for part in inside(properties) if isinstance(part, dict)]
     numbers = [part for part in parts if {"integer", "number"}.intersection(np.atleast_1d(part.get("type", "")))]
     assert len(numbers) > 30
@@ -594,6 +594,34 @@ def test_cuda_graph_variants_run_on_two_datasets(config):
         "nyc",
         "gnutella04",
     }
+
+
+def test_time_is_for_the_budget_and_the_run_that_passes_it(config):
+    def minutes(key, **changes):
+        changed = config | {"protocol": config["protocol"] | changes}
+        return resources.runtime_min(changed, *key.split("/"), "nyc")
+
+    def more(key, **changes):
+        return minutes(key, **changes) - minutes(key)
+
+    budget, timeout = (config["protocol"][name] for name in ("budget_s", "timeout_s"))
+    assert more("bellman_ford/naive", budget_s=budget + 6000) == more("bellman_ford/cpu", budget_s=budget + 6000) == 100
+    assert more("bellman_ford/cpu", timeout_s=timeout + 6000) == 100 and more("bellman_ford/naive", timeout_s=1) == 0
+    n, m = (config["datasets"]["nyc"][name] for name in ("vertices", "arcs"))
+    assert minutes("bellman_ford/naive") == math.ceil((600 + budget + 6e-11 * n * (n + m)) / 60)
+
+
+@pytest.mark.parametrize(
+    ("full_check", "checked_rows", "rows"),
+    [(10_000, 100, 10_000), (9_999, 100, 100), (9_999, 20_000, 10_000)],
+)
+def test_memory_is_for_the_rows_that_the_oracle_checks(config, full_check, checked_rows, rows):
+    """Of all pairs 16 bytes a distance, and 4 of each that is checked; of one source 64 a vertex and arc, and a row."""
+    n = 10_000
+    config["datasets"]["town"] = {"vertices": n, "arcs": n}
+    config["protocol"] |= {"full_check": full_check, "checked_rows": checked_rows}
+    assert resources.memory_mb(config, "floyd_warshall", "naive", "town") == 2000 + 1600 + math.ceil(4 * n * rows / 1e6)
+    assert resources.memory_mb(config, "bellman_ford", "naive", "town") == 2000 + 2
 
 
 def test_limits_follow_the_size(config):

@@ -105,3 +105,34 @@ def test_a_job_that_slurm_ended_says_which_limit_to_raise(output, rule):
     (line,) = resources.advice(log)
     assert line.startswith(f"{output}: Slurm's job 4711 ran into its time limit: ")
     assert line.endswith(f" --set-resources {rule}:runtime=MINUTES")
+
+
+@pytest.mark.parametrize(
+    ("state", "written", "advice"),
+    [
+        ("OUT_OF_MEMORY", None, "ran out of memory: raise it with --set-resources job:mem_mb=MEGABYTES"),
+        ("FAILED", "error: Detected 1 oom_kill event", "ran out of memory: raise it with --set-resources job:mem_mb="),
+        (
+            "CANCELLED",
+            "error: Exceeded job memory limit",
+            "ran out of memory: raise it with --set-resources job:mem_mb",
+        ),
+        (
+            "TIMEOUT",
+            "CANCELLED DUE TO TIME LIMIT",
+            "ran into its time limit: raise it with --set-resources job:runtime",
+        ),
+        ("NODE_FAIL", None, "lost its node: give the same command again"),
+        ("CANCELLED", "", "was cancelled: give the same command again"),
+        ("FAILED", "error: an error of the job's own", None),
+    ],
+)
+def test_advice_is_by_slurms_state_and_what_it_wrote(tmp_path, state, written, advice):
+    path = tmp_path / "4711.log"
+    if written is not None:
+        path.write_text(f"slurmstepd: {written}\n")
+    output = "results/batches/a/sssp/nyc/timings.csv"
+    log = f"SLURM-job '4711' failed, SLURM status is: '{state}'.\n output: {output} (update), b\n log: {path} (check it"
+    found = resources.advice(f"{log}\n{log}")
+    assert len(found) == (2 if advice else 0)
+    assert all(line.startswith(f"{output}: Slurm's job 4711 {advice}") for line in found)

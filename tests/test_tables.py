@@ -16,9 +16,9 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, shown_in
-from tests.rows import DATASETS, in_batches, measurement
+from tests.rows import DATASETS, frame, in_batches, measurement
 from workflow.lib import measurements
-from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define
+from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define, sizes
 from workflow.scripts import sources, table6, tables
 
 ROOT = Path(__file__).parents[1]
@@ -330,6 +330,23 @@ def test_what_was_measured_alone_has_no_ratio():
     assert "<br>[6.00, 6.30], n=3<br>paper: 8.58384s" in made[".md"]
 
 
+def test_preparation_is_that_of_the_first_round_of_each_batch():
+    """Whatever later rounds took, and nothing where the first one does not say."""
+
+    def runs(batch, *host, card=""):
+        return [
+            measurement(
+                "bellman_ford/stride_flag", "nyc", number, batch=batch, prepare_host_s=seconds, prepare_card_s=card
+            )
+            for number, seconds in enumerate(host, start=1)
+        ]
+
+    rows = frame([*runs("a", 0.5, 2, 0.1, card=0.25), *runs("b", 3, 4), *runs("c", "", 5), *runs("d", 0)])
+    found = measurements.preparation(rows).groupby(rows["batch"]).agg(lambda values: list(values))
+    assert found["a"] == [0.75] * 3 and found["b"] == [3] * 2 and found["d"] == [0]
+    assert pd.isna(found["c"]).all()
+
+
 def test_a_bound_is_not_computed_with(made):
     row, *_ = read_csv(made[3][".csv"])
     assert (row["CPU paper text"], row["CPU paper seconds"], row["CPU paper speed-up"]) == (">1hr", "", "")
@@ -342,6 +359,15 @@ def test_csv_counts_and_substitute(made):
     assert "made_by_hand" in nyc["substitute"]
     assert bay["substitute"] == ""
     assert nyc["source"] == "From the test."
+
+
+def test_counts_are_as_measured_else_the_papers_else_as_configured(rows):
+    configured = {"nyc": (1, 2), "col": (3, 4), "village": (5, 6)}
+    assert sizes(configured, rows).T.to_dict("list") == {
+        "nyc": [264346, 730100],
+        "col": [435666, 1057066],
+        "village": [5, 6],
+    }
 
 
 @pytest.mark.parametrize("suffix", READERS)

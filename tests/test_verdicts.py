@@ -71,6 +71,7 @@ def test_the_word_of_an_interval(values, regions, word):
         ("2.8", "2.8", 2.75, 2.85),
         ("4", "6", 3.5, 6.5),
         ("2000", "2000", 1500, 2500),
+        ("0.5", "2", 0.45, 2.5),
     ],
 )
 def test_a_claimed_value_is_as_wide_as_it_was_rounded(low, high, least, most):
@@ -87,6 +88,11 @@ def test_one_number_is_judged_by_the_tolerance_first(value, word):
     assert verdicts.decide_point(value, FASTER) == word
 
 
+@pytest.mark.parametrize(("value", "word"), [(1.4, LESS), (1.5, CLAIMED), (2.4, CLAIMED), (2.5, MORE), (-3, LESS)])
+def test_one_number_at_the_end_of_a_region_has_a_word(value, word):
+    assert verdicts.decide_point(value, verdicts.factors("2", "2")) == word
+
+
 def test_the_number_of_batches_that_would_do():
     values = [0.99, 1.05, 1.06]
     number = verdicts.needed(values, FASTER)
@@ -99,6 +105,31 @@ def test_the_number_of_batches_that_would_do():
     assert verdicts.needed([0.5, 2.0], {CLAIMED: (1.0, np.inf)}) is None  # the mean is 1
 
 
+@pytest.mark.parametrize("differences", [False, True])
+@pytest.mark.parametrize(
+    "values",
+    [(1.9, 2.2), (2.2, 2.6, 2.5), (2.4, 2.8), (1.3, 1.5, 1.6), (0.2, 1.1), (0.9, 4, 5, 6)],
+)
+def test_the_number_of_batches_is_the_least_whose_interval_lies_in_a_region(values, differences):
+    regions = verdicts.factors("2", "2")
+    scaled = np.array(values) if differences else np.log(values)
+    mean, deviation = scaled.mean(), scaled.std(ddof=1)
+    for count in range(3, 1001):
+        ends = stats.t.interval(0.95, count - 1, mean, deviation / np.sqrt(count))
+        low, high = ends if differences else np.exp(ends)
+        if any(least < low and high < most for least, most in regions.values()):
+            break
+    assert verdicts.needed(values, regions, differences=differences) == count > 3
+
+
+def test_no_more_than_a_thousand_batches_are_looked_for():
+    def values(mean):  # of deviation 1; the interval of 1000 batches is 0.06206 to each side, that of 999 is 0.06209
+        return np.exp([mean - 1, mean, mean + 1])
+
+    assert verdicts.needed(values(0.06207), {CLAIMED: (1.0, np.inf)}) == 1000
+    assert verdicts.needed(values(0.06205), {CLAIMED: (1.0, np.inf)}) is None
+
+
 @pytest.mark.parametrize(
     ("words", "whole"),
     [
@@ -106,7 +137,8 @@ def test_the_number_of_batches_that_would_do():
         ([OPPOSITE, SAME], verdicts.NOT_CLAIMED),
         ([CLAIMED, LESS], verdicts.MIXED),
         ([INCONCLUSIVE, FEW], INCONCLUSIVE),
-        ([FEW, verdicts.UNKNOWN], FEW),
+        ([verdicts.UNKNOWN, FEW], FEW),
+        ([FEW, INCONCLUSIVE], INCONCLUSIVE),
         ([verdicts.UNKNOWN], verdicts.UNKNOWN),
         ([MORE, verdicts.UNKNOWN], verdicts.NOT_CLAIMED),
     ],

@@ -106,16 +106,9 @@ def _log(end: float) -> float:
     return np.log(end) if end > 0 else -np.inf
 
 
-def directions(tolerance: float, equal: float = 1.0) -> dict[str, Region]:
-    """Regions of a speed-up: faster, slower and no difference, which is within the tolerance of `equal`.
-
-    For differences of seconds equal is 0, and the tolerance is in seconds.
-    """
-    return {
-        "faster": (equal, np.inf),
-        "slower": (-np.inf, equal),
-        SAME: (equal - tolerance, equal + tolerance),
-    }
+def directions(tolerance: float) -> dict[str, Region]:
+    """Return the regions of a speed-up: faster, slower and no difference, which is within the tolerance of 1."""
+    return {"faster": (1, np.inf), "slower": (-np.inf, 1), SAME: (1 - tolerance, 1 + tolerance)}
 
 
 def factors(low: str, high: str, *, exact: bool = False) -> dict[str, Region]:
