@@ -73,7 +73,7 @@ def in_batches(rows, names=("a", "b", "c"), factors=()):
         by = measurements.variants(rows).map(lambda key, factor=factor: factor.get(key, 1.0)).astype(float)
         times = {time: rows[time] * by for time in measurements.TIMES}
         places = {"host_id": f"host{name}", "card_uuid": np.where(of_gpu, f"GPU-{name}", "")}
-        found.append(rows.assign(batch=name, code="c0de", **places, **times))
+        found.append(rows.assign(batch=name, revision="2", **places, **times))
     return pd.concat(found, ignore_index=True)
 
 

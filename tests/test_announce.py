@@ -55,7 +55,7 @@ def test_how_long_it_takes_is_that_of_one_batch(simulating, monkeypatch, tmp_pat
     monkeypatch.chdir(tmp_path)
     simulating(False)
     naive = "bellman_ford/naive"
-    rows = [measurement(naive, "nyc", n, 60, batch=batch, code="c") for batch in "ab" for n in (1, 2)]
+    rows = [measurement(naive, "nyc", n, 60, batch=batch) for batch in "ab" for n in (1, 2)]
     rows += [measurement(naive, "nyc", 1, 6000), measurement("bellman_ford/cpu", "nyc", 1, 600)]
     folder = Path("results/archive/h200")
     folder.mkdir(parents=True)

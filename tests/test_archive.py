@@ -49,10 +49,10 @@ def job(
     write(table, rows, {records.name(one): one for one in found})
 
 
-def alone(key=NAIVE, code="new", day=1, seconds=9.0, dataset="nyc"):
+def alone(key=NAIVE, revision="2", day=1, seconds=9.0, dataset="nyc"):
     """A cell that was measured alone."""
     device = {"device": "NVIDIA H200"} if key in (NAIVE, FLAG) else {}
-    row = measurement(key, dataset, 1, seconds, code=code, started=f"2026-01-{day:02}T00:00:00+00:00", **device)
+    row = measurement(key, dataset, 1, seconds, revision=revision, started=f"2026-01-{day:02}T00:00:00+00:00", **device)
     write(Path(f"results/cells/{key}/{dataset}.csv"), [row], record(key, dataset))
 
 

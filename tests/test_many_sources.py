@@ -277,7 +277,7 @@ def test_the_least_number_of_sources_that_take_less(prepare, search, other, expe
 def rows():
     """Medians: by near_far 2.5 ms on nyc, on ne less than a row takes; hierarchy/sssp takes 0.5 ms on nyc."""
     times = {(NEAR_FAR, "nyc"): 0.0025, (NEAR_FAR, "ne"): 5e-7, (ONE_SOURCE, "nyc"): 0.0004}
-    found = rows_of(times, code="c0de")
+    found = rows_of(times)
     return found.assign(predecessors_s=np.where(found["variant"] == "sssp", 0.0001, 0.0003))
 
 
