@@ -53,10 +53,10 @@ def unless_changed(wildcards, measured):
     """
     graph = f"resources/graphs/{wildcards.dataset}.npz"
     try:
-        graphs = [record["graph"] for record in records.read(measured).values()] if measured.exists() else []
+        found = records.read(measured, former=True) if measured.exists() else {}
     except InputError as error:
         raise WorkflowError(str(error)) from None
-    same = any(graph.get("entry") == json.loads(entry(wildcards)) for graph in graphs)
+    same = any(record["graph"].get("entry") == json.loads(entry(wildcards)) for record in found.values())
     return ancient(graph) if same else graph
 
 
