@@ -28,7 +28,7 @@ from numba import njit
 from scipy.sparse import csr_array
 
 from kernels.errors import InputError
-from kernels.graph import Graph
+from kernels.graph import MAX_COUNT, Graph
 
 MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one place more, in ten bits
 MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
@@ -100,6 +100,12 @@ def count(degrees: np.ndarray, height: int) -> Counts:
     return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()), int(degrees.max(initial=0)))
 
 
+def require_numbers(count: int, what: str) -> None:
+    """Raise InputError if there are more than int32 numbers, as METIS and the kernels have them."""
+    if count > MAX_COUNT:
+        raise InputError(f"a contraction hierarchy with {count:,} {what}, at most {MAX_COUNT:,}: take another variant")
+
+
 def refuse_unfit(graph: Graph, counts: Counts) -> None:
     """Raise InputError, with the numbers, where the graph is not fit for the kernels."""
     most, why = MAX_ARCS * (graph.vertices + graph.arcs), ""
@@ -109,6 +115,7 @@ def refuse_unfit(graph: Graph, counts: Counts) -> None:
         why = f"elimination leaves {counts.arcs:,} arcs, and more than {most:,} do not pay"
     if why:
         raise InputError(f"{graph.name}: not fit for a contraction hierarchy: {why}: take another variant")
+    require_numbers(counts.arcs, "arcs")
 
 
 def prepare(graph: Graph) -> Hierarchy:
@@ -151,8 +158,8 @@ def starts(counts: np.ndarray) -> np.ndarray:
 
 
 def neighbours(graph: Graph) -> csr_array:
-    """Which vertices an arc joins, in either direction, without loops: int8, (n, n)."""
-    arcs = csr_array((np.ones(graph.arcs, np.int8), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
+    """Which vertices an arc joins, in either direction, without loops: bool, (n, n)."""
+    arcs = csr_array((np.ones(graph.arcs, bool), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
     arcs = (arcs + arcs.T).tocoo()
     apart = arcs.row != arcs.col
     return csr_array((arcs.data[apart], (arcs.row[apart], arcs.col[apart])), shape=arcs.shape)
@@ -162,6 +169,7 @@ def nested_dissection(around: csr_array) -> np.ndarray:
     """int32, (n,): when each vertex is eliminated, by METIS. The same graph gives the same order."""
     import pymetis
 
+    require_numbers(around.nnz, "neighbours")
     if not around.nnz:
         return np.arange(around.shape[0], dtype=np.int32)
     adjacency = pymetis.CSRAdjacency(around.indptr, around.indices)
@@ -258,7 +266,7 @@ def preorder(parents):
 
 @njit(cache=True)
 def find_arcs(tails, indices, number, start, heads):
-    """`places` of a Hierarchy, for arcs from tails to indices."""
+    """`places` of a Hierarchy, for arcs from tails to indices. Raises AssertionError if one has none."""
     places = np.full(len(tails), -1, np.int64)
     for i in range(len(tails)):
         tail, head = number[tails[i]], number[indices[i]]
@@ -271,6 +279,8 @@ def find_arcs(tails, indices, number, start, heads):
                     low = middle
                 else:
                     high = middle
+            if low == high or heads[low] != upper:
+                raise AssertionError("an arc of the graph has no place")
             places[i] = 2 * low + (tail == upper)
     return places
 
