@@ -234,7 +234,7 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
     for field in dataclasses.fields(found):
         assert np.array_equal(getattr(found, field.name), getattr(made, field.name))
     graphs.grid(31).save(tmp_path / "grid.npz")
-    with pytest.raises(InputError, match=r"made from another graph than graph: delete it"):
+    with pytest.raises(InputError, match=r"not a prepared hierarchy of graph \(made from another graph\): delete it"):
         elimination.of(Graph.load(tmp_path / "grid.npz"))
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: not a prepared hierarchy .* delete it"):
