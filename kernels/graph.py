@@ -9,10 +9,7 @@ A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as
 
 from __future__ import annotations
 
-import errno
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from kernels import memory
+from kernels import memory, npz
 from kernels.errors import InputError, whole
 
 INF = 2**31 - 1  # "no path": one more than the largest distance
@@ -28,10 +25,6 @@ MAX_WEIGHT = INF - 1
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
 NO_GRAPH = "name a packed graph, or make this one again"
-NOT_PACKED = (  # the errors of reading a file that is no .npz, or a damaged one
-    *(KeyError, TypeError, ValueError, OSError, EOFError, OverflowError, RuntimeError),  # RecursionError is one
-    *(zipfile.BadZipFile, zlib.error),
-)
 
 
 class Rows:
@@ -191,28 +184,13 @@ class Graph(Rows):
         """Read the packed form. Raises InputError where the file is none, its values are wrong (see check_values), or
         it takes more memory than there is.
         """
-        try:
-            with zipfile.ZipFile(path) as file:  # no member is read beyond the size in its directory
-                needed = sum(member.file_size for member in file.infolist())
-            if needed <= memory.host_memory():
-                with np.load(path, allow_pickle=False) as file:
-                    arrays = [file[name] for name in ARRAYS]
-                    meta = json.loads(str(file["meta"]))
-                    graph = cls(*arrays, directed=bool(file["directed"]), meta=meta, file=Path(path))
-                graph.check_values()
-                return graph
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except MemoryError:  # an array's own header says more than its member has
-            raise InputError(f"{path}: arrays larger than their file says: {NO_GRAPH}") from None
-        except NOT_PACKED as error:
-            if getattr(error, "errno", None) not in (
-                None,
-                errno.EINVAL,
-            ):  # EINVAL: a damaged file asks for a place before its start
-                raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-            raise InputError(f"{path}: not a packed graph ({error}): {NO_GRAPH}") from None
-        raise memory.too_much(needed, f"{path}: a packed graph of this size takes", memory.ADVICE)
+        with npz.reading(path, "a packed graph", NO_GRAPH) as array:
+            arrays, directed = [array(name) for name in ARRAYS], array("directed")
+            if directed.dtype != bool or directed.shape:
+                raise InputError("directed of a graph must be one boolean")
+            graph = cls(*arrays, directed=bool(directed), meta=json.loads(str(array("meta"))), file=Path(path))
+            graph.check_values()
+        return graph
 
 
 def require_size(vertices: int, arcs: int) -> None:

@@ -106,6 +106,47 @@ def test_each_arc_of_the_graph_has_its_place(shape):
             assert ends == ([head, tail] if place & 1 else [tail, head])
 
 
+def test_an_arc_without_a_place_is_a_defect():
+    number, start, heads = np.arange(3, dtype=np.int32), np.array([0, 0, 1, 2]), np.int32([0, 1])
+    rows_without_arcs = np.zeros(4, np.int64)
+    for starts, tail, head in ((start, 0, 2), (start, 2, 0), (rows_without_arcs, 0, 1)):
+        with pytest.raises(AssertionError, match="an arc of the graph has no place"):
+            elimination.find_arcs(np.int32([tail]), np.int32([head]), number, starts, heads)
+
+
+@pytest.mark.parametrize(("there", "back"), [(256, 0), (128, 128), (255, 1), (0, 512)])
+def test_any_number_of_parallel_arcs(there, back):
+    """Between 1 and 2, on a way from 0 to 3."""
+    tails, heads = np.repeat([0, 1, 2, 2], [1, there, back, 1]), np.repeat([1, 2, 1, 3], [1, there, back, 1])
+    on = Graph.from_arcs(4, tails, heads, np.arange(len(tails)) + 5)
+    assert elimination.neighbours(on).nnz == 6
+    for source in range(4):
+        result = Result.poisoned("sssp", 4)
+        variants.sssp(on, result, Run(source=source, block=4))
+        check(on, "sssp", result, source, full_check=100, checked_rows=1)
+
+
+def test_more_than_int32_numbers_is_refused(monkeypatch):
+    """Neighbours, arcs, words of records, and arcs and closures."""
+    on = graphs.grid(30)
+    made = elimination.prepare(on)
+    cut = cells.cut(made, cells.sizes_for(30))
+    closures = cells.steps(cut).closures
+    assert closures
+    around = elimination.neighbours(on)
+    for most, ask in (
+        (around.nnz, lambda: elimination.nested_dissection(around)),
+        (len(made.heads), lambda: elimination.refuse_unfit(on, made.counts)),
+        (len(cells.records(cut).words), lambda: cells.records.__wrapped__(cut)),
+        (len(made.heads) + closures, lambda: cells.steps.__wrapped__(cut)),
+    ):
+        monkeypatch.setattr(elimination, "MAX_COUNT", most)
+        ask()
+        monkeypatch.setattr(elimination, "MAX_COUNT", most - 1)
+        with pytest.raises(InputError, match=f"hierarchy with {most} .*, at most {most - 1}: take another"):
+            ask()
+
+
 def test_cells_have_the_arcs_of_the_hierarchy(shape):
     hierarchy = elimination.prepare(shape)
     cut = cells.cut(hierarchy, cells.sizes_for(shape.vertices))
@@ -209,7 +250,7 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
     for field in dataclasses.fields(found):
         assert np.array_equal(getattr(found, field.name), getattr(made, field.name))
     graphs.grid(31).save(tmp_path / "grid.npz")
-    with pytest.raises(InputError, match=r"made from another graph than graph: delete it"):
+    with pytest.raises(InputError, match=r"not a prepared hierarchy of graph \(made from another graph\): delete it"):
         elimination.of(Graph.load(tmp_path / "grid.npz"))
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: not a prepared hierarchy .* delete it"):

@@ -87,7 +87,7 @@ def test_a_packed_graph_that_inflates_to_more_than_there_is(tmp_path, monkeypatc
     path = packed(tmp_path / "g.npz", method=zipfile.ZIP_DEFLATED, claimed=10**6, length=10**6)
     assert path.stat().st_size < 10**4 and Graph.load(path).vertices == 10**6 - 1
     monkeypatch.setattr(memory, "host_memory", lambda: 4 * 10**6)
-    monkeypatch.setattr(np, "load", None)  # nothing is read
+    monkeypatch.setattr(np.lib.format, "read_array", None)  # nothing is read
     with pytest.raises(InputError, match=r"g\.npz: a packed graph of this size takes 4,00\d,\d+ bytes of memory, this"):
         Graph.load(path)
 
@@ -96,17 +96,6 @@ def test_a_packed_graph_that_inflates_to_more_than_there_is(tmp_path, monkeypatc
 def test_a_packed_graph_whose_array_claims_more_than_it_has(tmp_path, claimed):
     with pytest.raises(InputError, match=r"g\.npz: .*: name a packed graph, or make this one again"):
         Graph.load(packed(tmp_path / "g.npz", claimed=claimed))
-
-
-def test_a_damaged_packed_graph_is_refused(tmp_path):
-    """Each byte of it once: the file is read as before, or refused in one message."""
-    whole = packed(tmp_path / "g.npz", method=zipfile.ZIP_DEFLATED).read_bytes()
-    for place in range(len(whole)):
-        (tmp_path / "g.npz").write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
-        try:
-            assert Graph.load(tmp_path / "g.npz").indptr.tolist() == [0, 0]
-        except InputError as error:
-            assert "name a packed graph, or make this one again" in str(error)
 
 
 @pytest.mark.parametrize(

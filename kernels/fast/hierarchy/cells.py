@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.fast.hierarchy import elimination
-from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, starts
+from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers, starts
 from kernels.graph import Graph
 
 SMALLEST = 128  # vertices of a cell of the last level, at most
@@ -176,6 +176,7 @@ def records(cells: Cells) -> Records:
     """The records of all rows."""
     degrees, arcs = np.diff(cells.start), len(cells.heads)
     start = starts(np.maximum(1, -(-degrees // RECORD_ARCS)))
+    require_numbers(4 * (int(start[-1]) + 1), "words of records")
     words, of_arc = np.zeros((start[-1] + 1, 4), np.uint32), np.full((start[-1] + 1, 4), arcs, np.int32)
     of_arc[:, 0], of_arc[-1] = -1, -1
     place = np.arange(arcs) - np.repeat(cells.start[:-1], degrees)
@@ -246,6 +247,7 @@ def steps(cells: Cells) -> Steps:
     rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(cells.level_cells)]
     room = np.repeat(rooms, np.diff(cells.level_cells))  # of each cell
     closure_start = starts(inset)
+    require_numbers(arcs + int(closure_start[-1]), "arcs and closures")
     places = np.zeros(max(1, arcs + closure_start[-1]), np.int32)
     places[:arcs] = np.where(inside, local[cells.heads], cells.slots)
     above = room[cells.cell] + local

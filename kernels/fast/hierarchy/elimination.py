@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import zipfile
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -27,8 +26,9 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
+from kernels import npz
 from kernels.errors import InputError
-from kernels.graph import Graph
+from kernels.graph import MAX_COUNT, Graph
 
 MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one place more, in ten bits
 MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
@@ -79,25 +79,52 @@ class Hierarchy:
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
     @classmethod
-    def load(cls, path) -> tuple[Hierarchy, str]:
-        """A file that `write` wrote, and its digest. Raises InputError where it is none."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                if int(file["format"]) != FORMAT:
-                    raise ValueError(f"format {file['format']}, not {FORMAT}")
-                values = {field.name: file[field.name] for field in fields(cls)}
-                digest = str(file["digest"])
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except (OSError, ValueError, KeyError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: not a prepared hierarchy ({error}): delete it and run again") from None
-        return cls(**{name: v if v.ndim else float(v) for name, v in values.items()}), digest
+    def load(cls, path, graph: Graph) -> Hierarchy:
+        """Read what `write` wrote for this graph. Raises InputError if the file is anything else; see `check`."""
+        n, m = graph.vertices, graph.arcs
+        most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
+        what = f"a prepared hierarchy of {graph.name}"
+        with npz.reading(path, what, "delete it and run again", most) as array:
+            if (found := int(array("format").item())) != FORMAT:
+                raise InputError(f"format {found}, not {FORMAT}")
+            if str(array("digest")) != topology(graph):
+                raise InputError("made from another graph")
+            *arrays, order_s, tree_s = (array(field.name) for field in fields(cls))
+            hierarchy = cls(*arrays, float(order_s.item()), float(tree_s.item()))
+            hierarchy.check(graph)
+        return hierarchy
+
+    def check(self, graph: Graph) -> None:
+        """Raise InputError unless this is a hierarchy of the graph and fit for the kernels. Linear in the arcs."""
+        n = graph.vertices
+        sizes = {"vertices": n, "start": n + 1, "heads": self.heads.size, "ends": n, "depths": n, "places": graph.arcs}
+        for name, size in sizes.items():
+            array, dtype = getattr(self, name), np.int64 if name in ("start", "places") else np.int32
+            if array.dtype != dtype or array.shape != (size,):
+                raise InputError(f"{name} must be {np.dtype(dtype)} of shape ({size},)")
+        degrees = np.diff(self.start)
+        if self.start[0] or self.start[-1] != len(self.heads) or ((degrees < 0) | (degrees > self.depths)).any():
+            raise InputError("start falls, or does not fit to heads and depths")
+        refuse_unfit(graph, self.counts)
+        if (p := first_wrong(self.vertices, self.start, self.heads, self.ends, self.depths)) >= 0:
+            raise InputError(f"vertex, heads, end or depth of number {p} is wrong")
+        number = inverse(self.vertices)
+        if not np.array_equal(self.places, find_arcs(graph.tails, graph.indices, number, self.start, self.heads)):
+            raise InputError("an arc of the graph has another place")
+        if not (0 <= self.order_s < np.inf and 0 <= self.tree_s < np.inf):
+            raise InputError("order_s and tree_s must be seconds")
 
 
 def count(degrees: np.ndarray, height: int) -> Counts:
     """degrees: the arcs of each vertex."""
     degrees = degrees.astype(np.int64)
     return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()), int(degrees.max(initial=0)))
+
+
+def require_numbers(count: int, what: str) -> None:
+    """Raise InputError if there are more than int32 numbers, as METIS and the kernels have them."""
+    if count > MAX_COUNT:
+        raise InputError(f"a contraction hierarchy with {count:,} {what}, at most {MAX_COUNT:,}: take another variant")
 
 
 def refuse_unfit(graph: Graph, counts: Counts) -> None:
@@ -109,6 +136,7 @@ def refuse_unfit(graph: Graph, counts: Counts) -> None:
         why = f"elimination leaves {counts.arcs:,} arcs, and more than {most:,} do not pay"
     if why:
         raise InputError(f"{graph.name}: not fit for a contraction hierarchy: {why}: take another variant")
+    require_numbers(counts.arcs, "arcs")
 
 
 def prepare(graph: Graph) -> Hierarchy:
@@ -151,8 +179,8 @@ def starts(counts: np.ndarray) -> np.ndarray:
 
 
 def neighbours(graph: Graph) -> csr_array:
-    """Which vertices an arc joins, in either direction, without loops: int8, (n, n)."""
-    arcs = csr_array((np.ones(graph.arcs, np.int8), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
+    """Which vertices an arc joins, in either direction, without loops: bool, (n, n)."""
+    arcs = csr_array((np.ones(graph.arcs, bool), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
     arcs = (arcs + arcs.T).tocoo()
     apart = arcs.row != arcs.col
     return csr_array((arcs.data[apart], (arcs.row[apart], arcs.col[apart])), shape=arcs.shape)
@@ -162,6 +190,7 @@ def nested_dissection(around: csr_array) -> np.ndarray:
     """int32, (n,): when each vertex is eliminated, by METIS. The same graph gives the same order."""
     import pymetis
 
+    require_numbers(around.nnz, "neighbours")
     if not around.nnz:
         return np.arange(around.shape[0], dtype=np.int32)
     adjacency = pymetis.CSRAdjacency(around.indptr, around.indices)
@@ -257,8 +286,40 @@ def preorder(parents):
 
 
 @njit(cache=True)
+def first_wrong(vertices, start, heads, ends, depths):
+    """A preorder number at which the arrays are not as in Hierarchy, or -1; `start` is right.
+
+    The first head is the parent, and the others are heads of the parent too, in the same order: so all are ancestors,
+    the nearest first, and become neighbours of each other.
+    """
+    n = len(vertices)
+    seen, sizes = np.zeros(n, np.bool_), np.ones(n, np.int32)
+    for p in range(n - 1, -1, -1):
+        v, first, end = vertices[p], start[p], start[p + 1]
+        if not 0 <= v < n or seen[v] or ends[p] != p + sizes[p]:
+            return p
+        seen[v] = True
+        if first == end:
+            if depths[p] != 0:
+                return p
+            continue
+        parent = heads[first]
+        if not 0 <= parent < p or ends[p] > ends[parent] or depths[p] != depths[parent] + 1:
+            return p
+        sizes[parent] += sizes[p]
+        i = start[parent]
+        for arc in range(first + 1, end):
+            while i < start[parent + 1] and heads[i] != heads[arc]:
+                i += 1
+            if i == start[parent + 1]:
+                return p
+            i += 1
+    return -1
+
+
+@njit(cache=True)
 def find_arcs(tails, indices, number, start, heads):
-    """`places` of a Hierarchy, for arcs from tails to indices."""
+    """`places` of a Hierarchy, for arcs from tails to indices. Raises AssertionError if one has none."""
     places = np.full(len(tails), -1, np.int64)
     for i in range(len(tails)):
         tail, head = number[tails[i]], number[indices[i]]
@@ -271,6 +332,8 @@ def find_arcs(tails, indices, number, start, heads):
                     low = middle
                 else:
                     high = middle
+            if low == high or heads[low] != upper:
+                raise AssertionError("an arc of the graph has no place")
             places[i] = 2 * low + (tail == upper)
     return places
 
@@ -292,9 +355,4 @@ def of(graph: Graph) -> Hierarchy:
     Raises InputError where the graph is not fit, or the file is none.
     """
     path = graph.file and beside(graph.file)
-    if path and path.exists():
-        found, digest = Hierarchy.load(path)
-        if digest == topology(graph):
-            return found
-        raise InputError(f"{path}: made from another graph than {graph.name}: delete it and run again")
-    return prepare(graph)
+    return Hierarchy.load(path, graph) if path and path.exists() else prepare(graph)
