@@ -99,6 +99,8 @@ def test_the_papers_ratios():
         ("no_better", "", 12, 10, CLAIMED, CLAIMED),
         ("no_better", "", 10, 10, CLAIMED, CLAIMED),
         ("no_better", "", 10, 12, OPPOSITE, OPPOSITE),
+        ("no_better", "", 10, 10.2, OPPOSITE, OPPOSITE),  # within the tolerance, but the interval excludes 1
+        ("faster", "", 10, 10.2, CLAIMED, CLAIMED),
         ("times_faster", "2 2", 10, 20, CLAIMED, CLAIMED),
         ("times_faster", "2 2", 10, 24.9, CLAIMED, CLAIMED),
         ("times_faster", "2 2", 10, 25.5, MORE, CLAIMED),
@@ -391,6 +393,8 @@ def test_what_decides_against_several_is_the_worst_of_them():
         ("low", "", "low and high must be given for times_faster and faster_by_s, and for no other relation"),
         ("low", "two", "low and high must be numbers above 0"),
         ("low", "nan", "low and high must be numbers above 0"),
+        ("low", "0", "low and high must be numbers above 0"),
+        ("high", "inf", "low and high must be numbers above 0"),
         ("low", "3", "low and high must be numbers above 0, low no greater than high"),
         ("relation", "faster", "low and high must be given for times_faster and faster_by_s, and for no other"),
     ],
@@ -473,7 +477,16 @@ def test_a_batch_of_one_card_is_not_that_of_another():
     other = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": undecided, "bay": decided})
     together = claims.agreed([one, other])
     assert one.fragile and other.fragile and not together.fragile
-    assert (together.counted, together.here["nyc"].decided, together.here["bay"].decided) == (CLAIMED, True, True)
+    assert together.counted == CLAIMED and len(claims.deciding(together.here)) == 2
+
+
+def test_what_two_cards_decide_is_of_both():
+    one, other = (
+        claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": claims.Finding(CLAIMED, cards=frozenset({card}))})
+        for card in ("GPU-1", "GPU-2")
+    )
+    assert one.verdict == f"{CLAIMED}, on this card"
+    assert claims.agreed([one, other]).verdict == CLAIMED
 
 
 def test_a_claim_of_which_nothing_is_decided_is_not_marked():
