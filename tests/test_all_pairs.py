@@ -441,6 +441,15 @@ def test_limits_of_a_part(config):
     assert resources.all_pairs_min(config, "e", 4) < resources.all_pairs_min(config, "e", 1) < 6 * 60
     assert resources.all_pairs_mb(config, "nyc") < 3000 < 6000 < resources.all_pairs_mb(config, "e") < 8000
     assert resources.all_pairs_mb(config, "e", 2) == resources.all_pairs_mb(config, "e", 16) > 13_000
+    assert resources.all_pairs_mb(config, "sample1", 16) == resources.all_pairs_mb(config, "sample1")  # small
+    n = m = 3_000_000
+    config["datasets"]["town"] = {"vertices": n, "arcs": m}
+
+    def minutes(shards, sample):
+        return resources.all_pairs_min(config | {"all_pairs": {"sample": sample}}, "town", shards)
+
+    assert [minutes(shards, 0) for shards in (1, 2, 4)] == [10 + 60, 10 + 30, 10 + 15]  # two passes
+    assert minutes(1, 100) == 10 + 10 + 60 and minutes(1, n) == minutes(1, 2 * n)  # the oracle
 
 
 @pytest.mark.ci

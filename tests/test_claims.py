@@ -13,7 +13,7 @@ import yaml
 
 from kernels.errors import InputError
 from tests.rows import in_batches, rows_of
-from workflow.lib import batches, claims, measurements, original, plan
+from workflow.lib import batches, claims, measurements, original, plan, verdicts
 from workflow.lib.verdicts import (
     CLAIMED,
     FEW,
@@ -114,6 +114,8 @@ def test_the_papers_ratios():
         ("no_better", "", 12, 10, CLAIMED, CLAIMED),
         ("no_better", "", 10, 10, CLAIMED, CLAIMED),
         ("no_better", "", 10, 12, OPPOSITE, OPPOSITE),
+        ("no_better", "", 10, 10.2, OPPOSITE, OPPOSITE),  # within the tolerance, but the interval excludes 1
+        ("faster", "", 10, 10.2, CLAIMED, CLAIMED),
         ("times_faster", "2 2", 10, 20, CLAIMED, CLAIMED),
         ("times_faster", "2 2", 10, 24.9, CLAIMED, CLAIMED),
         ("times_faster", "2 2", 10, 25.5, MORE, CLAIMED),
@@ -215,6 +217,7 @@ def test_on_one_card_it_is_said():
     assert judged(CLAIMS["flag_factor"], rows).verdict == CLAIMED
     rows = rows.assign(card_uuid="GPU-1")
     assert judged(CLAIMS["flag_factor"], rows).verdict == f"{CLAIMED}, on this card"
+    assert judged(CLAIMS["flag_factor"], rows[rows["batch"] != "a"]).verdict == FEW
     undecided = rows[rows["batch"] == rows["batch"].iloc[0]].assign(dataset="bay", card_uuid="GPU-2")
     found = judged(CLAIMS["flag_factor"], pd.concat([rows, undecided], ignore_index=True))
     assert (found.here["bay"].verdict, found.verdict) == (FEW, f"{CLAIMED}, on this card")
@@ -369,6 +372,9 @@ def test_what_decides_against_several_is_the_worst_of_them():
             findings = [over(later, 3), over(word, 2), over(later, 4)]
             assert claims._strongest(findings).over == f"{word} 2"
             assert claims._strongest(findings[::-1]).over == f"{word} 2"
+    # A competitor keeps its word where a batch that it is not of is left out.
+    one, other = (dataclasses.replace(over(word, 2), without={word: INCONCLUSIVE}) for word in (CLAIMED, SAME))
+    assert claims._strongest([one, other]).without == {CLAIMED: SAME, SAME: INCONCLUSIVE}
 
 
 @pytest.mark.parametrize(
@@ -386,6 +392,8 @@ def test_what_decides_against_several_is_the_worst_of_them():
         ("low", "", "low and high must be given for times_faster and faster_by_s, and for no other relation"),
         ("low", "two", "low and high must be numbers above 0"),
         ("low", "nan", "low and high must be numbers above 0"),
+        ("low", "0", "low and high must be numbers above 0"),
+        ("high", "inf", "low and high must be numbers above 0"),
         ("low", "3", "low and high must be numbers above 0, low no greater than high"),
         ("relation", "faster", "low and high must be given for times_faster and faster_by_s, and for no other"),
     ],
@@ -459,6 +467,56 @@ def test_a_verdict_on_a_claim_that_rests_on_one_batch_is_marked():
         found = judged(CLAIMS["stride_small"], rows[(rows["dataset"] != "bay") | (rows["batch"] != last)])
         assert found.here["bay"].fragile and not found.here["nyc"].fragile
         assert found.counted == f"{word}{mark} (2 of 3 decided)"
+
+
+def test_a_batch_of_one_card_is_not_that_of_another():
+    """Each card decides one dataset, and neither does without its batch a; both have a batch of that name."""
+    decided, undecided = claims.Finding(CLAIMED, without={"a": INCONCLUSIVE}), claims.Finding(INCONCLUSIVE)
+    one = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": decided, "bay": undecided})
+    other = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": undecided, "bay": decided})
+    together = claims.agreed([one, other])
+    assert one.fragile and other.fragile and not together.fragile
+    assert together.counted == CLAIMED and len(claims.deciding(together.here)) == 2
+
+
+def test_what_two_cards_decide_is_of_both():
+    one, other = (
+        claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": claims.Finding(CLAIMED, cards=frozenset({card}))})
+        for card in ("GPU-1", "GPU-2")
+    )
+    assert one.verdict == f"{CLAIMED}, on this card"
+    assert claims.agreed([one, other]).verdict == CLAIMED
+
+
+def test_a_claim_of_which_nothing_is_decided_is_not_marked():
+    """Though it would be decided without its last batch."""
+    times = {("bellman_ford/stride", "nyc"): 1.3, ("bellman_ford/naive", "nyc"): 1}
+    found = judged(CLAIMS["stride_small"], measured(times, (1, 1.001, 0.999, 0.3)).assign(card_uuid="GPU-1"))
+    assert found.here["nyc"].without["d"] == CLAIMED
+    assert not found.here["nyc"].fragile and not found.fragile
+    assert found.counted == f"{INCONCLUSIVE}, on this card"
+
+
+def test_a_finding_says_its_least_rounds_and_all_hosts_and_needs_no_more_batches():
+    rows = measured(two(1, 2.8))
+    found = judged(CLAIMS["flag_factor"], rows[(rows["batch"] != "b") | (rows["round"] == 1)]).here["nyc"]
+    assert (found.rounds, found.hosts, found.needed) == (1, {"hosta", "hostb", "hostc"}, None)
+    slower = {("bellman_ford/stride", "nyc"): 2, ("bellman_ford/naive", "nyc"): 1}
+    assert judged(CLAIMS["stride_small"], measured(slower)).here["nyc"].needed is None
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "left", "right", "factors"),
+    [("flag_factor", "nyc", 1, 2.82, (0.97, 1, 1.03)), ("stride_largest", "e", 50, 51, (0.995, 1, 1.005))],
+)
+def test_a_value_that_is_open_has_its_number_of_batches(name, dataset, left, right, factors):
+    claim = CLAIMS[name]
+    rows = measured({(claim.left, dataset): left, (claim.right[0], dataset): right}, factors)
+    found = judged(claim, rows).here[dataset]
+    # rows_of doubles what it is given
+    values = [2 * right - 2 * left * factor if claim.by_seconds else right / (left * factor) for factor in factors]
+    needed = verdicts.needed(values, claim.factors, differences=claim.by_seconds)
+    assert (found.verdict, found.needed) == (INCONCLUSIVE, needed) and needed > 3
 
 
 def test_a_direction_that_is_open_has_its_number_of_batches():

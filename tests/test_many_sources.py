@@ -392,5 +392,14 @@ def test_the_target_measures_each_dataset_and_the_table_shows_them(tmp_path):
 
 
 def test_a_job_has_time_for_the_oracle_and_both_kinds():
-    small, large = (resources.many_sources_min(CONFIG, name) for name in ("nyc", "e"))
-    assert 10 < small < large < 180
+    def minutes(name, **changes):
+        options = CONFIG["sweeps"]["many_sources"] | changes
+        return resources.many_sources_min(CONFIG | {"sweeps": {"many_sources": options}}, name)
+
+    assert 10 < minutes("nyc") < minutes("e") < 180
+    # Of each kind the budget, and a search that takes as long.
+    assert minutes("nyc", budget_s=660) - minutes("nyc", budget_s=60) == 2 * 2 * 10
+    n, m = (CONFIG["datasets"]["nyc"][size] for size in ("vertices", "arcs"))
+    checked = minutes("nyc", rows_checked=1000) - minutes("nyc", rows_checked=0)
+    assert checked == pytest.approx(1e-6 * 1000 * (n + m) / 60, abs=1)
+    assert minutes("nyc", rows_checked=n) == minutes("nyc", rows_checked=2 * n)

@@ -64,6 +64,20 @@ def test_the_word_of_an_interval(values, regions, word):
 
 
 @pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ([0.95, 0.96, 0.97], "slower"),
+        ([0.98, 0.99, 1.0], SAME),
+        ([1.0, 1.01, 1.02], SAME),
+        ([1.03, 1.04, 1.05], "faster"),
+        ([0.9, 1.0, 1.01], INCONCLUSIVE),
+    ],
+)
+def test_the_direction_of_an_interval(values, word):
+    assert verdicts.decide(verdicts.estimate(values), verdicts.directions(TOLERANCE)) == word
+
+
+@pytest.mark.parametrize(
     ("low", "high", "least", "most"),
     [
         ("2", "2", 1.5, 2.5),
@@ -122,10 +136,11 @@ def test_the_number_of_batches_is_the_least_whose_interval_lies_in_a_region(valu
     assert verdicts.needed(values, regions, differences=differences) == count > 3
 
 
-def test_no_more_than_a_thousand_batches_are_looked_for():
+def test_three_to_a_thousand_batches_are_looked_for():
     def values(mean):  # of deviation 1; the interval of 1000 batches is 0.06206 to each side, that of 999 is 0.06209
         return np.exp([mean - 1, mean, mean + 1])
 
+    assert verdicts.needed([1.2, 1.2001], FASTER) == 3
     assert verdicts.needed(values(0.06207), {CLAIMED: (1.0, np.inf)}) == 1000
     assert verdicts.needed(values(0.06205), {CLAIMED: (1.0, np.inf)}) is None
 
