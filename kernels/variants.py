@@ -49,7 +49,7 @@ class Variant:
     launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
     often (extensions in config.yaml).
     shown: the tables and figures that show it, each with the head it has there. Keys: table1,
-    table2, table3, table5, table6, figure5, figure6, figure8, peak_table.
+    table2, table3, table6, figure5, figure6, figure8, peak_table.
     Of several with one head and one problem the fastest is shown.
     bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
@@ -179,7 +179,7 @@ _ENTRIES = (
         function=bellman_ford.stride_flag,
         **_BELLMAN_FORD,
         atomics={"relax_stride_flag": _RELAX},
-        shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table5", "table6", "figure8"),
+        shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table6", "figure8"),
     ),
     Variant(
         algorithm="bellman_ford",
@@ -285,7 +285,7 @@ _ENTRIES = (
         **_FLOYD_WARSHALL,
         shown=_at("Tiled with Shared Memory", "table3")
         | _at("Tiled Shared", "figure6")
-        | _at(_BEST, "table5", "table6", "figure8"),
+        | _at(_BEST, "table6", "figure8"),
     ),
     Variant(
         name="blocked",
@@ -325,7 +325,7 @@ _ENTRIES = (
         function=edge.sssp,
         **_SPARRY,
         atomics={"kernel": _RELAX},
-        shown=_at("Edge", "table5") | _at(_BLOCK, "table6", "figure8"),
+        shown=_at(_BLOCK, "table6", "figure8"),
         bound=Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
     ),
     Variant(
@@ -337,7 +337,7 @@ _ENTRIES = (
         **_SPARRY,
         bound=ROUNDS,
         atomics={"kernel": _RELAX},
-        shown=_at("Edge", "table5") | _at(_BLOCK, "table6", "figure8"),
+        shown=_at(_BLOCK, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -403,7 +403,7 @@ _ENTRIES = (
         problem="sssp",
         function=libraries.scipy_dijkstra,
         **_LIBRARY,
-        shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -412,7 +412,7 @@ _ENTRIES = (
         problem="apsp",
         function=libraries.scipy_dijkstra,
         **_LIBRARY,
-        shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -422,7 +422,7 @@ _ENTRIES = (
         function=libraries.networkit_dijkstra,
         **_LIBRARY,
         host_bytes=112,
-        shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -432,7 +432,7 @@ _ENTRIES = (
         function=libraries.networkit_dijkstra,
         **_LIBRARY,
         parallel=True,
-        shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="floyd_warshall",
@@ -443,7 +443,7 @@ _ENTRIES = (
         **_LIBRARY,
         bound=MATRIX,
         host_bytes=24,
-        shown=_at("SciPy's Floyd-Warshall", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
 )
 # The plain variants that also have a CUDA-graph variant.

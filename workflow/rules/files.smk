@@ -97,7 +97,7 @@ def table_output(name):
         return in_report(files, "tables", f"Table {name.removeprefix('table')}", "table")
     label = name.replace("table", "Table ").replace("_", " ").strip().capitalize()
     files = multiext(f"results/{name}", ".csv", ".md")
-    return in_report(files, "extensions", label, "table" if name in plan.TABLES else name, ".csv")
+    return in_report(files, "extensions", label, name, ".csv")
 
 
 def figure_files(name):
