@@ -50,7 +50,7 @@ class Variant:
     launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
     often (extensions in config.yaml).
     shown: the tables and figures that show it, each with the head it has there. Keys: table1,
-    table2, table3, table5, table6, figure5, figure6, figure8, peak_table.
+    table2, table3, table6, figure5, figure6, figure8, peak_table.
     Of several with one head and one problem the fastest is shown.
     bound: what its time grows at most with. atomics: by name of a kernel, the least
     number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
@@ -184,7 +184,7 @@ _ENTRIES = (
         function=bellman_ford.stride_flag,
         **_BELLMAN_FORD,
         atomics={"relax_stride_flag": _RELAX},
-        shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table5", "table6", "figure8"),
+        shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table6", "figure8"),
     ),
     Variant(
         algorithm="bellman_ford",
@@ -289,7 +289,7 @@ _ENTRIES = (
         **_FLOYD_WARSHALL,
         shown=_at("Tiled with Shared Memory", "table3")
         | _at("Tiled Shared", "figure6")
-        | _at(_BEST, "table5", "table6", "figure8"),
+        | _at(_BEST, "table6", "figure8"),
     ),
     Variant(
         name="blocked",
@@ -329,7 +329,7 @@ _ENTRIES = (
         function=edge.sssp,
         **_SPARRY,
         atomics={"kernel": _RELAX},
-        shown=_at("Edge", "table5") | _at(_BLOCK, "table6", "figure8"),
+        shown=_at(_BLOCK, "table6", "figure8"),
         bound=Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
     ),
     Variant(
@@ -341,7 +341,7 @@ _ENTRIES = (
         **_SPARRY,
         bound=ROUNDS,
         atomics={"kernel": _RELAX},
-        shown=_at("Edge", "table5") | _at(_BLOCK, "table6", "figure8"),
+        shown=_at(_BLOCK, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -410,7 +410,7 @@ _ENTRIES = (
         function=libraries.scipy_dijkstra,
         package="scipy",
         **_LIBRARY,
-        shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -420,7 +420,7 @@ _ENTRIES = (
         function=libraries.scipy_dijkstra,
         package="scipy",
         **_LIBRARY,
-        shown=_at("SciPy", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -431,7 +431,7 @@ _ENTRIES = (
         package="networkit",
         **_LIBRARY,
         host_bytes=112,
-        shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="dijkstra",
@@ -442,7 +442,7 @@ _ENTRIES = (
         package="networkit",
         **_LIBRARY,
         parallel=True,
-        shown=_at("NetworKit", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
         algorithm="floyd_warshall",
@@ -454,7 +454,7 @@ _ENTRIES = (
         **_LIBRARY,
         bound=MATRIX,
         host_bytes=24,
-        shown=_at("SciPy's Floyd-Warshall", "table5") | _at(_CPU, "table6", "figure8"),
+        shown=_at(_CPU, "table6", "figure8"),
     ),
 )
 # The plain variants that also have a CUDA-graph variant.

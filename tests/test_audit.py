@@ -83,7 +83,7 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
     assert note.format("bellman_ford/naive") in claimed and note.format("bellman_ford/naive") in cells
     assert re.search(r"bellman_ford/naive .*\| 1900, 1500 of 1980 +\| power cap, software thermal \|", cells)
     assert re.search(r"bellman_ford/stride_flag .*\| 1900, 1500 of 1980 +\| - ", cells)
-    assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE, TOLERANCE)[".md"]
+    assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
 
 
 def test_batches_of_one_card_are_named_so(tmp_path):
@@ -104,8 +104,7 @@ def test_nothing_throttled_is_nothing_said(tmp_path):
     audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
     assert (
         "throttled"
-        not in (tmp_path / "claims.md").read_text()
-        + tables.render(define("table1", DATASETS), rows, SOURCE, TOLERANCE)[".md"]
+        not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
     )
 
 

@@ -282,6 +282,61 @@ def test_words_say_where_ours_loses(rows, searches, made):
     assert "nyc.txt: made_by_hand" in said and "- From the test.\n" in said
 
 
+NOTHING = sources.load([])
+SCIPY, EDGE = ("dijkstra/scipy", "nyc"), ("edge/sssp", "nyc")
+
+
+def test_others_beside_the_fastest_cpu_library(tmp_path):
+    """Three batches, which differ by what `factors` says of the GPU's variants."""
+    rows = measured(
+        tmp_path,
+        {
+            SCIPY: ([0.03, 0.05, 0.04], {}),
+            ("dijkstra/networkit", "nyc"): ([0.08], {}),
+            ("bellman_ford/stride_flag", "nyc"): ([6], {}),
+            EDGE: ([0.03, 0.04, 0.11], {}),
+            ("dijkstra/networkit_apsp", "gnutella04"): ([1.8], {"cores": 16}),
+            ("floyd_warshall/scipy", "gnutella04"): ([400], {}),
+            ("floyd_warshall/tiled_shared", "gnutella04"): ([0.6], {}),
+            ("dijkstra/networkit_apsp", "gnutella25"): ([5], {"cores": 1}),
+            ("floyd_warshall/tiled_shared", "gnutella25"): ([5], {}),
+            ("floyd_warshall/tiled_shared", "gnutella30"): ([80], {}),
+        },
+    )
+    factors = [
+        {"edge/sssp": edge, "floyd_warshall/tiled_shared": tiled} for edge, tiled in ((1, 1), (2, 1.01), (0.5, 0.99))
+    ]
+    said = table(in_batches(rows, factors=factors), NOTHING)[".md"]
+    for sentence in (
+        "- nyc.txt, by whole calls: SciPy on one core is 150 [150, 150] times faster than Paper's best; "
+        "3 batches do not tell whether Block per source or SciPy on one core is faster "
+        f"({CROSS}1.00 [0.179, 5.59]).\n",
+        "- gnutella04.txt, by whole calls: Paper's best is 3.00 [2.93, 3.08] times faster than NetworKit on 16 "
+        "cores.\n",
+        "- gnutella25.txt, by whole calls: no difference between Paper's best and NetworKit on one core "
+        f"({CROSS}1.00 [0.975, 1.03]).\n",
+    ):
+        assert sentence in said
+    assert "- gnutella30.txt, by whole" not in said  # one side only
+
+
+@pytest.mark.parametrize(
+    ("scipy", "edge", "factors", "said"),
+    [
+        (0.04, 0.01, [1], f"Block per source over SciPy on one core: {CROSS}4.00, one batch, too few for a verdict."),
+        (
+            *(0.04, 0.01, [1, 1.44]),
+            f"Block per source over SciPy on one core: {CROSS}3.33 [2.78, 4.00], 2 batches, too few for a verdict.",
+        ),
+        (1, 4, [0.99, 1, 1.01], "SciPy on one core is 4.00 [3.90, 4.10] times faster than Block per source."),
+    ],
+)
+def test_few_batches_have_no_verdict_and_a_slower_gpu_the_inverse_interval(tmp_path, scipy, edge, factors, said):
+    rows = measured(tmp_path, {SCIPY: ([scipy], {}), EDGE: ([edge], {})})
+    rows = in_batches(rows, "abc"[: len(factors)], [{EDGE[0]: factor} for factor in factors])
+    assert f"- nyc.txt, by whole calls: {said}\n" in table(rows, NOTHING)[".md"]
+
+
 def test_a_variant_of_the_other_problem_is_no_candidate(tmp_path):
     rows = rows_of(tmp_path, {("bellman_ford/stride_flag", "gnutella04"): ([0.001], 0, {})})
     found = table6.facts(TABLE, table6.select(TABLE, rows))

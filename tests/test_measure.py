@@ -506,7 +506,6 @@ def test_an_archive_holds_its_tables_and_figures():
         DATASETS,
         measurements.load(["results/archive/h200/timings.csv"]),
         "From the archive h200.",
-        0.05,
         Path("again"),
     )
     for end in ("csv", "md"):

@@ -19,7 +19,6 @@ from workflow.lib import paper, tables
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")
 TABLES = list(tables.DEFINITIONS)
 PAPER_TABLES = tables.PAPER_TABLES
-EXTENSION_TABLES = [name for name in TABLES if name not in PAPER_TABLES]
 Cell = tuple[str, str, str]
 OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that a cell is not measured by
 NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"

@@ -30,7 +30,7 @@ class Column:
     group: str
     head: str
     variants: dict[str, str]
-    baselines: tuple[str, ...]  # the labels of the columns that its speed-ups are over
+    baseline: str  # the label of the column that its speed-ups are over
 
     @property
     def label(self) -> str:
@@ -50,9 +50,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: dict[str, tuple[str, ...]]
     counts: dict[str, tuple[int, int]]
-    baselines: tuple[str, ...]
-    extension: bool = False
-    notes: tuple[str, ...] = ()
+    baseline: str
 
     @property
     def datasets(self) -> list[str]:
@@ -78,19 +76,16 @@ class Table:
 def define(name: str, datasets: Datasets) -> Table:
     """The table of that name, a key of DEFINITIONS."""
     said = DEFINITIONS[name]
-    bases = (said["baseline"],) if isinstance(said["baseline"], str) else tuple(said["baseline"])
     columns: dict[tuple[str, str], dict[str, str]] = {}
     for variant in shown_in(name):
         group = GRAPH_GROUP if variant.cuda_graph else ""
         columns.setdefault((group, variant.shown[name]), {})[variant.problem] = variant.key
-    if len(bases) > 1:  # what all others are compared with comes first
-        columns = dict(sorted(columns.items(), key=lambda column: column[0][1] not in bases))
     rows = datasets_of(name, datasets)
     return Table(
         name,
         said["title"],
         tuple(
-            Column(group, head, variants, tuple(_label(group, base) for base in bases))
+            Column(group, head, variants, _label(group, said["baseline"]))
             for (group, head), variants in columns.items()
         ),
         rows,
@@ -99,9 +94,7 @@ def define(name: str, datasets: Datasets) -> Table:
             for one in rows.values()
             for dataset in one
         },
-        bases,
-        said.get("extension", False),
-        tuple(said.get("notes", ())),
+        said["baseline"],
     )
 
 
@@ -124,20 +117,18 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
 
     The columns of measurements.summarise, "paper seconds", "paper text" and:
     speed-up: the geometric mean over batches of the ratios within a job; NaN where no job measured both cells.
-    estimate: that as a verdicts.Estimate; None likewise. over: the label of the baseline that it is over, which of the
-    column's baselines is the fastest of those that share a job with the cell; None likewise.
-    paper speed-up: over the fastest of the column's baselines in the paper; NaN where it has none.
+    paper speed-up: that in the paper; NaN where it has none.
     status is "no measurement" where a cell is to be measured, "-" where the table has none: the paper has no such
     number, or no such variant solves the problem. rows: as measurements.select gives them.
     """
     cells = pd.DataFrame.from_records(
         [
-            (column.label, dataset, column.variants.get(problem), column.baselines)
+            (column.label, dataset, column.variants.get(problem), column.baseline)
             for column in table.columns
             for problem, names in table.rows.items()
             for dataset in names
         ],
-        columns=["label", "dataset", "column", "baselines"],
+        columns=["label", "dataset", "column", "baseline"],
         index=["label", "dataset"],
     )
     paper = measurements.paper_times().add_prefix("paper ")
@@ -145,12 +136,7 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     theirs = set(measurements.paper_datasets().index)
     wanted = [
         isinstance(cell["column"], str)
-        and (
-            table.extension
-            or isinstance(cell["paper text"], str)
-            or dataset not in theirs
-            or VARIANTS[cell["column"]].family != "paper"
-        )
+        and (isinstance(cell["paper text"], str) or dataset not in theirs or VARIANTS[cell["column"]].family != "paper")
         for (_, dataset), cell in facts.iterrows()
     ]
     missing = pd.Series(wanted, facts.index, dtype=bool).map({True: "no measurement", False: "-"})
@@ -158,26 +144,20 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     facts = facts.astype({"repeats": float, "batches": float}).fillna({"repeats": 0, "batches": 0})
     facts = facts.astype({"repeats": int, "batches": int})
     by_label = facts["paper seconds"].unstack("dataset")
-    fastest = [by_label.loc[list(labels), dataset].min() for (_, dataset), labels in facts["baselines"].items()]
-    facts["paper speed-up"] = fastest / facts["paper seconds"]
+    baseline = [by_label.loc[label, dataset] for (_, dataset), label in facts["baseline"].items()]
+    facts["paper speed-up"] = baseline / facts["paper seconds"]
     of_batches = batches.medians(rows)
-    found = [_speed_up(facts, of_batches, *cell) for cell in facts.index]
-    facts["over"] = pd.Series([base for base, _ in found], facts.index, object)
-    facts["estimate"] = pd.Series([estimate for _, estimate in found], facts.index, object)
-    facts["speed-up"] = [estimate.value if estimate else np.nan for _, estimate in found]
+    facts["speed-up"] = [_speed_up(facts, of_batches, *cell) for cell in facts.index]
     return facts
 
 
-def _speed_up(facts: pd.DataFrame, of_batches: pd.DataFrame, label: str, dataset: str) -> tuple:
-    """The label of the fastest baseline that shares a job with a cell, and the cell's speed-up over it; or two None."""
+def _speed_up(facts: pd.DataFrame, of_batches: pd.DataFrame, label: str, dataset: str) -> float:
     cell = facts.loc[label, dataset]
-    if cell["status"] != "ok":
-        return None, None
-    bases = facts.loc[[(base, dataset) for base in cell["baselines"]]]
-    for (base, _), other in bases[bases["status"] == "ok"].sort_values("median", kind="stable").iterrows():
-        if found := batches.speed_up(of_batches, cell["column"], other["column"], dataset):
-            return base, found
-    return None, None
+    base = facts.loc[cell["baseline"], dataset]
+    if not cell["status"] == base["status"] == "ok":
+        return np.nan
+    found = batches.speed_up(of_batches, cell["column"], base["column"], dataset)
+    return found.value if found else np.nan
 
 
 def of_label(facts: pd.DataFrame | pd.Series, label: str, level: str = "label"):

@@ -159,9 +159,8 @@ def kept_part(folder: Path) -> Iterator[Path]:
 def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespace) -> None:
     """Write all tables, figures and pages of an archive's rows into a folder."""
     source, datasets = f"From the archive {archive.name}.", args.datasets
-    for name in tables.DEFINITIONS:
-        if name != table6.NAME:
-            tables.write(name, datasets, rows, source, args.tolerance, folder)
+    for name in tables.PAPER_TABLES:
+        tables.write(name, datasets, rows, source, folder)
     for name in figures.PLOTS:
         figures.write(name, datasets, rows, source, folder, PICTURES)
     shown = ("sources.csv", "peak.csv", MANY)

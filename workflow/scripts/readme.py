@@ -36,7 +36,6 @@ RESULTS = {
     "table1": "Table 1: Bellman-Ford on road networks",
     "table2": "Table 2: Dijkstra on Gnutella graphs",
     "table3": "Table 3: Floyd-Warshall on Gnutella graphs",
-    "table5": "Table 5: the GPU beside CPU libraries",
     "table6": "Table 6: our fastest beside all others",
     "launch_overhead": "What launching costs",
     "growth": "How times grow with the graph",

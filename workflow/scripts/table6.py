@@ -19,7 +19,7 @@ from workflow.lib.tables import Datasets, Table
 from workflow.scripts import sources
 from workflow.scripts.tables import heading
 
-NAME, OURS = "table6", "Ours"
+NAME, OURS, LIBRARY = "table6", "Ours", "CPU library"
 OPTIONAL = ("Ours, prepared",)  # heads that are shown only where they were measured: such variants fit few graphs
 SOURCES = {"sssp": "one source", "apsp": "every source"}
 PEERS = "workflow/paper/peers.csv"
@@ -237,6 +237,24 @@ def _factor(line: pd.Series) -> str:
     return "-" if pd.isna(line["factor"]) else digits(line["factor"])
 
 
+def beside_library(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list[str]:
+    """A sentence a dataset: how others' GPU variants compare with the CPU library, by whole calls.
+
+    lines: as compare gives them; rows: as select gives them; tolerance: as verdicts.directions takes it.
+    """
+    others = [who for who in columns() if who in on_card() and who not in (OURS, *OPTIONAL)]
+    of_batches, said = batches.medians(rows), []
+    for dataset, group in lines[lines["status"] == "ok"].groupby("dataset", sort=False):
+        cells, clauses = group.set_index("who"), []
+        for who in [who for who in others if {who, LIBRARY} <= {*cells.index}]:
+            cell, library = cells.loc[who], cells.loc[LIBRARY]
+            if found := batches.speed_up(of_batches, cell["column"], library["column"], dataset):
+                clauses.append(render.compared(who, name(library), found, tolerance))
+        if clauses:
+            said.append(f"{dataset}.txt, by whole calls: {'; '.join(clauses)}.")
+    return said
+
+
 def losses(lines: pd.DataFrame, tolerance: float) -> list[str]:
     """A sentence a dataset on the programs that ours is not faster than; none where there is no such program.
 
@@ -311,8 +329,8 @@ def who_notes() -> list[str]:
     return said
 
 
-def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
-    """The sentences under the table that are of this table alone; lines, tolerance: as losses takes them."""
+def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list[str]:
+    """The sentences under the table that are of this table alone; arguments: as beside_library takes them."""
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     alone = ["All cells were measured alone, so there is no ratio of ours."]
     drawn = [name for name in peers.GENERATED if name in set(lines["dataset"])]
@@ -342,6 +360,7 @@ def own_notes(lines: pd.DataFrame, tolerance: float) -> list[str]:
         *(others if drawn else []),
         *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
+        *beside_library(lines, rows, tolerance),
     ]
 
 
@@ -362,7 +381,7 @@ def files(
     measurements.require_one_graph(pd.concat([rows, searches]))
     lines, substitutes = compare(table, rows, searches), measurements.substitutes(rows)
     said = [
-        *own_notes(lines, tolerance),
+        *own_notes(lines, rows, tolerance),
         *measurements.origin(rows, source, labels()),
         *measurements.run(pd.concat([rows, searches])),
     ]

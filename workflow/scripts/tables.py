@@ -1,4 +1,4 @@
-"""Write a table, our measurements beside the paper's numbers: CSV and Markdown; the paper's also as LaTeX and HTML.
+"""Write a table, our measurements beside the paper's numbers: CSV, Markdown and HTML.
 
 What a table shows stands in workflow/lib/tables.py, the paper's numbers in workflow/paper/times.csv. Cells without a
 measurement say so.
@@ -17,13 +17,9 @@ from workflow.lib.render import (
     RATIOS,
     REGION,
     capital,
-    compared,
-    cores,
     csv_text,
     digits,
     html_page,
-    latex,
-    latex_page,
     medians_of,
     save,
     speed_up,
@@ -31,7 +27,7 @@ from workflow.lib.render import (
     status_text,
     to_markdown,
 )
-from workflow.lib.tables import DEFINITIONS, EDGES, NODES, Datasets, Table, compare, counts, define, of_label
+from workflow.lib.tables import EDGES, NODES, PAPER_TABLES, Datasets, Table, compare, counts, define, of_label
 
 # What the CSV says of each cell: the column's head followed by the right-hand name.
 FACTS = {
@@ -94,19 +90,14 @@ def cell_text(cell: pd.Series) -> str:
     return "\n".join(lines)
 
 
-def own_notes(table: Table, facts: pd.DataFrame, tolerance: float) -> list[str]:
+def own_notes(table: Table, facts: pd.DataFrame) -> list[str]:
     """The sentences under the table that are of this table alone; facts: as compare gives them."""
-    *others, last = table.baselines
-    baseline = f"the fastest of {', '.join(others)} and {last}" if others else last
     group = " and column group" if len(table.groups) > 1 else ""
     sentences = [
-        *table.notes,
         f"Measured: {medians_of(REGION)} Paper: as printed there.",
-        f"{CROSS}: speed-up over {baseline} in the same row{group}, {RATIOS}",
+        f"{CROSS}: speed-up over {table.baseline} in the same row{group}, {RATIOS}",
         *alone(facts),
     ]
-    if others:
-        sentences += verdicts(facts, tolerance)
     for (label, dataset), cell in facts[facts["status"].isin(["timeout", "no_memory"])].iterrows():
         reasons = filter(None, [status_text(cell), cell["note"]])
         sentences.append(f"{dataset}.txt, {label}: {'; '.join(reasons)}.")
@@ -125,43 +116,10 @@ def alone(facts: pd.DataFrame) -> list[str]:
     return [f"Measured alone, so no ratio: {said}."]
 
 
-def notes(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str, tolerance: float) -> list[str]:
+def notes(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> list[str]:
     """All sentences under the table: its own, and where its numbers come from; facts: as compare gives them."""
     labels = {variant: column.label for column in table.columns for variant in column.variants.values()}
-    return [*own_notes(table, facts, tolerance), *measurements.origin(rows, source, labels), *measurements.run(rows)]
-
-
-def verdicts(facts: pd.DataFrame, tolerance: float) -> list[str]:
-    """A sentence a dataset: how each column compares with the baseline that its speed-up is over."""
-    sentences = []
-    for dataset, measured in facts.groupby("dataset", sort=False):
-        cells = measured.droplevel("dataset")
-        clauses = []
-        for label, cell in cells[cells["over"].notna()].iterrows():
-            base = cells.loc[cell["over"]]
-            if label not in cell["baselines"]:
-                clauses.append(compared(label, f"{base.name} on {cores(base)}", cell["estimate"], tolerance))
-        if clauses:
-            sentences.append(f"{dataset}.txt: {'; '.join(clauses)}.")
-    return sentences
-
-
-def to_latex(title: str, text: pd.DataFrame, notes: list[str], table: Table) -> str:
-    """The groups of columns one below the other: beside each other they are too wide for a page."""
-    cells = text.map(lambda cell: latex(cell).replace("\n", r" \newline "))
-    right, left = (rf">{{\ragged{side}\arraybackslash}}p{{%.3f\linewidth}}" for side in ("left", "right"))
-    groups: dict[str, dict[str, str]] = {}
-    for column in table.columns:
-        groups.setdefault(column.group, {})[column.label] = column.head
-    width = 0.58 / max(map(len, groups.values()))
-    body = []
-    for group, heads in groups.items():
-        part = cells[["Dataset", NODES, EDGES, *heads]].rename(columns=heads).rename(columns=latex)
-        if group:
-            body.append(rf"\par\medskip\noindent {latex(capital(group))}\par\smallskip")
-        layout = "l" + right % 0.08 * 2 + left % width * len(heads)
-        body.append(part.style.hide(axis="index").to_latex(hrules=True, column_format=layout).rstrip())
-    return latex_page(title, body, notes)
+    return [*own_notes(table, facts), *measurements.origin(rows, source, labels), *measurements.run(rows)]
 
 
 def to_html(title: str, text: pd.DataFrame, notes: list[str], table: Table) -> str:
@@ -176,33 +134,29 @@ def heading(table: Table) -> str:
     return f"Table {table.name.removeprefix('table')}: {table.title}"
 
 
-def render(table: Table, rows: pd.DataFrame, source: str, tolerance: float) -> dict[str, str]:
-    """The table's files by suffix: .csv, .md, and of the paper's .tex, .html.
-
-    rows: as measurements.load gives them. tolerance: what counts as no difference, as verdicts.directions takes it.
-    """
+def render(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
+    """The table's files by suffix. rows: as measurements.load gives them."""
     rows = measurements.select(rows, table.variants, table.datasets)
     facts = compare(table, rows)
-    text, said = to_text(table, facts, rows), notes(table, facts, rows, source, tolerance)
-    files = {".csv": to_csv(table, facts, rows, source), ".md": to_markdown(heading(table), text, said, (NODES, EDGES))}
-    if not table.extension:
-        files[".tex"] = to_latex(table.title, text, said, table)
-        files[".html"] = to_html(heading(table), text, said, table)
-    return files
+    text, said = to_text(table, facts, rows), notes(table, facts, rows, source)
+    return {
+        ".csv": to_csv(table, facts, rows, source),
+        ".md": to_markdown(heading(table), text, said, (NODES, EDGES)),
+        ".html": to_html(heading(table), text, said, table),
+    }
 
 
-def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, tolerance: float, folder: Path) -> None:
-    """Write the table's files into a folder; tolerance: as render takes it."""
-    save(render(define(name, datasets), rows, source, tolerance), folder / name)
+def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
+    """Write the table's files into a folder."""
+    save(render(define(name, datasets), rows, source), folder / name)
 
 
 def main(args: argparse.Namespace) -> None:
-    write(args.table, args.datasets, measurements.load(args.measurements), args.source, args.tolerance, args.out_dir)
+    write(args.table, args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
 
 
 if __name__ == "__main__":
     arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--table", choices=[name for name in DEFINITIONS if name != "table6"], required=True)
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    arguments.add_argument("--table", choices=PAPER_TABLES, required=True)
     step.add_datasets(arguments)
     step.run(main, arguments)
