@@ -82,6 +82,7 @@ def record(key, dataset, card=None, **changes):
     variant = VARIANTS[key]
     return {
         **{"algorithm": variant.algorithm, "variant": variant.name, "dataset": dataset, "commit": "", "card": card},
+        **{"revision": "1", "settings": ""},
         **{"tree_clean": None, "config_digest": "", "protocol": {"tile": 32}, "graph": {"sha256": "ab" * 32}},
         **{"slurm": {}, "host": "test_host", "system": "Linux", "python": "3.11.7", "packages": {"numba": "0.66.0"}},
         **changes,

@@ -113,7 +113,7 @@ def test_a_batch_of_another_host_replaces_none():
 
 
 def test_of_older_code_the_last_batch_stays():
-    for day, (batch, code) in enumerate([("a", "old"), ("c", "old"), ("b", "older")], 1):
+    for day, (batch, code) in enumerate([("a", "1"), ("c", "old"), ("b", "older")], 1):
         job(batch, code, day)
     keep()
     assert kept() == ["b", "b", "c", "c"]

@@ -320,3 +320,17 @@ def test_a_record_that_read_would_refuse_is_not_written():
     records.check(fine, Path("nyc.json"))
     with pytest.raises(InputError, match=re.escape("nyc.json: host: 7 is not of type 'string': nothing was written")):
         records.check(fine | {"host": 7}, Path("nyc.json"))
+
+
+def test_many_records_share_their_parts(tmp_path):
+    cells = [("bellman_ford/naive", "nyc"), ("bellman_ford/stride", "nyc"), ("bellman_ford/naive", "bay")]
+    found = {records.name(one): one for one in (record(*cell) for cell in cells)}
+    path = tmp_path / "provenance.json"
+    path.write_text(records.text(found))
+    assert records.read(path) == found
+    content = json.loads(path.read_text())
+    assert len(content["graph"]) == 1 and len(content["records"]) == 3
+    content["graph"].pop()
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"provenance\.json: .* \(a shared part of a record is missing"):
+        records.read(path)

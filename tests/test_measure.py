@@ -22,7 +22,7 @@ from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
 from tests.rows import DATASETS
-from workflow.lib import measurements
+from workflow.lib import measurements, records
 from workflow.scripts import archive, collect, measure, simulated, tables
 
 ROOT = Path(__file__).parents[1]
@@ -365,7 +365,7 @@ def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
 
 def run_collect(*cells):
     collect.main(Namespace(cells=list(cells), csv=Path("results/timings.csv"), json=Path("results/provenance.json")))
-    return read("results/timings.csv"), json.loads(Path("results/provenance.json").read_text())
+    return read("results/timings.csv"), records.read(Path("results/provenance.json"))
 
 
 def test_collect_joins_rows_and_provenance():
@@ -455,9 +455,7 @@ def test_each_card_has_its_archive(undrawn):
     run_archive()
     for folder, variant in (("t4", "naive"), ("h200", "stride")):
         assert {row["variant"] for row in kept(folder)} == {variant}
-        assert set(json.loads(Path(f"results/archive/{folder}/provenance.json").read_text())) == {
-            f"bellman_ford/{variant}/nyc"
-        }
+        assert set(records.read(Path(f"results/archive/{folder}/provenance.json"))) == {f"bellman_ford/{variant}/nyc"}
 
 
 def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
@@ -480,7 +478,7 @@ def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
     assert [row for row in after if row["variant"] == "cpu"] == [row for row in before if row["variant"] == "cpu"]
     keys = [tuple(row[name] for name in (*measurements.CELL, "round")) for row in after]
     assert len(keys) == len(set(keys)) == 3 + 1 + 3
-    provenance = json.loads(Path("results/archive/h200/provenance.json").read_text())
+    provenance = records.read(Path("results/archive/h200/provenance.json"))
     assert set(provenance) == {"bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/naive/bay"}
     assert provenance["bellman_ford/naive/nyc"]["protocol"]["repeats"] == 1
 

@@ -19,7 +19,7 @@ from test_workflow import ROOT, SIMULATOR, Project
 
 from tests import browser
 from tests.rows import STATE, in_batches, record, rows_of
-from workflow.lib import claims, glance, measurements, pages
+from workflow.lib import claims, glance, measurements, pages, records
 from workflow.lib.render import CROSS
 from workflow.scripts import appendix
 
@@ -75,7 +75,7 @@ def take_batch(folder):
     """Write the archive's BATCH into a folder, as if this machine had measured it."""
     with open(ARCHIVE / "timings.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["batch"] == BATCH]
-    records = json.loads((ARCHIVE / "provenance.json").read_text())
+    found = records.read(ARCHIVE / "provenance.json")
     job = folder / rows[0]["problem"] / rows[0]["dataset"]
     job.mkdir(parents=True)
     with open(job / "timings.csv", "w", newline="") as file:
@@ -83,7 +83,7 @@ def take_batch(folder):
         lines.writeheader()
         lines.writerows(rows)
     (job / "provenance.json").write_text(
-        json.dumps({name: one for name, one in records.items() if name.endswith(f"/{BATCH}")})
+        records.text({name: one for name, one in found.items() if name.endswith(f"/{BATCH}")})
     )
     return folder
 

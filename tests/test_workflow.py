@@ -465,8 +465,8 @@ def test_another_batch_and_a_cell_measured_again_are_shown_beside(changeable):
         "one",
         "two",
     ]
-    records = json.loads((changeable.folder / "results/provenance.json").read_text())
-    assert {"bellman_ford/naive/nyc", "bellman_ford/naive/nyc/one", "bellman_ford/naive/nyc/two"} <= set(records)
+    found = records.read(changeable.folder / "results/provenance.json")
+    assert {"bellman_ford/naive/nyc", "bellman_ford/naive/nyc/one", "bellman_ford/naive/nyc/two"} <= set(found)
     changeable.raise_revision("bellman_ford/naive")
     assert {job for job in changeable.plan() if job.startswith("Measure")} == NYC | BAY
 

@@ -14,6 +14,7 @@ from workflow.lib.checked_csv import DEFECT, FORMER
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
 ARCHIVED = "provenance.json"  # all records beside a timings.csv
+SHARED = ("graph", "packages", "protocol")  # parts that many records have in common
 
 
 def name(record: dict) -> str:
@@ -42,7 +43,7 @@ def read(path: Path, *, former: bool = False) -> dict[str, dict]:
         if not isinstance(content, dict):
             raise ValueError("no JSON object")
         found = {}
-        for cell, record in (content if path.name == ARCHIVED else {"": content}).items():
+        for cell, record in (_expanded(content) if path.name == ARCHIVED else {"": content}).items():
             if isinstance(record, dict) and "revision" not in record:
                 if not former:
                     raise ValueError(f"it {FORMER}")
@@ -58,6 +59,37 @@ def read(path: Path, *, former: bool = False) -> dict[str, dict]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no record of what was run ({error}): {advice}") from None
     return {name(record): record for record in found.values()}
+
+
+def text(found: dict[str, dict]) -> str:
+    """Return an ARCHIVED file: a line for each record, whose SHARED parts are numbers of parts above the records."""
+    parts: dict[str, dict[str, int]] = {part: {} for part in SHARED}
+    lines = []
+    for cell, record in sorted(found.items()):
+        numbers = {part: parts[part].setdefault(_json(record[part]), len(parts[part])) for part in SHARED}
+        lines.append(f"  {json.dumps(cell)}: {_json(record | numbers)}")
+    above = (f' "{part}": [\n  ' + ",\n  ".join(values) + "\n ],\n" for part, values in parts.items())
+    return "{\n" + "".join(above) + ' "records": {\n' + ",\n".join(lines) + "\n }\n}\n"
+
+
+def _json(value: dict) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _expanded(content: dict) -> dict:
+    """Return the records of an ARCHIVED file with their SHARED parts; a former file has nothing but records.
+
+    Raises ValueError if a part is missing.
+    """
+    if "records" not in content:
+        return content
+    try:
+        return {
+            cell: record | {part: content[part][record[part]] for part in SHARED}
+            for cell, record in content["records"].items()
+        }
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"a shared part of a record is missing: {error!r}") from None
 
 
 def of(table: Path, batches: Collection[str]) -> dict[str, dict]:

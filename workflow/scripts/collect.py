@@ -1,7 +1,6 @@
 """Join batches and cells into one CSV of measurements and one JSON of what they ran on."""
 
 import argparse
-import json
 from pathlib import Path
 
 from kernels.datasets import atomic
@@ -45,8 +44,7 @@ def write(rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, 
     text = schema().to_csv(rows, table)
     with atomic(table, "w") as csv_file, atomic(record, "w") as json_file:
         csv_file.write(text)
-        json.dump(provenance, json_file, indent=1, sort_keys=True)
-        json_file.write("\n")
+        json_file.write(records.text(provenance))
 
 
 def main(args: argparse.Namespace) -> None:

@@ -5,7 +5,6 @@ cut off goes on there; on another card or host, at another revision, with other 
 """
 
 import argparse
-import json
 import logging
 from pathlib import Path
 
@@ -54,8 +53,7 @@ def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool)
         records.check(record, path)
     with atomic(args.out, "w") as csv_file, atomic(path, "w") as json_file:
         csv_file.write(text)
-        json.dump({records.name(record): record for record in found}, json_file, indent=1, sort_keys=True)
-        json_file.write("\n")
+        json_file.write(records.text({records.name(record): record for record in found}))
     journal.delete()
 
 
