@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import NegativeCycleError
 from kernels import choice, interface, memory, searches
 from kernels.answers import NO_PREDECESSOR, ROW_BYTES
 from kernels.fast.float_graph import FloatGraph
-from kernels.graph import Graph
+from kernels.graph import Graph, as_array
 from kernels.inputs import as_rows, graph_of
 from kernels.interface import Solver
 
@@ -207,7 +207,7 @@ def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
         return None
     if dense:
         return scipys.csgraph_from_dense(csgraph)
-    array = csgraph.tocsr(copy=csgraph.dtype != np.float64)  # astype changes what it is called on
+    array = csgraph.tocsr()
     return array.astype(np.float64, copy=False) if add else array
 
 
@@ -237,7 +237,7 @@ def _has_negative_loop(rows: sparse.csr_array) -> bool:
 
 def _vertices(indices, n: int) -> np.ndarray | None:
     """int64, of any shape, counted from the end where they are below 0; None where they are no vertices, or none."""
-    array = np.asarray(indices)
+    array = as_array(indices)
     if array.dtype.kind not in "iu" or not array.size or array.min() < -n or array.max() >= n:
         return None
     return array.astype(np.int64) % n

@@ -224,10 +224,19 @@ def require_size(vertices: int, arcs: int) -> None:
     memory.require_graph(vertices, arcs)
 
 
+def as_array(values) -> np.ndarray:
+    """np.asarray, but bool for a list of integers and booleans, of which NumPy makes integers."""
+    array = np.asarray(values)
+    may_be_mixed = isinstance(values, list | tuple) and array.dtype.kind in "iu"
+    if may_be_mixed and any(isinstance(value, bool | np.bool_) for value in np.asarray(values, object).flat):
+        return array.astype(bool)
+    return array
+
+
 def _integers(name: str, values) -> np.ndarray:
     """The arcs' tails, heads or weights as an integer array of shape (m,). Raises InputError where they are none."""
     try:
-        values = np.asarray(values)
+        values = as_array(values)
     except ValueError as error:
         raise InputError(f"the {name}s of the arcs are no array: {error}") from None
     if values.ndim != 1:

@@ -11,13 +11,13 @@ from scipy import sparse
 from kernels import datasets
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
-from kernels.graph import MAX_WEIGHT, Graph, require_size
+from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size
 
 
 def check_sources(graph: Graph | FloatGraph, sources) -> np.ndarray:
     """The sources as int64, (k,); raises InputError where they are no whole numbers, or one is not a vertex."""
     try:
-        array = np.asarray(sources)
+        array = as_array(sources)
     except ValueError as error:
         raise InputError(f"the sources are no array: {error}") from None
     if array.ndim != 1:

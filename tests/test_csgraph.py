@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import inspect
+import itertools
 import re
 import warnings
 from pathlib import Path
@@ -123,15 +124,46 @@ def test_graphs_in_any_form(form, not_scipy):
     np.testing.assert_array_equal(csgraph.shortest_path(given, indices=[2]), scipys.dijkstra(given, indices=[2]))
 
 
+def unsorted(dense):
+    """A CSR array of float32 whose rows are not sorted, with two entries in each place."""
+    tails, heads = np.nonzero(dense)
+    order = np.lexsort((-heads, tails)).repeat(2)
+    indptr = np.searchsorted(tails[order], np.arange(len(dense) + 1))
+    return sparse.csr_array((np.array(dense, np.float32)[tails, heads][order] / 2, heads[order], indptr))
+
+
 @pytest.mark.simulator
+@pytest.mark.parametrize("form", [with_room, unsorted, np.array], ids=["with room", "unsorted", "dense"])
 @pytest.mark.parametrize("unweighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_an_array_stays_as_it_was_given(directed, unweighted, not_scipy):
-    array = with_room([[0, 2.0, 0], [0, 0, 1], [3, 0, 0]])
-    before = [part.copy() for part in (array.data, array.indices, array.indptr)]
+def test_an_array_stays_as_it_was_given(directed, unweighted, form, not_scipy):
+    array = form([[0, 2.0, 5], [0, 0, 1], [3, 0, 0]])
+    names = ("data", "indices", "indptr") if sparse.issparse(array) else ("real",)
+    before = [getattr(array, name).copy() for name in names]
     assert csgraph.dijkstra(array, directed, indices=0, unweighted=unweighted)[1] == (1 if unweighted else 2)
-    for part, copy in zip((array.data, array.indices, array.indptr), before, strict=True):
-        np.testing.assert_array_equal(part, copy, strict=True)
+    for name, copy in zip(names, before, strict=True):
+        np.testing.assert_array_equal(getattr(array, name), copy, strict=True)
+
+
+OPTIONS = [
+    {"directed": directed, "unweighted": unweighted} for directed in (True, False) for unweighted in (True, False)
+]
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(("first", "then"), list(itertools.permutations(OPTIONS, 2)))
+def test_the_same_array_with_other_options(first, then, not_scipy):
+    array = sparse.csr_array([[0, 2.0, 0], [0, 0, 4], [1, 0, 0]])
+    expected = [scipys.dijkstra(array, indices=0, **options).tolist() for options in (first, then)]
+    assert expected[0] != expected[1]
+    assert [csgraph.dijkstra(array, indices=0, **options).tolist() for options in (first, then)] == expected
+
+
+@pytest.mark.simulator
+def test_the_same_array_whose_entries_of_one_place_are_added_or_not(not_scipy):
+    array = unsorted([[0, 2.0, 0], [0, 0, 4], [1, 0, 0]])
+    for name in ("floyd_warshall", "johnson", "floyd_warshall"):
+        np.testing.assert_array_equal(getattr(csgraph, name)(array), getattr(scipys, name)(array.copy()))
 
 
 def test_a_broken_array_is_refused(not_scipy):
@@ -299,6 +331,7 @@ ASKED = {
     "an index too large": lambda m: m.dijkstra(random_array(), indices=N),
     "an index too small": lambda m: m.johnson(random_array(), indices=[0, -N - 1]),
     "indices that are no integers": lambda m: m.dijkstra(random_array(), indices=[0.7]),
+    "a boolean among indices": lambda m: m.dijkstra(random_array(), indices=[[0], [True]]),
     "no index": lambda m: m.dijkstra(random_array(), indices=[]),
     "indices for Floyd-Warshall": lambda m: m.shortest_path(random_array(), "FW", indices=[0]),
     "Floyd-Warshall of COO": lambda m: m.floyd_warshall(sparse.coo_array(random_array())),
@@ -314,6 +347,9 @@ ASKED = {
     "Dijkstra below 0": lambda m: m.dijkstra(sparse.csr_array([[0, -1.0], [0, 0]])),
     "method D below 0": lambda m: m.shortest_path(sparse.csr_array([[0, -1.0], [0, 0]]), "D"),
     "Dijkstra below 0 without weights": lambda m: m.dijkstra(sparse.csr_array([[0, -1.0], [0, 0]]), unweighted=True),
+    "Dijkstra below 0 beside NaN": lambda m: m.dijkstra(sparse.csr_array([[0, -1.0, np.nan], [0, 0, 0], [0, 0, 0]])),
+    "minus infinity beside NaN": lambda m: m.bellman_ford(sparse.csr_array([[0, -np.inf], [np.nan, 0]])),
+    "a negative loop beside NaN": lambda m: m.floyd_warshall(sparse.csr_array([[-1.0, np.nan], [2.5, 0]])),
     "minus infinity": lambda m: m.bellman_ford(sparse.csr_array([[0, -np.inf], [0, 0]])),
     "a negative loop": lambda m: m.floyd_warshall(sparse.csr_array([[-1.0, 2.5], [0, 0]])),
     "NaN without weights": lambda m: m.dijkstra(sparse.csr_array([[0, np.nan], [0, 0]]), unweighted=True),

@@ -365,6 +365,7 @@ def test_arcs_of_any_integers():
             for weight in (1.5, 1.0, True, np.nan, 1j, None)
         ),
         *((([end], [1], [1]), "tails of the arcs must be integers") for end in (0.0, "0", False, 2**64)),
+        (([0, True], [1, 1], [1, 1]), "tails of the arcs must be integers, not bool"),
         (([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
         (([0], [1], np.array([1], object)), "weights of the arcs must be integers, not object"),
         (([[0]], [[1]], [[1]]), r"tails of the arcs must be of one dimension, not of shape \(1, 1\)"),
@@ -496,6 +497,18 @@ def test_a_full_card_is_said(monkeypatch):
 SOURCES = [5, 0, 12, 5, 3]
 
 
+@pytest.mark.parametrize("share", [0, 10**9], ids=["one by one", "of all pairs"])
+@pytest.mark.parametrize("sources", [[2, 0, 1], [0, 1, 2], [2, 0], [1, 1, 0]], ids=repr)
+@pytest.mark.parametrize("scale", [1, 0.1], ids=["whole", "float64"])
+def test_paths_have_the_order_of_the_sources(sources, share, scale, monkeypatch):
+    monkeypatch.setattr(choice, "SHARE", share)
+    array = scale * sparse.csr_array([[0, 1, 5], [0, 0, 2], [7, 0, 0]])
+    found = kernels.prepare(array).paths_from(sources)
+    distances, predecessors = csgraph.dijkstra(array, indices=sources, return_predecessors=True)
+    np.testing.assert_array_equal(found.distances, distances, strict=True)
+    np.testing.assert_array_equal(found.predecessors, predecessors, strict=True)
+
+
 @pytest.mark.parametrize("form", ["Graph", "path", "csr"])
 @pytest.mark.parametrize("sources", [SOURCES, np.array(SOURCES, np.uint8), tuple(SOURCES)], ids=type)
 def test_distances_from_many_sources_are_scipys(form, sources):
@@ -554,6 +567,8 @@ def test_scipy_is_asked_in_pieces(monkeypatch):
         (np.array([2**63], np.uint64), f"source {2**63} is not a vertex"),
         ([0.0, 1.0], "sources must be whole numbers, not float64"),
         ([True], "sources must be whole numbers, not bool"),
+        ([0, True], "sources must be whole numbers, not bool"),
+        ((np.False_, 1), "sources must be whole numbers, not bool"),
         (["0"], "sources must be whole numbers, not <U1"),
         ([2**70], "sources must be whole numbers, not object"),
         (3, "sources must be a list or an array of one dimension, not 3"),
