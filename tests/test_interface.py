@@ -16,7 +16,7 @@ from scipy.sparse import csgraph
 
 import kernels
 from kernels import choice, datasets, interface, memory, searches
-from kernels.answers import Distances
+from kernels.answers import FLOAT_BYTES, Distances
 from kernels.choice import Card, Pays, choose_apsp, choose_many, choose_sssp
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source, probe
@@ -507,6 +507,13 @@ def test_paths_have_the_order_of_the_sources(sources, share, scale, monkeypatch)
     distances, predecessors = csgraph.dijkstra(array, indices=sources, return_predecessors=True)
     np.testing.assert_array_equal(found.distances, distances, strict=True)
     np.testing.assert_array_equal(found.predecessors, predecessors, strict=True)
+
+
+def test_paths_one_by_one_where_those_of_all_pairs_do_not_fit_in_memory(monkeypatch):
+    graph = random_graph(40, 90)
+    monkeypatch.setattr(memory, "host_memory", lambda: FLOAT_BYTES * 40 * 10)
+    found = kernels.prepare(graph).paths_from(range(10))
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=range(10)))
 
 
 @pytest.mark.parametrize("form", ["Graph", "path", "csr"])

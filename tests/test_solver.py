@@ -284,6 +284,7 @@ CHANGES = {
     "a head": lambda array: array.indices.__setitem__(0, 3),
     "indptr": lambda array: array.indptr.__setitem__(1, array.indptr[1] - 1),
     "the array of weights": lambda array: setattr(array, "data", array.data + 1),
+    "the type of the weights": lambda array: setattr(array, "data", array.data.view(np.int64)),
 }
 
 
@@ -313,6 +314,18 @@ def test_an_array_that_was_changed_in_place_is_read_anew(asked, change, form, on
             CHANGES[change](array)
         np.testing.assert_array_equal(ASKED[asked](array), scipys.dijkstra(array, indices=0))
         assert len(read) == readings
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_entry_that_was_moved_in_place_is_read_anew(asked, axis, on_card):
+    array = sparse.coo_array(([1.5, 2], ([0, 1], [1, 2])), shape=(4, 4))
+    before = ASKED[asked](array).tolist()
+    array.coords[axis][0] = 3
+    expected = scipys.dijkstra(array, indices=0).tolist()
+    assert before != expected
+    assert ASKED[asked](array).tolist() == expected
 
 
 @pytest.mark.simulator
