@@ -226,6 +226,15 @@ def test_weights_in_float64_on_a_card(name, on_card):
     assert found.reason.endswith("; of weights scaled and rounded up, which bounds the search in float64")
 
 
+@pytest.mark.simulator
+def test_rounds_are_the_most_of_all_searches(on_card, monkeypatch):
+    monkeypatch.setattr(searches, "PIECE", 4)
+    array = sparse.csr_array(np.diag([0.5, 0.5, 0.5], k=1))
+    alone = [kernels.shortest_paths(array, source).rounds for source in range(4)]
+    assert alone[0] > alone[3]
+    assert kernels.distances(array, range(4)).rounds == alone[0]
+
+
 @pytest.mark.parametrize("source", [np.int64(3), np.uint8(3), np.array(3)], ids=repr)
 def test_a_source_may_be_numpys(source):
     np.testing.assert_array_equal(
