@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cuda.bindings.driver import CUresult
 
 from kernels import run as runs
+from kernels.errors import explain
 from kernels.gpu import internals, launching, timing
 from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
 from kernels.gpu.launching import compile_loop
@@ -19,6 +21,7 @@ LAUNCHES = {
     for said, pointers in (("plain", 3), ("cooperative", 2))
 }
 SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
+TOO_LARGE = int(CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
 
 
 @pytest.fixture
@@ -162,6 +165,13 @@ def test_nothing_is_launched_where_other_arguments_arrive(built):
         with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
             launching.prepared((("kernel", 1, 1, ()),))
     assert "kernel" not in built.kernels
+
+
+def test_blocks_that_do_not_fit_on_the_card_at_once_are_refused_in_a_line(monkeypatch):
+    monkeypatch.setattr(launching, "_launch_loop", lambda: lambda *given: TOO_LARGE)
+    with pytest.raises(RuntimeError) as refused:
+        launching.Prepared(()).launch(1)
+    assert explain(refused.value).endswith("which wait for each other: take a smaller grid")
 
 
 @pytest.fixture
