@@ -33,6 +33,10 @@ ADVICE = {
 }
 
 
+# The driver's error, as numba and kernels/gpu/driver_api.py name it, and as kernels/gpu/launching.py does.
+TOO_MANY_BLOCKS = "COOPERATIVE_LAUNCH_TOO_LARGE", "refused a launch: error 720"
+
+
 class InputError(ValueError):
     """Bad input: one message that says what is wrong, where, and what to do."""
 
@@ -82,7 +86,7 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno:
         said = ADVICE.get(error.errno, "mend that, or choose another path")
         return f"{error.filename or 'a file'}: {error.strerror}: {said}"
-    if "COOPERATIVE_LAUNCH_TOO_LARGE" in str(error):  # as numba and kernels/gpu/driver_api.py name the driver's error
+    if any(name in str(error) for name in TOO_MANY_BLOCKS):
         return "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
     return None
 

@@ -112,13 +112,13 @@ def test_a_batch_of_another_host_replaces_none():
     assert list(dict.fromkeys(kept())) == ["a", "b"]
 
 
-def test_of_older_code_the_last_batch_stays():
-    for day, (batch, code) in enumerate([("a", "1"), ("c", "old"), ("b", "older")], 1):
+def test_of_older_revisions_the_last_batch_stays():
+    for day, (batch, code) in enumerate([("a", "1"), ("c", "1"), ("b", "0")], 1):
         job(batch, code, day)
     keep()
     assert kept() == ["b", "b", "c", "c"]
-    job("d", "new", 4, keys=(NAIVE,))
-    job("e", "new", 5, keys=(NAIVE,))
+    job("d", "2", 4, keys=(NAIVE,))
+    job("e", "2", 5, keys=(NAIVE,))
     keep()
     assert list(dict.fromkeys(kept())) == ["b", "d", "e"] and list(dict.fromkeys(kept(CPU))) == ["b", "c"]
     assert set(provenance()) == {f"{NAIVE}/nyc/{batch}" for batch in "bde"} | {f"{CPU}/nyc/{b}" for b in "bc"}

@@ -109,14 +109,17 @@ def test_strips_take_a_quarter_of_the_matrix(vertices):
 
 
 @pytest.mark.simulator
-def test_shared_memory_holds_a_part_of_a_tile_at_a_time(monkeypatch):
+@pytest.mark.parametrize(
+    ("packed", "kind", "inf"), [(False, np.uint32, blocked.INF), (True, np.uint16, blocked.PACKED_INF)]
+)
+def test_shared_memory_holds_a_part_of_a_tile_at_a_time(packed, kind, inf, monkeypatch):
     monkeypatch.setattr(blocked, "DEPTH", 4)
     monkeypatch.setattr(blocked, "kernels", cache(blocked.kernels.__wrapped__))  # not those made before
-    shape, n = TileShape(4, 2, packed=False), 13
+    shape, n = TileShape(4, 2, packed), 13
     weights = np.random.default_rng(2).integers(1, 99, (n, n))
-    matrix = np.full((shape.rounds(n) * shape.tile, shape.pitch(n)), blocked.INF, np.uint32)
+    matrix = np.full((shape.rounds(n) * shape.tile, shape.pitch(n) * shape.per_word), inf, kind)
     matrix[:n, :n] = np.where(np.eye(n), 0, weights)
-    blocked.run_rounds(shape, n, matrix.reshape(-1), Run())
+    blocked.run_rounds(shape, n, matrix.reshape(-1).view(np.uint32), Run())
     graph = Graph.from_arcs(n, *np.indices((n, n)).reshape(2, -1), weights.ravel())
     assert matrix[:n, :n].tolist() == oracle(graph, tuple(range(n))).tolist()
 

@@ -115,7 +115,7 @@ def test_only_batches_of_the_newest_code_are_compared(older):
     """Those of an older one, on either side, took ten times as long."""
     sides = [archived(TIMES), archived(TIMES)]
     before = archived({cell: 10 * seconds for cell, seconds in TIMES.items()}).replace({"batch": {"a": "d", "b": "e"}})
-    before = before.assign(code="older", started="2025-01-01T00:00:00+00:00")
+    before = before.assign(revision="0", started="2025-01-01T00:00:00+00:00")
     sides[older] = pd.concat([before, sides[older]], ignore_index=True)
     assert set(words(*sides).values()) == {"consistent"}
     assert beside(*sides) == "consistent"

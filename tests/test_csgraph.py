@@ -313,6 +313,15 @@ def test_floyd_warshall_overwrites_what_can_hold_the_result(predecessors, same, 
     np.testing.assert_array_equal(given, distances if same else dense)
 
 
+@pytest.mark.simulator
+def test_floyd_warshall_overwrites_no_array_of_another_type(not_scipy):
+    given = np.array([[0, 0.1, 0], [0, 0, 0.2], [0, 0, 0]], np.float32)
+    before = given.copy()
+    found = csgraph.floyd_warshall(given, overwrite=True)
+    np.testing.assert_array_equal(found, scipys.floyd_warshall(before), strict=True)
+    np.testing.assert_array_equal(given, before)
+
+
 @pytest.mark.parametrize("asked", [csgraph.floyd_warshall, csgraph.shortest_path])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_an_array_in_fortrans_order_is_solved_without_a_card(asked, overwrite, monkeypatch):

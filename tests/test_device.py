@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cuda.bindings.driver import CUresult
 
 from kernels import run as runs
-from kernels.errors import InputError
+from kernels.errors import explain
 from kernels.gpu import internals, launching, timing
 from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
 from kernels.gpu.launching import compile_loop
@@ -20,6 +21,7 @@ LAUNCHES = {
     for said, pointers in (("plain", 3), ("cooperative", 2))
 }
 SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
+TOO_LARGE = int(CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
 
 
 @pytest.fixture
@@ -165,29 +167,11 @@ def test_nothing_is_launched_where_other_arguments_arrive(built):
     assert "kernel" not in built.kernels
 
 
-@pytest.mark.parametrize(("blocks", "cooperative"), [(8, True), (9, False), (9, True)])
-def test_blocks_that_wait_for_each_other_must_fit_on_the_card(blocks, cooperative, monkeypatch):
-    driver, asked = launching.driver, []
-    answer = driver.CUresult.CUDA_SUCCESS
-
-    def occupancy(kernel, threads, shared):
-        asked.append((int(kernel), threads, shared))
-        return answer, 2
-
-    monkeypatch.setattr(driver, "cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy)
-    monkeypatch.setattr(driver, "cuKernelSetAttribute", lambda *given: (answer,))
-    monkeypatch.setattr(launching.card, "current", lambda: SimpleNamespace(id=0, MULTIPROCESSOR_COUNT=4))
-    monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, arguments: (7, cooperative))
-    launch = "kernel", blocks, 512, (np.uint32(1),), 64
-    if cooperative and blocks > 8:
-        message = (
-            "the card holds 8 blocks of this kernel at once, which wait for each other, not 9: take a smaller grid"
-        )
-        with pytest.raises(InputError, match=message):
-            launching.Prepared((launch,))
-    else:
-        launching.Prepared((launch,))
-    assert asked == ([(7, 512, 64)] if cooperative else [])
+def test_blocks_that_do_not_fit_on_the_card_at_once_are_refused_in_a_line(monkeypatch):
+    monkeypatch.setattr(launching, "_launch_loop", lambda: lambda *given: TOO_LARGE)
+    with pytest.raises(RuntimeError) as refused:
+        launching.Prepared(()).launch(1)
+    assert explain(refused.value).endswith("which wait for each other: take a smaller grid")
 
 
 @pytest.fixture

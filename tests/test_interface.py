@@ -649,6 +649,13 @@ def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
     assert chosen == variant and re.search(reason, why), why
 
 
+def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(streets, few):
+    needed = 4 * many_sources.LANES * (elimination.prepare(streets).height + 1)
+    assert choose_many(streets, 1000, Card(needed, CARD.free))[0] == "hierarchy/many_sources"
+    chosen, why = choose_many(streets, 1000, Card(needed - 1, CARD.free))
+    assert chosen != "hierarchy/many_sources", why
+
+
 def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
     """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
     monkeypatch.setattr(memory, "host_memory", lambda: 10**7)

@@ -207,6 +207,16 @@ def test_what_is_one_too_far_has_no_predecessor():
     assert result.predecessors.tolist() == [-1, 0, -1]
 
 
+@pytest.mark.parametrize(("weights", "too_long"), [([4, 4, 4], False), ([1, MAX_WEIGHT, 1], True)])
+def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(weights, too_long):
+    searches = near_far.Searches(chain(weights), Run(block=4))
+    searches.allocate()
+    for source, expected in ((1, too_long), (2, False)):
+        for launch in searches.search(source):
+            launch()
+        assert searches.is_too_long() == expected
+
+
 def test_an_unreached_first_vertex_is_nobodys():
     assert solve(chain([4, 4]), source=1).predecessors.tolist() == [-1, -1, 1]
 

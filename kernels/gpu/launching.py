@@ -9,7 +9,6 @@ import numpy as np
 from cuda.bindings import driver
 from numba import cuda, njit
 
-from kernels.errors import InputError
 from kernels.gpu import card, internals
 from kernels.gpu.internals import checked
 
@@ -49,17 +48,6 @@ def check_arguments() -> None:
     internals.check_echo(arrived.copy_to_host())
 
 
-def require_at_once(handle: int, blocks: int, threads: int, shared: int) -> None:
-    """Raise InputError where the card cannot hold all blocks of a kernel at once."""
-    each = checked(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(driver.CUfunction(handle), threads, shared))
-    most = each * card.current().MULTIPROCESSOR_COUNT
-    if blocks > most:
-        raise InputError(
-            f"the card holds {most:,} blocks of this kernel at once, which wait for each other, not {blocks:,}: take a "
-            "smaller grid"
-        )
-
-
 class Prepared:
     """Launches whose arguments are laid out once, as cuLaunchKernel and cuLaunchCooperativeKernel take them.
 
@@ -86,8 +74,6 @@ class Prepared:
             for start, shape in ((0, blocks), (3, threads)):
                 shape = np.atleast_1d(shape)
                 self.shapes[i, start : start + len(shape)] = shape
-            if self.cooperative[i]:
-                require_at_once(int(self.handles[i]), blocks, threads, int(self.shared[i]))
             pointers = []
             for argument in arguments:
                 values = self.step if argument is STEP else np.array(internals.as_passed(argument), np.uint64)
