@@ -113,8 +113,8 @@ def test_a_batch_of_another_host_replaces_none():
 
 
 def test_of_older_revisions_the_last_batch_stays():
-    for day, (batch, code) in enumerate([("a", "1"), ("c", "1"), ("b", "0")], 1):
-        job(batch, code, day)
+    for day, (batch, revision) in enumerate([("a", "1"), ("c", "1"), ("b", "0")], 1):
+        job(batch, revision, day)
     keep()
     assert kept() == ["b", "b", "c", "c"]
     job("d", "2", 4, keys=(NAIVE,))

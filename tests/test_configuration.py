@@ -599,7 +599,7 @@ def test_cuda_graph_variants_run_on_two_datasets(config):
 def test_time_is_for_the_budget_and_the_run_that_passes_it(config):
     def minutes(key, **changes):
         changed = config | {"protocol": config["protocol"] | changes}
-        return resources.runtime_min(changed, *key.split("/"), "nyc")
+        return resources.runtime_min(changed, *key.split("/"), "e")
 
     def more(key, **changes):
         return minutes(key, **changes) - minutes(key)
@@ -607,7 +607,7 @@ def test_time_is_for_the_budget_and_the_run_that_passes_it(config):
     budget, timeout = (config["protocol"][name] for name in ("budget_s", "timeout_s"))
     assert more("bellman_ford/naive", budget_s=budget + 6000) == more("bellman_ford/cpu", budget_s=budget + 6000) == 100
     assert more("bellman_ford/cpu", timeout_s=timeout + 6000) == 100 and more("bellman_ford/naive", timeout_s=1) == 0
-    n, m = (config["datasets"]["nyc"][name] for name in ("vertices", "arcs"))
+    n, m = (config["datasets"]["e"][name] for name in ("vertices", "arcs"))
     assert minutes("bellman_ford/naive") == math.ceil((600 + budget + 6e-11 * n * (n + m)) / 60)
 
 

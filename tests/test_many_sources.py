@@ -377,6 +377,8 @@ def test_they_stand_beside_the_archives(tmp_path):
     ):
         found = compare.many_sources(load("other.csv", *both(**changes)), there)
         assert set(found["Ratio"]) == {f"not comparable: {said}"}
+    marked = compare.many_sources(load("marked.csv", *both(substitute="made by hand")), there)
+    assert set(marked["Dataset"]) == {"nyc †"}
     assert compare.many_sources(load("none.csv"), there).empty
 
 
