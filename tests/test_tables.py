@@ -23,7 +23,7 @@ from workflow.scripts import sources, table6, tables
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
-READERS = (".md", ".tex", ".html")
+READERS = (".md", ".html")
 CROSS = "\N{MULTIPLICATION SIGN}"
 
 
@@ -83,23 +83,9 @@ def cells(suffix, content):
             groups, heads, *body = rows
             rows = [[within(group, head) for group, head in zip(groups, heads, strict=True)], *body]
         return rows
-    if suffix == ".md":
-        lines = [line for line in content.splitlines() if line.startswith("|")]
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-        return [[cell.replace("<br>", "\n") for cell in row] for row in rows[:1] + rows[2:]]
-    plain = content.replace(r" \newline ", "\n").replace(r"$\times$", CROSS).replace("$>$", ">").replace(r"\dag{}", "†")
-    rows = None
-    for group, body in re.findall(
-        r"(?:noindent ([^\n]*?)\\par\\smallskip\n)?\\begin{tabular}.*?\\toprule\n(.*?)\\bottomrule", plain, re.S
-    ):
-        part = [line.split(" & ") for line in re.findall(r"^([^\\].*?) \\\\$", body, re.M | re.S)]
-        if rows is None:
-            rows = part
-        else:  # a group below the first: the same datasets
-            assert [row[:3] for row in part] == [row[:3] for row in rows]
-            part[0] = [within(group, head) for head in part[0]]
-            rows = [row + more[3:] for row, more in zip(rows, part, strict=True)]
-    return rows
+    lines = [line for line in content.splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [[cell.replace("<br>", "\n") for cell in row] for row in rows[:1] + rows[2:]]
 
 
 def within(group, head):
@@ -290,8 +276,6 @@ def test_cells(made, suffix, number, dataset, head, text):
 def test_what_stands_under_a_table(made, suffix):
     road, floyd = (made[number][suffix] for number in (1, 3))
     substitute = "made_by_hand, 100 % without parallel arcs"
-    if suffix == ".tex":
-        substitute = substitute.replace("_", r"\_").replace("%", r"\%")
     for text in (
         "From the test.",
         "On test CPU: CPU.",
@@ -304,16 +288,9 @@ def test_what_stands_under_a_table(made, suffix):
         "nyc.txt, CPU: ",
     ):
         assert text in html.unescape(road)
-    assert "substitute" not in floyd and "†" not in floyd and r"\dag" not in floyd
+    assert "substitute" not in floyd and "†" not in floyd
     assert "gnutella30.txt, Super Naive: no memory; needs 10,764,552,992 bytes" in floyd
     assert "over Naive in the same row and column group" in html.unescape(road)
-
-
-def test_latex_is_escaped(made):
-    text = made[1][".tex"]
-    assert not re.search(r"(?<!\\)[_%&](?!\s|Needs)", text.split(r"\toprule")[1].replace(" & ", " "))
-    assert text.isascii()
-    assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
 
 
 def test_html_stands_alone(made):

@@ -1,4 +1,4 @@
-"""How results are written: numbers as text; tables as CSV, Markdown, LaTeX and HTML."""
+"""How results are written: numbers as text; tables as CSV, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -17,22 +17,6 @@ from workflow.lib import verdicts
 CROSS = "\N{MULTIPLICATION SIGN}"
 REGION = "the paper's timed region"
 RATIOS = "the geometric mean over batches of the ratios within a job; none where no job measured both."
-LATEX = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": "$<$",
-        ">": "$>$",
-        CROSS: r"$\times$",
-        "†": r"\dag{}",
-        "±": r"$\pm$",
-        "²": "$^2$",
-        "³": "$^3$",
-        "µ": r"\textmu{}",
-    }
-)
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #222; --rule: #ccc; --link: #0b57d0 }
 @media (prefers-color-scheme: dark) {
@@ -139,26 +123,6 @@ def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Colle
     align = ["right" if head in numbers else "left" for head in text]
     body = cells.to_markdown(index=False, colalign=align, disable_numparse=True)
     return f"**{title}**\n\n{body}\n\n" + "".join(f"- {note}\n" for note in notes)
-
-
-def latex_page(title: str, body: list[str], notes: list[str]) -> str:
-    """body: the lines between the caption and the notes."""
-    return "\n".join(
-        [
-            r"% Needs \usepackage{array,booktabs}.",
-            r"\begin{table*}",
-            rf"\caption{{{latex(title)}}}",
-            r"\footnotesize\setlength{\tabcolsep}{3pt}\raggedright",
-            *body,
-            *(rf"\par\noindent {latex(note)}" for note in notes),
-            r"\end{table*}",
-            "",
-        ]
-    )
-
-
-def latex(text: str) -> str:
-    return text.translate(LATEX)
 
 
 def capital(text: str) -> str:

@@ -93,7 +93,7 @@ def in_report(files, part, label, caption, end=".html"):
 def table_output(name):
     """A table's files, of which the report shows the paper's as HTML and an extension's as CSV."""
     if name in plan.PAPER_TABLES:
-        files = multiext(f"results/{name}", ".csv", ".md", ".tex", ".html")
+        files = multiext(f"results/{name}", ".csv", ".md", ".html")
         return in_report(files, "tables", f"Table {name.removeprefix('table')}", "table")
     label = name.replace("table", "Table ").replace("_", " ").strip().capitalize()
     files = multiext(f"results/{name}", ".csv", ".md")

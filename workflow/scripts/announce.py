@@ -55,7 +55,7 @@ def after(config: dict) -> list[str]:
         f"{verdicts.total()} claims were judged: {said}.",
         *{row["source"]: None for row in rows},
         "Claims:      results/claims.md",
-        f"Tables:      {_files('results', plan.PAPER_TABLES, '.md')}, and as .csv, .html and .tex",
+        f"Tables:      {_files('results', plan.PAPER_TABLES, '.md')}, and as .csv and .html",
         f"Figures:     {_files('figures', ('figure5', 'figure6'), '.svg')}, and as .pdf and .png",
         "Statistics:  results/summary.md",
     ]

@@ -1,4 +1,4 @@
-"""Write a table, our measurements beside the paper's numbers: CSV, Markdown, LaTeX and HTML.
+"""Write a table, our measurements beside the paper's numbers: CSV, Markdown and HTML.
 
 What a table shows stands in workflow/lib/tables.py, the paper's numbers in workflow/paper/times.csv. Cells without a
 measurement say so.
@@ -20,8 +20,6 @@ from workflow.lib.render import (
     csv_text,
     digits,
     html_page,
-    latex,
-    latex_page,
     medians_of,
     save,
     speed_up,
@@ -124,24 +122,6 @@ def notes(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) ->
     return [*own_notes(table, facts), *measurements.origin(rows, source, labels), *measurements.run(rows)]
 
 
-def to_latex(title: str, text: pd.DataFrame, notes: list[str], table: Table) -> str:
-    """The groups of columns one below the other: beside each other they are too wide for a page."""
-    cells = text.map(lambda cell: latex(cell).replace("\n", r" \newline "))
-    right, left = (rf">{{\ragged{side}\arraybackslash}}p{{%.3f\linewidth}}" for side in ("left", "right"))
-    groups: dict[str, dict[str, str]] = {}
-    for column in table.columns:
-        groups.setdefault(column.group, {})[column.label] = column.head
-    width = 0.58 / max(map(len, groups.values()))
-    body = []
-    for group, heads in groups.items():
-        part = cells[["Dataset", NODES, EDGES, *heads]].rename(columns=heads).rename(columns=latex)
-        if group:
-            body.append(rf"\par\medskip\noindent {latex(capital(group))}\par\smallskip")
-        layout = "l" + right % 0.08 * 2 + left % width * len(heads)
-        body.append(part.style.hide(axis="index").to_latex(hrules=True, column_format=layout).rstrip())
-    return latex_page(title, body, notes)
-
-
 def to_html(title: str, text: pd.DataFrame, notes: list[str], table: Table) -> str:
     if len(table.groups) > 1:
         heads = [(capital(column.group), column.head) for column in table.columns]
@@ -162,7 +142,6 @@ def render(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
     return {
         ".csv": to_csv(table, facts, rows, source),
         ".md": to_markdown(heading(table), text, said, (NODES, EDGES)),
-        ".tex": to_latex(table.title, text, said, table),
         ".html": to_html(heading(table), text, said, table),
     }
 
