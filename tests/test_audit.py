@@ -162,7 +162,7 @@ def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
     audit.write(rows, list(CLAIMS.values()), field, TOLERANCE, tmp_path)
     summary.write(rows, field, tmp_path)
     made = [(tmp_path / f"{name}.md").read_text() for name in ("claims", "summary")]
-    made.append(tables.render(define("table1", DATASETS), rows, field, TOLERANCE)[".md"])
+    made.append(tables.render(define("table1", DATASETS), rows, field)[".md"])
     listed, none = list(CLAIMS.values()), Path("there/is/none")
     audited = claims.audit(claims.select(rows, listed), listed, TOLERANCE)
     found = readme.findings(rows, audited, performance.load_peaks(none), performance.load_many(none))

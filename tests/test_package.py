@@ -92,7 +92,15 @@ def test_the_wheel_has_the_library_and_no_more(site):
 def test_the_sdist_has_what_the_wheel_is_built_from(tmp_path):
     with tarfile.open(package.build(tmp_path, target="sdist")) as sdist:
         names = {str(Path(*Path(name).parts[1:])) for name in sdist.getnames()}
-    others = {"LICENSE", "PKG-INFO", ".gitignore", "docs/library.md", "hatch_build.py", "pyproject.toml"}
+    others = {
+        "kernels/revisions.csv",
+        "LICENSE",
+        "PKG-INFO",
+        ".gitignore",
+        "docs/library.md",
+        "hatch_build.py",
+        "pyproject.toml",
+    }
     assert names == others | {f"kernels/{path}" for path in MODULES}
 
 

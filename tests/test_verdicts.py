@@ -102,7 +102,7 @@ def test_one_number_is_judged_by_the_tolerance_first(value, word):
     assert verdicts.decide_point(value, FASTER) == word
 
 
-@pytest.mark.parametrize(("value", "word"), [(1.4, LESS), (1.5, CLAIMED), (2.4, CLAIMED), (2.5, MORE), (-3, LESS)])
+@pytest.mark.parametrize(("value", "word"), [(1.4, LESS), (1.5, CLAIMED), (2.5, CLAIMED), (2.6, MORE), (-3, LESS)])
 def test_one_number_at_the_end_of_a_region_has_a_word(value, word):
     assert verdicts.decide_point(value, verdicts.factors("2", "2")) == word
 

@@ -67,7 +67,7 @@ def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):
     assert made == {
         "results/simulated.md",
         "results/simulated.html",
-        *(f"results/table1.{end}" for end in ("md", "tex", "html")),
+        *(f"results/table1.{end}" for end in ("md", "html")),
     }
     assert not (tmp_path / "results/cells").exists()
     text = (tmp_path / "results/simulated.md").read_text()
