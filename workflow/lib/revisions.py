@@ -20,10 +20,13 @@ USUAL, SETTINGS = Protocol(), ("block", "tile", "delta", "grid", "source")  # th
 
 
 def of(variant: Variant) -> str:
-    """Return the variant's revision; of a library its name and version."""
-    if variant.package:
+    """Return the variant's revision; of a library its name and version, or its name if it is not installed."""
+    if not variant.package:
+        return str(variant.revision)
+    try:
         return f"{variant.package} {importlib.metadata.version(variant.package)}"
-    return str(variant.revision)
+    except importlib.metadata.PackageNotFoundError:
+        return variant.package
 
 
 def settings(variant: Variant, protocol: Protocol) -> str:
