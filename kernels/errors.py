@@ -31,10 +31,7 @@ ADVICE = {
     errno.EIO: "the disk does not work as it should: choose a path on another one",
     errno.ENOMEM: "free some memory, or take a machine with more",
 }
-
-
-# The driver's error, as numba and kernels/gpu/driver_api.py name it, and as kernels/gpu/launching.py does.
-TOO_MANY_BLOCKS = "COOPERATIVE_LAUNCH_TOO_LARGE", "refused a launch: error 720"
+TOO_MANY_BLOCKS = "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
 
 
 class InputError(ValueError):
@@ -86,8 +83,8 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno:
         said = ADVICE.get(error.errno, "mend that, or choose another path")
         return f"{error.filename or 'a file'}: {error.strerror}: {said}"
-    if any(name in str(error) for name in TOO_MANY_BLOCKS):
-        return "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
+    if "COOPERATIVE_LAUNCH_TOO_LARGE" in str(error):  # as numba and kernels/gpu/driver_api.py name the driver's error
+        return TOO_MANY_BLOCKS
     return None
 
 

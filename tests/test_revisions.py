@@ -1,10 +1,11 @@
 """What is measured: a variant's revision stands for its kernels' machine code, and settings for other protocols."""
 
-import importlib.util
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -16,21 +17,35 @@ from tests import revisions as ptx
 from workflow.lib import journal, revisions
 
 ROOT = Path(__file__).parents[1]
-CUDA_13 = importlib.util.find_spec("nvidia.cu13") is not None
+COMPILERS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm")
+
+
+def other_compilers() -> str:
+    """Return which compilers are not those of the CUDA 13 lock, for which the digests hold; empty if all are."""
+    locked = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/cu13.txt").read_text(), re.MULTILINE))
+    try:
+        return ", ".join(name for name in COMPILERS if version(name) != locked[name])
+    except PackageNotFoundError as error:
+        return str(error.name)
+
+
+locked_compilers = pytest.mark.skipif(
+    bool(other_compilers()), reason=f"the digests are those of the CUDA 13 lock, not of this {other_compilers()}"
+)
 
 
 def compare(folder: Path) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "tests.revisions"], cwd=folder, capture_output=True, text=True)
 
 
-@pytest.mark.skipif(not CUDA_13, reason="the digests are those of the CUDA 13 compilers")
+@locked_compilers
 def test_the_kernels_are_those_of_the_recorded_revisions():
     ran = compare(ROOT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @pytest.mark.ci
-@pytest.mark.skipif(not CUDA_13, reason="the digests are those of the CUDA 13 compilers")
+@locked_compilers
 def test_one_other_instruction_is_found_and_another_name_is_not(tmp_path):
     for part in ("kernels", "tests"):
         shutil.copytree(ROOT / part, tmp_path / part)

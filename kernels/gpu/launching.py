@@ -9,6 +9,7 @@ import numpy as np
 from cuda.bindings import driver
 from numba import cuda, njit
 
+from kernels.errors import TOO_MANY_BLOCKS, InputError
 from kernels.gpu import card, internals
 from kernels.gpu.internals import checked
 
@@ -117,6 +118,8 @@ class Prepared:
         loop = _launch_loop()
         arrays = self.handles, self.shapes, self.shared, self.cooperative, self.parameters, self.step
         error = loop(*arrays, times, stream, wait)
+        if error == driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+            raise InputError(TOO_MANY_BLOCKS)
         if error:
             raise RuntimeError(f"the CUDA driver refused a launch: error {error}")
 
