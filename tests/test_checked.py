@@ -160,7 +160,9 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
         schema.to_csv([ROW | {"kernels_s": 1000.0}], tmp_path / "a.csv")
     with pytest.raises(InputError, match="a simulated run is no measurement"):
         schema.to_csv([ROW | SIMULATED], tmp_path / "a.csv")
-    assert measurements.schema(simulated=True).to_csv([ROW | SIMULATED], tmp_path / "a.csv")
+    lacking = ROW | SIMULATED | NO_MEMORY | {"needed_bytes": 9}
+    for row in (ROW | SIMULATED, lacking):
+        assert measurements.schema(simulated=True).to_csv([row], tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize(

@@ -347,6 +347,32 @@ def test_preparation_is_that_of_the_first_round_of_each_batch():
     assert pd.isna(found["c"]).all()
 
 
+def test_a_cell_over_its_batches_and_runs():
+    def runs(variant, seconds, **more):
+        return [
+            measurement(f"bellman_ford/{variant}", "nyc", number, taken, **more)
+            for number, taken in enumerate(seconds, start=1)
+        ]
+
+    nothing = {"status": "no_memory", "needed_bytes": 9, "kernels_s": ""}
+    found = measurements.summarise(
+        frame(
+            [
+                *runs("naive", [1, 2, 9], batch="a", started="2026-02-01T00:00:00+00:00", prepare_host_s=0.5),
+                *runs("naive", [4, 5, 6], batch="b", started="2026-01-01T00:00:00+00:00", prepare_host_s=0.25),
+                *runs("stride", [3, 1], note="one; two"),
+                *runs("stride_flag", [""], **nothing),
+            ]
+        )
+    ).droplevel("dataset")
+    columns = ["median", "min", "max", "batches", "repeats"]
+    assert found.loc["bellman_ford/naive", columns].tolist() == [3.5, 2, 5, 2, 6]
+    assert found.loc["bellman_ford/stride", columns].tolist() == [2, 1, 3, 0, 2]
+    assert found.loc["bellman_ford/stride_flag", ["batches", "repeats"]].tolist() == [0, 0]
+    assert found.loc["bellman_ford/naive", "prepare"] == 0.5  # of the batch that was measured last
+    assert found.loc["bellman_ford/stride", "note"] == "one; two"
+
+
 def test_a_bound_is_not_computed_with(made):
     row, *_ = read_csv(made[3][".csv"])
     assert (row["CPU paper text"], row["CPU paper seconds"], row["CPU paper speed-up"]) == (">1hr", "", "")
