@@ -604,6 +604,20 @@ def test_bad_input_ends_with_one_line(tmp_path, values):
     assert not (tmp_path / "results").exists()
 
 
+def test_what_is_selected_is_of_these_variants_and_datasets():
+    cells = [(f"bellman_ford/{name}", dataset) for name in ("naive", "stride") for dataset in ("nyc", "bay")]
+    rows = frame([measurement(*cell) for cell in cells])
+    found = measurements.select(rows, ["bellman_ford/naive"], ["bay"])
+    assert list(zip(measurements.variants(found), found["dataset"], strict=True)) == [("bellman_ford/naive", "bay")]
+
+
+def test_throttling_is_said_of_what_is_shown():
+    rows = frame([measurement(f"bellman_ford/{name}", "nyc") for name in ("naive", "stride", "stride_flag")])
+    rows = rows.assign(throttling=["power cap", "", "heat"])
+    said = measurements.origin(rows, "From the test.", {"bellman_ford/naive": "Naive", "bellman_ford/stride": "Stride"})
+    assert said[2:] == ["nyc.txt, Naive: the card was throttled (power cap)."]
+
+
 def test_counts_that_differ_are_said_where_no_words_are(tmp_path):
     path = changed(tmp_path, 3, substitute="")
     rows = measurements.load([path]).assign(substitute="")
