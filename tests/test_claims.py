@@ -515,6 +515,15 @@ def test_what_two_cards_decide_is_of_both():
     assert claims.agreed([one, other]).verdict == CLAIMED
 
 
+def test_each_throttled_variant_of_a_claim_is_named():
+    rows = measured(two(1, 2.8))
+    claim = CLAIMS["flag_factor"]
+    rows["throttling"] = rows["variant"].map({"stride_flag": "heat", "naive": "power cap"})
+    (one,) = claims.audit(claims.select(rows, [claim]), [claim], TOLERANCE)
+    assert one.throttled["nyc"] == "bellman_ford/stride_flag (heat), bellman_ford/naive (power cap)"
+    assert one.throttled["bay"] == ""
+
+
 def test_a_claim_of_which_nothing_is_decided_is_not_marked():
     """Though it would be decided without its last batch."""
     times = {("bellman_ford/stride", "nyc"): 1.3, ("bellman_ford/naive", "nyc"): 1}
