@@ -144,6 +144,24 @@ def test_clocks_may_differ_by_a_little(tmp_path):
     assert len(measurements.load([path])) == 1
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("device", "other card"),
+        ("card_uuid", "GPU-2"),
+        ("host_id", "other"),
+        ("code", "other"),
+        ("vertices", 264_347),
+        ("arcs", 9),
+        ("dataset_sha256", "cd" * 32),
+    ],
+)
+def test_the_runs_of_a_cell_are_of_one_machine_code_and_graph(tmp_path, column, value):
+    assert len(measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2})])) == 2
+    with pytest.raises(InputError, match=f"the cell's rows differ in {column}"):
+        measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2, column: value})])
+
+
 def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
     paths = [write(tmp_path / f"{i}.csv", ROW | {"round": i}) for i in (1, 2, 3)]
     assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
@@ -160,7 +178,9 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
         schema.to_csv([ROW | {"kernels_s": 1000.0}], tmp_path / "a.csv")
     with pytest.raises(InputError, match="a simulated run is no measurement"):
         schema.to_csv([ROW | SIMULATED], tmp_path / "a.csv")
-    assert measurements.schema(simulated=True).to_csv([ROW | SIMULATED], tmp_path / "a.csv")
+    lacking = ROW | SIMULATED | NO_MEMORY | {"needed_bytes": 9}
+    for row in (ROW | SIMULATED, lacking):
+        assert measurements.schema(simulated=True).to_csv([row], tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize(

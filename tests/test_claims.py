@@ -169,6 +169,30 @@ def test_only_batches_of_the_same_revision_are_pooled():
     assert (found.estimate.batches, found.verdict) == (2, FEW)
 
 
+def test_a_cell_keeps_what_was_measured_alone_where_it_has_no_batch():
+    rows = in_batches(rows_of(two(1, 2)), "ab")
+    alone = rows_of(two(1, 2), code="c0de")
+    found = measurements.pooled(pd.concat([rows[rows["variant"] == "stride_flag"], alone], ignore_index=True))
+    assert set(zip(found["variant"], found["batch"], strict=True)) == {
+        *(("stride_flag", batch) for batch in "ab"),
+        ("naive", ""),
+    }
+
+
+def test_the_newest_code_is_that_of_each_cell_by_time():
+    rows = in_batches(rows_of(two(1, 2)), "ab")
+    newer = (rows["variant"] == "naive") & (rows["batch"] == "a")
+    rows = rows.assign(
+        code=rows["code"].mask(newer, "newer"),
+        started=rows["started"].mask(newer, "2026-02-01T00:00:00+00:00"),
+    )
+    found = measurements.pooled(rows)
+    assert set(zip(found["variant"], found["batch"], strict=True)) == {
+        ("naive", "a"),
+        *(("stride_flag", batch) for batch in "ab"),
+    }
+
+
 def test_a_librarys_batches_have_the_same_cores():
     """Those of most batches, of equally many the last measured; rows that do not say are alike."""
     rows = in_batches(rows_of({("dijkstra/networkit_apsp", "gnutella04"): 1.0}, cores=16), "abcd")
@@ -177,6 +201,8 @@ def test_a_librarys_batches_have_the_same_cores():
     assert set(measurements.pooled(rows)["batch"]) == {"a", "b"}
     assert set(measurements.pooled(rows[rows["batch"] != "a"])["batch"]) == {"c", "d"}
     assert len(measurements.pooled(rows.assign(cores=np.nan))) == len(rows)
+    rounds = rows[(rows["batch"] == "d") | ((rows["batch"] != "c") & (rows["round"] == 1))]  # two of each number
+    assert set(measurements.pooled(rounds.assign(started=rows["started"].iloc[0]))["batch"]) == {"a", "b"}
 
 
 @pytest.mark.parametrize("place", ["card_uuid", "host_id"])
@@ -486,6 +512,15 @@ def test_what_two_cards_decide_is_of_both():
     )
     assert one.verdict == f"{CLAIMED}, on this card"
     assert claims.agreed([one, other]).verdict == CLAIMED
+
+
+def test_each_throttled_variant_of_a_claim_is_named():
+    rows = measured(two(1, 2.8))
+    claim = CLAIMS["flag_factor"]
+    rows["throttling"] = rows["variant"].map({"stride_flag": "heat", "naive": "power cap"})
+    (one,) = claims.audit(claims.select(rows, [claim]), [claim], TOLERANCE)
+    assert one.throttled["nyc"] == "bellman_ford/stride_flag (heat), bellman_ford/naive (power cap)"
+    assert one.throttled["bay"] == ""
 
 
 def test_a_claim_of_which_nothing_is_decided_is_not_marked():

@@ -243,6 +243,32 @@ def test_preparation_is_that_of_the_first_round_of_each_batch():
     assert pd.isna(found["c"]).all()
 
 
+def test_a_cell_over_its_batches_and_runs():
+    def runs(variant, seconds, **more):
+        return [
+            measurement(f"bellman_ford/{variant}", "nyc", number, taken, **more)
+            for number, taken in enumerate(seconds, start=1)
+        ]
+
+    nothing = {"status": "no_memory", "needed_bytes": 9, "kernels_s": ""}
+    found = measurements.summarise(
+        frame(
+            [
+                *runs("naive", [1, 2, 9], batch="a", started="2026-02-01T00:00:00+00:00", prepare_host_s=0.5),
+                *runs("naive", [4, 5, 6], batch="b", started="2026-01-01T00:00:00+00:00", prepare_host_s=0.25),
+                *runs("stride", [3, 1], note="one; two"),
+                *runs("stride_flag", [""], **nothing),
+            ]
+        )
+    ).droplevel("dataset")
+    columns = ["median", "min", "max", "batches", "repeats"]
+    assert found.loc["bellman_ford/naive", columns].tolist() == [3.5, 2, 5, 2, 6]
+    assert found.loc["bellman_ford/stride", columns].tolist() == [2, 1, 3, 0, 2]
+    assert found.loc["bellman_ford/stride_flag", ["batches", "repeats"]].tolist() == [0, 0]
+    assert found.loc["bellman_ford/naive", "prepare"] == 0.5  # of the batch that was measured last
+    assert found.loc["bellman_ford/stride", "note"] == "one; two"
+
+
 def test_a_bound_is_not_computed_with(made):
     row, *_ = read_csv(made[3][".csv"])
     assert (row["CPU paper text"], row["CPU paper seconds"], row["CPU paper speed-up"]) == (">1hr", "", "")
@@ -459,6 +485,20 @@ def test_bad_input_ends_with_one_line(tmp_path, values):
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
     assert (tmp_path / "log").read_text() == done.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_what_is_selected_is_of_these_variants_and_datasets():
+    cells = [(f"bellman_ford/{name}", dataset) for name in ("naive", "stride") for dataset in ("nyc", "bay")]
+    rows = frame([measurement(*cell) for cell in cells])
+    found = measurements.select(rows, ["bellman_ford/naive"], ["bay"])
+    assert list(zip(measurements.variants(found), found["dataset"], strict=True)) == [("bellman_ford/naive", "bay")]
+
+
+def test_throttling_is_said_of_what_is_shown():
+    rows = frame([measurement(f"bellman_ford/{name}", "nyc") for name in ("naive", "stride", "stride_flag")])
+    rows = rows.assign(throttling=["power cap", "", "heat"])
+    said = measurements.origin(rows, "From the test.", {"bellman_ford/naive": "Naive", "bellman_ford/stride": "Stride"})
+    assert said[2:] == ["nyc.txt, Naive: the card was throttled (power cap)."]
 
 
 def test_counts_that_differ_are_said_where_no_words_are(tmp_path):
