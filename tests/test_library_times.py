@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import re
-import zipfile
 from argparse import Namespace
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.sparse import csgraph
 from test_workflow import SIMULATOR, Project
 
@@ -112,39 +110,25 @@ def test_results_are_compared_with_scipys():
 
 
 def test_first_answers_are_of_new_processes(monkeypatch, tmp_path):
-    """Without kept kernels, with them, and of an installed library."""
     graph, folders, variant = town(), [], NEAR_FAR
-    truth, not_whole = (library_times.Truth(graph.name, graph.to_scipy() * by) for by in (1, library_times.IRRATIONAL))
+    truth = library_times.Truth(graph.name, graph.to_scipy())
 
-    def process(cache, *words, **more):
-        if "hatchling" in words:
-            assert more == {"CUDA_SHORTEST_PATHS_BUILD_FOR": "9.0"}
-            folder = Path(words[words.index("-d") + 1])
-            folder.mkdir()
-            with zipfile.ZipFile(folder / "a.whl", "w") as wheel:
-                wheel.writestr(f"{library_times.PACKAGE}/machine_code/a", "")
-            return ""
-        new, installed = cache not in folders, "import cuda_shortest_paths as kernels" in words[-1]
+    def process(cache, *words):
+        new = cache not in folders
         folders.append(cache)
-        if installed:
-            assert (Path(more["PYTHONPATH"].split(os.pathsep)[0]) / library_times.PACKAGE).is_dir() and new
         if words[0] == "-c":
-            saved = re.search(r"sparse.load_npz\('(.*)'\)", words[-1])
-            expected = library_times.Truth("town", sparse.load_npz(saved[1])) if saved else truth
-            return json.dumps([1.0 if installed else 2.0 if new else 0.5, *expected.reduced, new > installed, variant])
+            return json.dumps([2.0 if new else 0.5, *truth.reduced, new, variant])
         np.savez(words[words.index("--to") + 1], distances=truth.distances)
         return ""
 
     monkeypatch.setattr(library_times, "in_process", process)
-    monkeypatch.setattr(library_times.driver_api, "device", lambda: Namespace(capability=(9, 0)))
-    cases = library_times.first_answers(tmp_path / "town.npz", truth, not_whole, 3, tmp_path / "site")
+    cases = library_times.first_answers(tmp_path / "town.npz", truth, 3)
     seconds = {case.what: [row["seconds"] for row in case.repeats(1e9)] for case in cases}
     assert seconds[What.COMPILED] == [2.0] * 3 and seconds[What.KEPT] == [0.5] * 3
-    assert seconds[What.INSTALLED] == seconds[What.INSTALLED_FLOATS] == [1.0] * 3
-    assert len(seconds[What.COMMAND]) == 3 and len(set(folders)) == 9 and set(folders[3:9]) == {folders[0]}
+    assert len(seconds[What.COMMAND]) == 3 and len(set(folders)) == 3 and set(folders[3:9]) == {folders[0]}
     variant = "dijkstra/scipy"
     with pytest.raises(InputError, match="dijkstra/scipy, compiled: True: not what is to be measured"):
-        next(library_times.first_answers(tmp_path / "town.npz", truth, not_whole, 1, tmp_path / "site")).once()
+        next(library_times.first_answers(tmp_path / "town.npz", truth, 1)).once()
 
 
 def test_what_a_new_process_says_and_how_it_fails(tmp_path):
@@ -291,13 +275,13 @@ def test_it_is_kept_in_the_archive_of_its_card(tmp_path):
 def test_the_table_has_a_row_a_kind_of_call_and_a_column_a_dataset(tmp_path):
     calls = [call(What.SOLVER, seconds, repeat=n) for n, seconds in enumerate((0.002, 0.004, 0.003), 1)]
     calls += [call(What.SCIPY, 0.06, commit="", started="2026-01-02T00:00:00+00:00")]
-    calls += [call(What.SCIPY, 2.0, dataset="e", substitute="made up")]
+    calls += [call(What.SCIPY, 2.0, dataset="e", substitute="made up"), call(library_times_table.FORMER[0])]
     path = tmp_path / "h200/library_times.csv"
     assert readme.library_times(path) == "Not measured: the archive `h200` has none of it."
     text = readme.library_times(write(path, library_times_table.SCHEMA, *calls))
     assert "| What | nyc | e † |" in text
     assert f"| {What.SOLVER} | 3.00 ms, [2.00 ms, 4.00 ms], n=3 | - |" in text
-    assert f"| {What.SCIPY} | 60.0 ms, n=1 | 2.00 s, n=1 |" in text
+    assert f"| {What.SCIPY} | 60.0 ms, n=1 | 2.00 s, n=1 |" in text and "machine code" not in text
     assert text.endswith(
         "from the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
         "abcdef012345. † A [substitute](data.md#the-substitutes): e, made up."

@@ -3,8 +3,7 @@
     python -m workflow.scripts.library_times --graphs nyc.npz e.npz --networkx nyc.npz --out results/library_times.csv
 
 A row a repeat; every result is compared with SciPy's. First answers are those of new processes, from the import to the
-result; but for those with kept kernels, each has an empty folder for its compiled kernels. Machine code comes with a
-wheel that is built here, for this card; the others are of the repository, which has none. A command's time is all of
+result; but for those with kept kernels, each has an empty folder for its compiled kernels. A command's time is all of
 its process's. Later calls follow a first one that is not counted. Also what the choice of a variant rests on
 (kernels/choice.py): rows of distances one by one and in a hierarchy, and what is prepared for them.
 
@@ -21,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -50,13 +48,11 @@ SOURCE = 0
 IRRATIONAL = 2**-0.5  # times a whole weight: no whole number, so that distances are sums of rounded ones
 BUDGET_S = 20.0  # seconds after which no call is repeated: a call may take half a minute
 TIMEOUT_S = 300  # of a new process
-PACKAGE = "cuda_shortest_paths"
 FIRST = """
 import time
 started = time.perf_counter()
-import {package} as kernels
-{read}
-found = kernels.shortest_paths(graph, {source})
+import kernels
+found = kernels.shortest_paths({graph!r}, {source})
 seconds = time.perf_counter() - started
 import json, sys
 import numpy as np
@@ -149,8 +145,8 @@ class Truth:
         self.check(distances)
 
 
-def measured(args: argparse.Namespace, site: Path, failed: list[str]) -> Iterator[list[dict]]:
-    """The rows of each kind of call in turn; to `failed` goes what could not be measured. site: as first_answers."""
+def measured(args: argparse.Namespace, failed: list[str]) -> Iterator[list[dict]]:
+    """The rows of each kind of call in turn; to `failed` goes what could not be measured."""
     common = measured_on.about(*measure.state_of_project(args.commit))
     for path in args.graphs:
         graph = read_graph(path)
@@ -160,7 +156,7 @@ def measured(args: argparse.Namespace, site: Path, failed: list[str]) -> Iterato
         }
         truth, asked = Truth(graph.name, graph.to_scipy()), (args.repeats,)
         not_whole = Truth(graph.name, truth.array * IRRATIONAL)
-        parts = [first_answers(path, truth, not_whole, *asked, site), later_calls(graph, truth, not_whole, *asked)]
+        parts = [first_answers(path, truth, *asked), later_calls(graph, truth, not_whole, *asked)]
         parts += [layouts(graph, truth, *asked), in_hierarchy(graph, truth, *asked)]
         if path == args.networkx:
             parts += [by_networkx(graph, truth, *asked)]
@@ -189,20 +185,15 @@ def going_on(what: str, failed: list[str]) -> Iterator[None]:
         failed.append(what)
 
 
-def first_answers(path: Path, truth: Truth, not_whole: Truth, repeats: int, site: Path) -> Iterator[Case]:
-    """Of new processes: without kept kernels, with them, by the command, and of the library as it is installed.
-
-    path: the graph's file. not_whole: of the same arcs, with weights that are not. site: the folder that the library
-    is installed in, where it is not yet.
-    """
+def first_answers(path: Path, truth: Truth, repeats: int) -> Iterator[Case]:
+    """Of new processes: without kept kernels, with them, and by the command. path: the graph's file."""
     with tempfile.TemporaryDirectory() as folder:
         folders = (Path(folder, str(number)) for number in itertools.count(1))
-        kept, read, array = Path(folder, "1"), f"graph = {str(path)!r}", Path(folder, "array.npz")
+        kept = Path(folder, "1")
 
-        def answer(cache: Path, compiles: bool, package: str = "kernels", read=read, truth=truth) -> float:
-            code = FIRST.format(package=package, read=read, source=SOURCE)
-            more = {} if package == "kernels" else {"PYTHONPATH": _before(site)}
-            seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code, **more))
+        def answer(cache: Path, compiles: bool) -> float:
+            code = FIRST.format(graph=str(path), source=SOURCE)
+            seconds, reached, total, numba, variant = json.loads(in_process(cache, "-c", code))
             truth.check_reduced(reached, total)
             if variant != choice.NEAR_FAR or numba != compiles:
                 raise InputError(f"{path}: {variant}, compiled: {numba}: not what is to be measured")
@@ -218,35 +209,11 @@ def first_answers(path: Path, truth: Truth, not_whole: Truth, repeats: int, site
                 truth.check(found["distances"])
 
         yield Case(What.COMMAND, timed(lambda: in_process(kept, *words), check), repeats)
-        if not site.exists():
-            install(site)
-        yield Case(What.INSTALLED, lambda: answer(next(folders), False, PACKAGE), repeats)
-        sparse.save_npz(array, not_whole.array, compressed=False)
-        load = f"from scipy import sparse; graph = sparse.load_npz({str(array)!r})"
-        yield Case(What.INSTALLED_FLOATS, lambda: answer(next(folders), False, PACKAGE, load, not_whole), repeats)
 
 
-def install(site: Path) -> None:
-    """Unpack a wheel of the library with machine code for this card. Raises InputError where none can be built."""
-    capability = ".".join(map(str, driver_api.device().capability))
-    words = "-m", "hatchling", "build", "-t", "wheel", "-d", str(site.with_name("wheel"))
-    in_process(site.with_name("none"), *words, CUDA_SHORTEST_PATHS_BUILD_FOR=capability)
-    (wheel,) = site.with_name("wheel").glob("*.whl")
-    with zipfile.ZipFile(wheel) as file:
-        file.extractall(site)
-
-
-def _before(site: Path) -> str:
-    """PYTHONPATH with the folder before what it has."""
-    return os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-
-
-def in_process(cache: Path, *words: str, **more: str) -> str:
-    """What a new Python says, which keeps its kernels in that folder; more: of its environment.
-
-    Raises InputError where it fails.
-    """
-    environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": str(cache)} | more
+def in_process(cache: Path, *words: str) -> str:
+    """What a new Python says, which keeps its kernels in that folder. Raises InputError where it fails."""
+    environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": str(cache)}
     command = [sys.executable, *words]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
     if ran.returncode:
@@ -255,7 +222,7 @@ def in_process(cache: Path, *words: str, **more: str) -> str:
 
 
 def later_calls(graph: Graph, truth: Truth, not_whole: Truth, repeats: int) -> Iterator[Case]:
-    """In this process, one call after the other. not_whole: as first_answers has it."""
+    """In this process, one call after the other. not_whole: of the same arcs, with weights that are not."""
     array, floats = truth.array, not_whole.array
     with kernels.prepare(graph) as solver:
         later = {
@@ -446,8 +413,8 @@ def main(args: argparse.Namespace) -> None:
     with host.one_card(args.cores):
         if not card.gpu_visible():
             raise InputError("library_times needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        with lock.held(args.out), tempfile.TemporaryDirectory() as folder:
-            for more in measured(args, Path(folder, "site"), failed):
+        with lock.held(args.out):
+            for more in measured(args, failed):
                 rows += more
                 SCHEMA.write(rows, args.out)
     if failed:

@@ -14,8 +14,6 @@ ROWS, FEW, MANY = 20, 2, 128  # sources of rows by near_far, and of rows in a hi
 class What:
     """What is measured; the words stand in the file and in the table."""
 
-    INSTALLED = "first answer of a process, machine code of the wheel"
-    INSTALLED_FLOATS = "first answer of a process, machine code of the wheel, weights not whole"
     COMPILED = "first answer of a process, nothing kept"
     KEPT = "first answer of a process, compiled kernels kept"
     COMMAND = "python -m kernels sssp, compiled kernels kept"
@@ -50,6 +48,10 @@ class What:
 
 
 ALL = [value for name, value in vars(What).items() if name.isupper()]
+FORMER = [  # archived, and no longer measured
+    "first answer of a process, machine code of the wheel",
+    "first answer of a process, machine code of the wheel, weights not whole",
+]
 SCHEMA = Schema(
     (
         *("dataset", "vertices", "arcs", "what", "repeat", "seconds"),
@@ -60,7 +62,7 @@ SCHEMA = Schema(
         matching("dataset"),
         whole("vertices", 1),
         whole("arcs", 0),
-        one_of("what", *ALL),
+        one_of("what", *ALL, *FORMER),
         whole("repeat", 1),
         above_0("seconds"),
         once("dataset", "what", "repeat"),
@@ -78,6 +80,10 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Indexed by (what, dataset), in the file's order: median, min and max of the seconds, repeats and batches."""
-    found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
+    """Indexed by (what, dataset), in the file's order: median, min and max of the seconds, repeats and batches.
+
+    Kinds of calls that are no longer measured are left out.
+    """
+    of_each = rows[rows["what"].isin(ALL)].groupby(["what", "dataset"], sort=False)["seconds"]
+    found = of_each.agg(["median", "min", "max", "count"])
     return found.rename(columns={"count": "repeats"}).assign(batches=1)
