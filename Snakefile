@@ -14,13 +14,12 @@
 #
 #     results/table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
 #     results/launch_overhead.*, growth.*, peak_table.*, many_sources_table.*, figures/growth.*
-#     results/library_times.csv    what calls of the library take
 #     results/all_pairs/    all pairs of road networks, a row a vertex: <dataset>.parquet; all_pairs.*, figures/all_pairs.*
 #
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table6, figure8, delta_sweep,
 # stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, peak, peak_table,
-# all_pairs, library_times, made (what was made so far, for --report).
+# all_pairs, made (what was made so far, for --report).
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -42,7 +41,6 @@ include: "workflow/rules/inputs.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/sweeps.smk"
-include: "workflow/rules/library.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/extensions.smk"

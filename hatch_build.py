@@ -3,18 +3,11 @@
 In the repository the modules import each other as `kernels.graph`, and so they stay: a changed source makes its
 measurement due again. In the wheel they import each other by relative imports, and their docstrings and messages say
 cuda_shortest_paths.
-
-The wheel also has machine code of some kernels (kernels/gpu/built.py), for the compute capabilities in BUILD_FOR, or in
-the variable CUDA_SHORTEST_PATHS_BUILD_FOR, as "8.0 9.0"; where that is empty, none. Where compiling for one fails, the
-wheel is made without its machine code; but if the variable is set, the build fails.
 """
 
 import ast
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from itertools import accumulate
 from pathlib import Path
@@ -22,14 +15,6 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "cuda_shortest_paths"
-VARIABLE, BUILD_FOR = "CUDA_SHORTEST_PATHS_BUILD_FOR", "7.5 8.0 9.0 10.0 12.0"  # 8.0 is for 8.6 and 8.9 too
-# pip builds in an environment whose packages are on sys.path, but are not what `site` names, where CUDA's libraries
-# are looked for.
-BUILD = f"""
-import runpy, site, sys
-site.getsitepackages = lambda prefixes=None: [path for path in sys.path if path.endswith("-packages")]
-runpy.run_module("{PACKAGE}.gpu.built", run_name="__main__", alter_sys=True)
-"""
 # In a string: `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py; not
 # docs/kernels.md, and not the word.
 NAMED = re.compile(
@@ -53,37 +38,7 @@ class Hook(BuildHookInterface):
             written = package / inside
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_bytes(renamed(path.read_bytes(), inside))
-        self.build(package / "machine_code", os.environ.get(VARIABLE, BUILD_FOR).split())
-        for path in sorted(path for path in package.rglob("*") if path.is_file()):
-            build_data["force_include"][str(path)] = path.relative_to(self.folder).as_posix()
-
-    def build(self, folder: Path, capabilities: list[str]) -> None:
-        """Compile kernels into the folder, a process for each capability. Raises RuntimeError as said above."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-        path = os.pathsep.join(filter(None, [str(self.folder), environment.get("PYTHONPATH")]))
-        environment |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        parts = {capability: self.folder / f"code {capability}" for capability in capabilities}
-        started = {
-            capability: subprocess.Popen(
-                [sys.executable, "-c", BUILD, str(part), capability],
-                cwd=self.folder,
-                env=environment,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for capability, part in parts.items()
-        }
-        said = {capability: process.communicate()[1].strip() for capability, process in started.items()}
-        failed = [capability for capability, process in started.items() if process.returncode]
-        for capability, part in parts.items():
-            if capability not in failed:
-                shutil.copytree(part, folder, dirs_exist_ok=True)
-            shutil.rmtree(part, ignore_errors=True)
-        if failed:
-            why = f"kernels cannot be compiled here for {', '.join(failed)}: {said[failed[0]][-2000:]}"
-            if VARIABLE in os.environ:
-                raise RuntimeError(why)
-            self.app.display_warning(f"{why}\nThe wheel has no machine code for these: kernels are compiled when used.")
+            build_data["force_include"][str(written)] = written.relative_to(self.folder).as_posix()
 
     def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
         shutil.rmtree(self.folder)

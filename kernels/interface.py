@@ -13,7 +13,7 @@ int32, -9999 where there is none. Weights that are no whole numbers from 0 to 2^
 searched in float64 (kernels/fast/floats.py). kernels/csgraph.py has SciPy's own signatures.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. What a search from one source does not need
-is imported when it is needed, and its kernels come with the wheel or are kept on disk (kernels/gpu/kept.py): a first
+is imported when it is needed, and its compiled kernels are kept on disk (kernels/gpu/kept.py): a later process's first
 answer comes before numba would have been imported.
 """
 

@@ -20,7 +20,7 @@ from kernels.answers import NO_PREDECESSOR, Paths
 from kernels.choice import MANY, NEAR_FAR, SCIPY, Card, choose_apsp, choose_many, choose_sssp, log
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
-from kernels.gpu import built, driver_api, kept
+from kernels.gpu import driver_api, kept
 from kernels.graph import INF, Graph
 from kernels.later import Later
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 csgraph = Later("scipy.sparse.csgraph")
 floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
 probe_kernels, hierarchy = Later("kernels.fast.probe_kernels"), Later("kernels.fast.hierarchy.all_pairs")
-KEPT = kept.Kernels(built.SEARCH, LANES=32), kept.Kernels(built.RESULTS)
-KEPT_PROBE, KEPT_FLOATS = kept.Kernels(built.PROBE), kept.Kernels(built.FLOATS)
+KEPT = kept.Kernels("kernels.fast.near_far_kernels", LANES=32), kept.Kernels("kernels.fast.results")
+KEPT_PROBE, KEPT_FLOATS = kept.Kernels("kernels.fast.probe_kernels"), kept.Kernels("kernels.fast.floats_kernels")
 PIECE = 2**24  # distances that SciPy or the card gives at once
 
 

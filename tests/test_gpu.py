@@ -36,7 +36,7 @@ from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.run import PHASES, Result, Run
 from kernels.variants import VARIANTS
-from tests import graphs, package
+from tests import graphs
 from tests.graphs import near_far_with
 from tests.test_csgraph import assert_trees, lengths
 from tests.test_cupy import BLOCKS, REFUSED
@@ -707,21 +707,6 @@ def test_a_later_process_needs_no_compiler(tmp_path):
     for file in (path for path in tmp_path.rglob("search-*") if path.is_file()):
         file.write_bytes(file.read_bytes()[:-1])
     assert process() == ["True"]
-
-
-@pytest.mark.gpu
-def test_the_first_process_of_the_wheel_needs_no_compiler(tmp_path):
-    on = graphs.sparse(9000)
-    on.save(tmp_path / "graph.npz")
-    site = package.unpacked(tmp_path / "wheel", build_for=".".join(map(str, driver_api.device().capability)))
-    code = IN_A_PROCESS.replace("kernels, ", f"{package.NAME} as kernels, ")
-    paths = os.pathsep.join([str(site), *(path for path in sys.path if path and Path(path) != ROOT)])
-    environment = {**os.environ, "CUDA_SHORTEST_PATHS_CACHE": str(tmp_path / "cache"), "PYTHONPATH": paths}
-    command = [sys.executable, "-P", "-c", code]
-    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert (ran.stdout, ran.stderr) == ("False\n", "")
-    np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), csgraph.dijkstra(on.to_scipy(), indices=5))
-    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.gpu

@@ -37,7 +37,7 @@ def fresh():
 
 def forget():
     """Forget what sources and settings were."""
-    for found in (kept.key_of, kept.source_digest, kept._built_folder):
+    for found in (kept.key_of, kept.source_digest):
         found.cache_clear()
 
 
@@ -142,6 +142,17 @@ def forged(head, code=b""):
     """A file with a digest that fits; code: the kernel's, if none is given."""
     rest = head + b"\n" + (code or fake_driver.code("search"))
     return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
+def test_what_the_driver_refuses_is_compiled(take, compiled, monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    take()
+    load = driver_api.driver.cuLibraryLoadData
+    answers = iter([lambda *_: (driver_api.driver.CUresult.CUDA_ERROR_INVALID_IMAGE, None), load])
+    monkeypatch.setattr(driver_api.driver, "cuLibraryLoadData", lambda *given: next(answers)(*given))
+    take()
+    assert compiled == ["search"] * 2
+    assert "is not for this card or driver, so its kernel is compiled: the CUDA driver refused a call" in caplog.text
 
 
 def test_where_nothing_can_be_written_each_process_compiles(take, compiled, cache, caplog):
@@ -401,64 +412,6 @@ def test_arguments_that_arrive_otherwise_are_refused(right, driver, monkeypatch)
     assert driver.log[0] == "echo"
 
 
-# What came with the wheel.
-
-
-OWN = Compiled("search", False, fake_driver.code("search"))  # what is compiled here
-
-
-@pytest.fixture
-def wheel(compiled, monkeypatch, tmp_path):
-    """Puts machine code for a compute capability into the package; it asks for a cooperative launch, as OWN does not.
-
-    A card's context is current.
-    """
-    monkeypatch.setattr(kept, "BUILT", tmp_path / "machine_code")
-    monkeypatch.setattr(kept, "by_numba", lambda module, name, kinds: compiled.append(name) or OWN)
-
-    def put(capability):
-        forget()
-        kept.write(kept.built_path(MODULE, "search", KINDS, capability), OWN._replace(cooperative=True))
-
-    with driver_api.Device(0).current():
-        yield put
-
-
-def is_from_the_wheel(capability=(9, 0)):
-    forget()
-    _, cooperative = Kernel(MODULE, "search").loaded(SimpleNamespace(number=0, capability=capability), KINDS)
-    return cooperative
-
-
-def test_what_came_with_the_wheel_is_not_compiled(wheel, compiled, cache):
-    wheel((9, 0))
-    assert is_from_the_wheel() and not compiled and not cache.exists()
-
-
-@pytest.mark.parametrize(
-    ("built", "card", "taken"), [((8, 0), (8, 9), True), ((8, 9), (8, 6), False), ((7, 5), (8, 0), False)]
-)
-def test_machine_code_is_for_cards_of_its_major_number_from_its_minor_on(built, card, taken, wheel, compiled):
-    wheel(built)
-    assert is_from_the_wheel(card) == taken and compiled == ([] if taken else ["search"])
-
-
-def test_what_a_driver_refuses_is_compiled(wheel, compiled, monkeypatch, caplog):
-    caplog.set_level(logging.INFO)
-    wheel((9, 0))
-    load = driver_api.driver.cuLibraryLoadData
-    answers = iter([lambda *_: (driver_api.driver.CUresult.CUDA_ERROR_INVALID_IMAGE, None), load])
-    monkeypatch.setattr(driver_api.driver, "cuLibraryLoadData", lambda *given: next(answers)(*given))
-    assert not is_from_the_wheel() and compiled == ["search"]
-    assert "is not for this card or driver, so its kernel is compiled: the CUDA driver refused a call" in caplog.text
-
-
-def test_machine_code_is_not_of_another_source(wheel, compiled, monkeypatch):
-    wheel((9, 0))
-    monkeypatch.setattr(kept, "source_digest", kept.cache(lambda module: "another"))
-    assert not is_from_the_wheel() and compiled == ["search"]
-
-
 @pytest.mark.parametrize(("nvvm", "visible"), [(True, True), (False, False)])
 def test_a_gpu_for_which_nothing_can_be_compiled_is_not_used(nvvm, visible, monkeypatch):
     """Else all pairs would fail where one source does not."""
@@ -481,12 +434,11 @@ driver = fake_driver.install()
 import numpy as np
 import kernels
 from kernels import csgraph, interface, searches
-from kernels.gpu import built, kept
+from kernels.gpu import kept
 
-compiled, asked = [], []
+compiled = []
 def by_numba(module, name, kinds):
     compiled.append(name)
-    asked.append(kept.Signature(module, name, kinds))
     return kept.Compiled(name, name in fake_driver.COOPERATIVE, fake_driver.code(name))
 kept.by_numba, kept.check_arguments = by_numba, lambda device: None
 searches.WholeNumbers._fits = False  # whether a distance is too long is looked for
@@ -523,9 +475,6 @@ with np.load("paths.npz") as file:
 interface.last.kept = left = found = solver = rows = None
 gc.collect()
 assert not driver.memory and not driver.contexts, driver.memory
-none = "start_zero_arcs", "follow_zero_arcs", "follow_ties"  # which this graph has none of
-listed = {kernel for kernel in built.KERNELS if kernel.name not in none}
-assert set(asked) == listed if "as_scipy" in compiled else set(asked) < listed, listed ^ set(asked)
 print(json.dumps([compiled, sorted({"numba", "llvmlite", "pandas"} & set(sys.modules))]))
 """
 

@@ -9,15 +9,13 @@ import tarfile
 import tomllib
 import venv
 import zipfile
-from argparse import Namespace
 from importlib.metadata import PathDistribution, packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-import hatch_build
-from hatch_build import PACKAGE, VARIABLE, Hook, renamed
+from hatch_build import PACKAGE, Hook, renamed
 from tests import package
 
 ROOT = Path(__file__).parents[1]
@@ -153,65 +151,6 @@ def test_the_examples_run(site, tmp_path):
         site, "-c", silent + example + prepared, cwd=tmp_path, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0"
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-
-
-BUILT = """
-from cuda_shortest_paths.gpu import built, kept
-import sys
-
-assert "numba" not in sys.modules
-for kernel in built.KERNELS:
-    found = kept.read(kept.built_path(*kernel, (9, 0)))
-    assert found.code.startswith(b"\\x7fELF") and found.entry.encode() in found.code, kernel
-    assert found.cooperative == (kernel.name in ("search", "relax", "follow_ties"))
-    assert kept.read(kept.built_path(*kernel, (8, 0))) is None
-print(len(list(kept.BUILT.rglob("*-*"))) - len(built.KERNELS))
-"""
-
-
-@pytest.mark.ci
-def test_the_wheel_has_machine_code(tmp_path):
-    site = package.unpacked(tmp_path, build_for="9.0")
-    ran = package.python(site, "-c", BUILT, cwd=tmp_path)
-    assert (ran.stdout, ran.stderr) == ("0\n", "")
-
-
-@pytest.fixture
-def hook(tmp_path, monkeypatch):
-    """Builds in tmp_path, where the package is not. warned: its warnings."""
-    monkeypatch.setattr(Hook, "app", Namespace(display_warning=lambda text: hook.warned.append(text)))
-    monkeypatch.delenv(VARIABLE, raising=False)
-    hook = Hook(str(ROOT), {}, None, None, "", "wheel")
-    hook.folder, hook.warned = tmp_path, []
-    return hook
-
-
-def test_where_kernels_cannot_be_compiled_there_is_a_wheel_without_them(hook, tmp_path, monkeypatch):
-    hook.build(tmp_path / "code", ["9.0"])
-    (warned,) = hook.warned
-    assert "kernels cannot be compiled here for 9.0: " in warned and PACKAGE in warned
-    monkeypatch.setenv(VARIABLE, "9.0")
-    with pytest.raises(RuntimeError, match=r"kernels cannot be compiled here for 9\.0: "):
-        hook.build(tmp_path / "code", ["9.0"])
-    assert not list(tmp_path.iterdir())
-
-
-COMPILES = """
-import pathlib, sys
-folder = pathlib.Path(sys.argv[1])
-folder.mkdir()
-(folder / sys.argv[2]).touch()
-assert sys.argv[2] != "1.0", "too old"
-"""
-
-
-def test_a_capability_that_cannot_be_compiled_for_leaves_the_others(hook, tmp_path, monkeypatch):
-    monkeypatch.setattr(hatch_build, "BUILD", COMPILES)
-    hook.build(tmp_path / "code", ["8.0", "1.0", "9.0"])
-    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.0")) == ["code/8.0", "code/9.0"]
-    assert list(tmp_path.iterdir()) == [tmp_path / "code"]
-    (warned,) = hook.warned
-    assert warned.startswith("kernels cannot be compiled here for 1.0: ") and "too old\n" in warned
 
 
 @pytest.mark.ci

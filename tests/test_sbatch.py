@@ -56,10 +56,9 @@ def calls(tmp_path_factory):
         tmp_path_factory.mktemp("project"),
         datasets={"sample1": DATASETS["sample1"] | {"gpu": on_gpu, "cpu": on_cpu}, "nyc": DATASETS["nyc"]},
         stub=False,
-        library_times={"datasets": ["nyc"]},
     )
     targets = "sample1", "peak", "results/sources/sample1.csv", "results/delta_sweep.csv", "results/stride_sweep.csv"
-    targets += NYC_JOB, "library_times"
+    targets += (NYC_JOB,)
     return sbatch_calls(project, tmp_path_factory.mktemp("slurm"), *targets)
 
 
@@ -72,7 +71,7 @@ def asked(words):
 def test_every_variant_goes_where_its_device_is(calls):
     cells = {f"measure_wildcards_cells_{v.algorithm}_{v.name}_sample1": v.on_gpu for v in VARIANTS.values()}
     others = {
-        *("peak", "library_times"),
+        "peak",
         *("measure_sweep_wildcards_delta_sweep", "measure_sweep_wildcards_stride_sweep"),
         "measure_sources_wildcards_sample1",
         JOB,

@@ -78,7 +78,6 @@ class Project:
             sweeps[name] = CONFIG["sweeps"][name] | {"datasets": ["sample1"]}
         all_pairs = {"datasets": ["sample1"], "shards": 2, "sample": 6}
         changed = {"datasets": datasets, "sweeps": sweeps, "all_pairs": all_pairs}
-        changed |= {"library_times": {"datasets": [], "networkx": None}}
         (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG | changed))
         (folder / "endless.yaml").write_text(yaml.safe_dump(ENDLESS))
         profile = folder / "slurm" / "config.yaml"

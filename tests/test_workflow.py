@@ -107,7 +107,6 @@ class Project:
                 "many_sources": {"datasets": []},
             },
             all_pairs={"datasets": []},
-            library_times={"datasets": [], "networkx": None},
         )
         project.configure(**changes)
         if stub:

@@ -1,13 +1,10 @@
 """Compiled kernels, kept on disk: a later process loads them without importing the compiler.
 
-Machine code that came with the wheel (kernels/gpu/built.py) is in BUILT. Each folder is for one source and one compute
-capability: if an installed module is edited, its kernels are compiled.
-
-What is compiled here is kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache.
-There a folder for each key has a file for each kernel and each combination of its arguments' types. The key is a digest
-of all that the machine code depends on: the source of the kernels' module and of all modules of this package that it
-imports, the versions of numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the
-driver's version. Where one of them changes, there is another key; the KEYS folders that were written to last stay.
+They are kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. There a folder
+for each key has a file for each kernel and each combination of its arguments' types. The key is a digest of all that
+the machine code depends on: the source of the kernels' module and of all modules of this package that it imports, the
+versions of numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the driver's
+version. If one of them changes, there is another key; the KEYS folders that were written to last stay.
 If a file cannot be read, is damaged or is refused by the driver, the kernel is compiled again. If none can be written,
 or if another user may change what is there, kernels are compiled in each process.
 """
@@ -39,7 +36,6 @@ log = logging.getLogger(__name__)
 FORMAT = 1  # of the files
 KEYS = 16  # folders that stay
 PACKAGE, ROOT = __name__.split(".")[0], Path(__file__).parents[1]
-BUILT = ROOT / "machine_code"  # not in the repository: hatch_build.py puts it into the wheel
 IMPORT = re.compile(rb"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
 COMPILERS = (  # the distributions that machine code depends on; of CUDA 12 the wheels have another name
@@ -59,14 +55,6 @@ class Compiled(NamedTuple):
     entry: str
     cooperative: bool
     code: bytes
-
-
-class Signature(NamedTuple):
-    """A kernel: the full name of its module, its name, and the types of its arguments, as driver_api.kind_of says."""
-
-    module: str
-    name: str
-    kinds: tuple[str, ...]
 
 
 class Kernels:
@@ -94,22 +82,11 @@ class Kernel:
     def loaded(self, device: Device, kinds: tuple[str, ...]) -> tuple:
         """The driver's handle of the kernel for these types of arguments, and whether its launch is cooperative."""
         if (device.number, kinds) not in self._loaded:
-            found = self._load_built(device, kinds) or self._load_kept(device, kinds)
-            self._loaded[device.number, kinds] = found
+            self._loaded[device.number, kinds] = self._load(device, kinds)
         handle, cooperative, _ = self._loaded[device.number, kinds]
         return handle, cooperative
 
-    def _load_built(self, device: Device, kinds: tuple[str, ...]) -> tuple | None:
-        """What came with the wheel, as `load` gives it; None where there is nothing for this card and driver."""
-        if not BUILT.is_dir():
-            return None
-        major, minor = device.capability
-        for lower in range(minor, -1, -1):  # code for 8.0 runs on 8.9 too
-            if found := load_file(built_path(self.module, self.name, kinds, (major, lower))):
-                return found
-        return None
-
-    def _load_kept(self, device: Device, kinds: tuple[str, ...]) -> tuple:
+    def _load(self, device: Device, kinds: tuple[str, ...]) -> tuple:
         """Load what is on the disk; else compile it, write it there and load it."""
         path = path_of(self.module, self.name, kinds, device.capability)
         if path and not is_private(path):
@@ -188,17 +165,16 @@ def key_of(module: str, capability: tuple[int, int]) -> str:
 
 def parts_of_key(module: str, capability: tuple[int, int]) -> dict:
     """What key_of digests, by name."""
-    return _parts_of_source(module, capability) | {
+    return {
+        "format": FORMAT,
+        "module": module,
+        "source": source_digest(module),
+        "capability": capability,
         "python": sys.version_info[:2],
         "compilers": {name: found for name in COMPILERS if (found := _version(name))},
         "settings": settings(),
         "driver": checked(driver.cuDriverGetVersion()),
     }
-
-
-def _parts_of_source(module: str, capability: tuple[int, int]) -> dict:
-    """Those of them that do not depend on what compiles, nor on the machine."""
-    return {"format": FORMAT, "module": module, "source": source_digest(module), "capability": capability}
 
 
 def settings() -> dict[str, str]:
@@ -274,21 +250,7 @@ def root() -> Path | None:
 def path_of(module: str, name: str, kinds: tuple[str, ...], capability: tuple[int, int]) -> Path | None:
     """Where a kernel for arguments of these types is kept; None where there is no home."""
     folder = folder_of(key_of(module, capability))
-    return folder and folder / _file_of(name, kinds)
-
-
-def built_path(module: str, name: str, kinds: tuple[str, ...], capability: tuple[int, int]) -> Path:
-    """Where the wheel has a kernel for arguments of these types."""
-    return _built_folder(module, capability) / _file_of(name, kinds)
-
-
-@cache
-def _built_folder(module: str, capability: tuple[int, int]) -> Path:
-    return BUILT / _digest(_parts_of_source(module, capability))
-
-
-def _file_of(name: str, kinds: tuple[str, ...]) -> str:
-    return f"{name}-{_digest(kinds)}"
+    return folder and folder / f"{name}-{_digest(kinds)}"
 
 
 def folder_of(key: str) -> Path | None:

@@ -54,16 +54,10 @@ def check(config: dict) -> None:
     swept = [(f"{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
     swept += [(f"{key}.datasets", name) for key in ("sources", "many_sources") for name in sweeps[key]["datasets"]]
     named = [(f"sweeps.{key}", dataset) for key, dataset in swept]
-    parts = ("all_pairs", "library_times")
-    for key, dataset in [*named, *((f"{part}.datasets", name) for part in parts for name in config[part]["datasets"])]:
+    named += [("all_pairs.datasets", name) for name in config["all_pairs"]["datasets"]]
+    for key, dataset in named:
         if dataset not in config["datasets"]:
             raise InputError(f"config: {key}: {plan.no_dataset(config, dataset)}")
-    library = config["library_times"]
-    if library["networkx"] not in (None, *library["datasets"]):
-        raise InputError(
-            f"config: library_times.networkx: {library['networkx']} is none of library_times.datasets: add it there, "
-            "or write null"
-        )
     if plan.simulating(config) and not plan.measured_here():
         _check_archive(config["archive"])
 

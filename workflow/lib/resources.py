@@ -20,8 +20,6 @@ BYTES = {"sssp": 64, "apsp": 16}
 # Of all pairs as a stream: bytes and seconds of n + m, for the host, for one source and for the oracle's one source.
 ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
 ORACLE_MB, ORACLE_BYTES = 300, 60  # of each of several processes that the oracle's rows are shared out to; of n + m
-# Of calls of the library: bytes of n + m for NetworkX's graph and results; seconds on a graph, and of its n + m.
-NETWORKX_BYTES, LIBRARY_S = 4000, (300, 5e-5)
 # What to do where Slurm ended a job, by the state that it reports.
 ADVICE = {
     "TIMEOUT": "ran into its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
@@ -74,20 +72,6 @@ def many_sources_min(config: dict, dataset: str) -> int:
     options, (n, m) = config["sweeps"]["many_sources"], _size(config, dataset)
     oracle = ORACLE_S * min(n, options["rows_checked"]) * (n + m)
     return math.ceil((BASE_S + oracle + 4 * options["budget_s"]) / 60)
-
-
-def library_mb(config: dict) -> int:
-    """Megabytes of the host that calls of the library may take: the largest hierarchy, and NetworkX's graph."""
-    library = config["library_times"]
-    hierarchies = [all_pairs_mb(config, name) for name in library["datasets"]]
-    graph = [NETWORKX_BYTES * sum(_size(config, name)) / 1e6 for name in [library["networkx"]] if name]
-    return max(hierarchies, default=BASE_MB) + math.ceil(sum(graph))
-
-
-def library_min(config: dict) -> int:
-    """Minutes that calls of the library may take: LIBRARY_S on each dataset, and BASE_S."""
-    sizes = (sum(_size(config, name)) for name in config["library_times"]["datasets"])
-    return math.ceil((BASE_S + sum(LIBRARY_S[0] + LIBRARY_S[1] * items for items in sizes)) / 60)
 
 
 def partition(on_gpu: bool) -> str | None:

@@ -197,13 +197,6 @@ def graph_file(dataset):
     return f"resources/graphs/{dataset}.npz"
 
 
-def needs_library_times(wildcards):
-    needs_gpu("library_times")
-    if not config["library_times"]["datasets"]:
-        raise WorkflowError("library_times: config names no dataset under library_times.datasets")
-    return [graph_file(name) for name in config["library_times"]["datasets"]]
-
-
 def needs_gpu(target):
     """No files; refuses the target where there is no GPU."""
     if SIMULATING:
@@ -316,6 +309,6 @@ def target_files(target, wanted):
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
     valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
-    valid += ["launch_overhead", "growth", "families", "peak", "library_times", "made"]
+    valid += ["launch_overhead", "growth", "families", "peak", "made"]
     valid += ["readme", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

@@ -38,7 +38,6 @@ from workflow.scripts import (
     figures,
     growth,
     launch_overhead,
-    library_times_table,
     many_sources_table,
     peak_table,
     sources,
@@ -55,7 +54,6 @@ PLAIN = {
     "sources.csv": sources.load,
     "peak.csv": peak_table.load,
     MANY: many_sources_table.load,
-    "library_times.csv": library_times_table.load,
 }
 
 

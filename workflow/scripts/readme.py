@@ -20,6 +20,7 @@ import yaml
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from workflow.lib import batches, claims, measurements, pages, step, verdicts
+from workflow.lib import library_times as library_calls
 from workflow.lib.batches import ratios
 from workflow.lib.claims import Audited, Finding, deciding, outcome
 from workflow.lib.documents import facts, families, fill, narrow, page_text, spread, substitutes_table, time_text
@@ -27,7 +28,7 @@ from workflow.lib.glance import ByCard
 from workflow.lib.measurements import card, marked, substitutes
 from workflow.lib.render import CROSS, digits, markdown_text
 from workflow.lib.verdicts import FEW, INCONCLUSIVE, UNKNOWN
-from workflow.scripts import audit, library_times_table, many_sources_table, performance, reviewers
+from workflow.scripts import audit, many_sources_table, performance, reviewers
 
 README = "README.md"
 SAME_AS = "the same on"  # before datasets on which a card decides as another does
@@ -427,9 +428,11 @@ def library_times(path: Path) -> str:
     """Markdown: what calls of the library take, a row a kind of call, a column a dataset."""
     if not path.exists():
         return f"Not measured: the archive `{path.parent.name}` has none of it."
-    rows = library_times_table.load([path])
+    rows = library_calls.load(path)
     others = substitutes(rows)
-    cells = library_times_table.summary(rows).apply(lambda cell: f"{time_text(cell['median'])}, {spread(cell)}", axis=1)
+    found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
+    found = found.rename(columns={"count": "repeats"}).assign(batches=1)
+    cells = found.apply(lambda cell: f"{time_text(cell['median'])}, {spread(cell)}", axis=1)
     table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
     devices, drivers, hosts, commits = (
         ", ".join(rows[column].unique()) for column in ("device", "driver", "cpu_model", "commit")

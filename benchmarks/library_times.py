@@ -1,0 +1,274 @@
+"""Measure what calls of the library take, each as a user makes it, on a GPU; docs/library.md shows the rows.
+
+    python -m benchmarks.library_times nyc.npz e.npz --out results/archive/h200/library_times.csv
+
+Takes packed graphs of road networks. A row a repeat. After each the distances from SOURCE are compared with SciPy's.
+NetworkX searches the first graph only. The file is written anew after each kind of call.
+"""
+
+import argparse
+import importlib.metadata
+import logging
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph as scipys
+
+import kernels
+from kernels import choice, csgraph
+from kernels import networkx_backend as backend
+from kernels.datasets import read_graph, writable
+from kernels.errors import InputError, WrongResult
+from kernels.fast.hierarchy import all_pairs, elimination
+from kernels.gpu import card
+from kernels.gpu.timing import CardTimer
+from kernels.graph import INF, Graph
+from workflow.lib import host, step
+from workflow.lib.library_times import SCHEMA
+from workflow.scripts import measure
+
+SOURCE = 0
+REPEATS, LATER = 5, 50  # of a call; of a call that takes milliseconds
+BUDGET_S = 20.0  # after this a call is not repeated
+FIRST = """
+import sys, time
+started = time.perf_counter()
+import kernels
+found = kernels.shortest_paths(sys.argv[1], int(sys.argv[2]))
+seconds = time.perf_counter() - started
+import numpy as np
+np.savez(sys.argv[3], distances=found.distances)
+print(seconds, found.variant, "numba" in sys.modules)
+"""
+
+
+class Case(NamedTuple):
+    """A kind of call. once: make it; return its seconds and its result. check: of the result."""
+
+    what: str
+    once: Callable[[], tuple[float, object]]
+    check: Callable
+    repeats: int = REPEATS
+
+    def rows(self) -> Iterator[dict]:
+        """The columns of each repeat; the first call is not counted."""
+        began = time.perf_counter()
+        for repeat in range(self.repeats + 1):
+            if repeat > 1 and time.perf_counter() - began > BUDGET_S:
+                return
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            seconds, found = self.once()
+            self.check(found)
+            del found  # the next call may use its memory
+            if repeat:
+                yield {"what": self.what, "repeat": repeat, "seconds": seconds, "started": started}
+
+
+def timed(call: Callable, *arguments, **options) -> tuple[float, object]:
+    """Return the call's seconds and its result."""
+    before = time.perf_counter()
+    found = call(*arguments, **options)
+    return time.perf_counter() - before, found
+
+
+def check_against(array: sparse.csr_array) -> Callable:
+    """Return a function that raises WrongResult unless it is given SciPy's distances from SOURCE."""
+    expected = scipys.dijkstra(array, indices=SOURCE)
+    reached = expected[np.isfinite(expected)]
+    reduced = reached.max(), len(reached), reached.sum()
+
+    def check(found) -> None:
+        """found: an array, on the host or the card, Paths, Reduced, NetworkX's dict, or a tuple that begins with one"""
+        found = found[0] if isinstance(found, tuple) else getattr(found, "distances", found)
+        right = expected
+        if isinstance(found, dict):
+            found = [found.get(vertex, np.inf) for vertex in range(len(expected))]
+        elif isinstance(found, all_pairs.Reduced):
+            found, right = (found.eccentricity[0], found.reached[0], found.total[0]), reduced
+        elif not isinstance(found, np.ndarray):
+            found = found.copy_to_host()
+            found = np.where(found == INF, np.inf, found)
+        if not np.array_equal(found, right):
+            raise WrongResult("the distances are not SciPy's")
+
+    return check
+
+
+def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
+    """Of new processes, from the import to the result; of the command, all of its process. folder: an empty one."""
+    to, caches = folder / "paths.npz", []
+
+    def process(*words) -> str:
+        environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": caches[-1]}
+        ran = subprocess.run([sys.executable, *map(str, words)], env=environment, capture_output=True, text=True)
+        if ran.returncode:
+            raise InputError(f"a new process failed: {ran.stderr.strip()[-2000:]}")
+        return ran.stdout
+
+    def saved() -> np.ndarray:
+        with np.load(to) as found:
+            return found["distances"]
+
+    def answer(compiles: bool) -> tuple[float, np.ndarray]:
+        if compiles:
+            caches.append(tempfile.mkdtemp(dir=folder))
+        seconds, *how = process("-c", FIRST, path, SOURCE, to).split()
+        if how != [choice.NEAR_FAR, str(compiles)]:
+            raise InputError(f"{path}: {how[0]}, compiled: {how[1]}: not what is to be measured")
+        return float(seconds), saved()
+
+    def command() -> tuple[float, np.ndarray]:
+        seconds, _ = timed(process, "-m", "kernels", "sssp", path, "--source", SOURCE, "--to", to)
+        return seconds, saved()
+
+    yield Case("first answer of a process, nothing kept", partial(answer, True), check)
+    yield Case("first answer of a process, compiled kernels kept", partial(answer, False), check)
+    yield Case("python -m kernels sssp, compiled kernels kept", command, check)
+
+
+def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
+    """One after the other, in this process."""
+    with kernels.prepare(graph) as solver:
+
+        def kernels_alone() -> tuple[float, object]:
+            with solver.working():
+                searches = solver.in_whole_numbers.near_far
+                searches.run.prepare = searches.run.prepare_now  # no work of the host's between the events
+                find_distances, find_tree = searches.search(SOURCE)
+                del searches.run.prepare
+                with CardTimer() as timer:
+                    find_distances()
+                    find_tree()
+                return timer.seconds, searches.dist
+
+        what, once = "a solver's shortest_paths", partial(timed, solver.shortest_paths, SOURCE)
+        yield Case(what, once, check, LATER)
+        yield Case(f"{what}, left on the card", partial(once, out="device"), check, LATER)
+        yield Case("the kernels alone, between two events", kernels_alone, check, LATER)
+        for count in (20, 128):
+            yield rows("a row of distances by near_far", solver, choice.NEAR_FAR, count, check)
+    once = partial(timed, kernels.shortest_paths, graph, SOURCE)
+    yield Case("shortest_paths, the same Graph again", once, check, LATER)
+
+
+def rows(what: str, solver: kernels.interface.Solver, key: str, count: int, check: Callable) -> Case:
+    """Distances from `count` vertices by the variant `key`; seconds a source."""
+
+    def once() -> tuple[float, np.ndarray]:
+        found = np.empty((count, solver.graph.vertices))
+        by_source = dict(zip(spread(solver.graph, count).tolist(), found, strict=True))
+        with solver.working():
+            seconds, _ = timed(solver.in_whole_numbers.find, by_source, key)
+        return seconds / count, found[0]
+
+    return Case(f"{what}, of {count}", once, check)
+
+
+def spread(graph: Graph, count: int) -> np.ndarray:
+    """Return `count` distinct vertices, SOURCE first."""
+    return np.arange(count) * graph.vertices // count
+
+
+def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **options) -> Iterator[Case]:
+    """By csgraph.dijkstra and by SciPy's."""
+    name, ours = "csgraph.dijkstra", partial(csgraph.dijkstra, indices=SOURCE, **options)
+    scipy = partial(timed, scipys.dijkstra, array, indices=SOURCE, **options)
+    yield Case(f"{name}, the same array again{suffix}", partial(timed, ours, array), check, LATER)
+    yield Case(f"{name}, a new array{suffix}", lambda: timed(ours, array.copy()), check)
+    yield Case(f"scipy.sparse.{name}{suffix}", scipy, check)
+
+
+def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
+    """Preparing a hierarchy and laying it out; rows, and what is reduced of them, from a few sources and from many."""
+    made = []
+    yield Case("preparing a hierarchy", partial(timed, elimination.prepare, graph), made.append)
+    packed = replace(graph, file=folder / "graph.npz")
+    with open(elimination.beside(packed.file), "wb") as file:
+        made[-1].write(file, elimination.topology(graph))
+
+    def lay_out() -> tuple[float, object]:
+        return timed(all_pairs.Searches, replace(packed), reduces=True)  # a new graph: the file is read again
+
+    yield Case("laying out a prepared hierarchy, from its file", lay_out, lambda _: None)
+    with kernels.interface.Solver(packed) as solver:
+
+        def reduced(count: int) -> tuple[float, all_pairs.Reduced]:
+            with solver.working():
+                seconds, found = timed(solver.in_whole_numbers.reduced, spread(graph, count))
+            return seconds / count, found
+
+        for count in (128, 2):
+            yield rows("a row of distances in a hierarchy", solver, choice.MANY[0], count, check)
+        for count in (4096, 2):
+            yield Case(f"an eccentricity in a hierarchy, of {count:,}", partial(reduced, count), check)
+
+
+def by_networkx(graph: Graph, check: Callable) -> Iterator[Case]:
+    """By NetworkX's own functions and by the backend, which converts a new graph."""
+    cheapest, roads = graph.cheapest(), nx.DiGraph()
+    roads.add_nodes_from(range(graph.vertices))
+    arcs = zip(cheapest.tails.tolist(), cheapest.indices.tolist(), cheapest.weights.tolist(), strict=True)
+    roads.add_weighted_edges_from(arcs)
+    convert = partial(backend.convert_from_nx, roads, edge_attrs={"weight": 1})
+    same = convert()
+    for name in ("single_source_dijkstra_path_length", "single_source_dijkstra"):
+        own, ours = getattr(nx, name), getattr(backend, name)
+        yield Case(f"NetworkX's {name}", partial(timed, own, roads, SOURCE, backend="networkx"), check)
+        new = partial(timed, lambda ours=ours: ours(convert(), SOURCE))
+        yield Case(f"{name} by the backend, a new graph", new, check)
+        yield Case(f"{name} by the backend, the same graph again", partial(timed, ours, same, SOURCE), check)
+
+
+def cases(path: Path, graph: Graph, networkx: bool) -> Iterator[Case]:
+    """All kinds of calls. networkx: whether NetworkX's are among them."""
+    array = graph.to_scipy()
+    check, not_whole = check_against(array), array * 2**-0.5
+    with tempfile.TemporaryDirectory() as folder:
+        yield from first_answers(path, check, Path(folder))
+        yield from later_calls(graph, check)
+        yield from of_arrays(array, check)
+        yield from of_arrays(array, check, ", with predecessors", return_predecessors=True)
+        yield from of_arrays(not_whole, check_against(not_whole), ", weights not whole")
+        yield from in_hierarchy(graph, check, Path(folder))
+        if networkx:
+            yield from by_networkx(graph, check)
+
+
+def main(args: argparse.Namespace) -> None:
+    writable(args.out)
+    found = []
+    with host.one_card():
+        if not card.gpu_visible():
+            raise InputError("library_times needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+        commit, clean = measure.state_of_project(args.commit)
+        about = card.describe(on_gpu=True) | {"cpu_model": card.cpu_name(), "commit": commit, "tree_clean": clean}
+        about |= {"numba_cuda": importlib.metadata.version("numba-cuda"), "host": platform.node()}
+        for path in args.graphs:
+            graph = read_graph(path)
+            about |= {"dataset": graph.name, "vertices": graph.vertices, "arcs": graph.arcs}
+            about["substitute"] = graph.meta.get("substitute") or ""
+            for case in cases(path, graph, networkx=path == args.graphs[0]):
+                found += [about | row for row in case.rows()]
+                logging.info("%s: %s: %.4g s", graph.name, case.what, found[-1]["seconds"])
+                SCHEMA.write(found, args.out)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
+    arguments.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
+    step.run(main, arguments)
