@@ -380,7 +380,7 @@ def test_more_blocks_that_wait_for_each_other_than_there_is_space_for_are_refuse
     run = Run()
     blocks = 64 * run.multiprocessors
     numbers, seen = run.upload(*[np.zeros(1024 * blocks, np.int64)] * 2)
-    with pytest.raises(InputError, match="the card cannot hold all blocks .*: take a smaller grid"):
+    with pytest.raises(InputError, match=r"the card cannot hold all blocks .*: take a smaller grid"):
         run.launch((pass_on, blocks, 1024, (numbers, seen)))
     assert run.launches == 0
 
