@@ -249,6 +249,7 @@ def cases(path: Path, graph: Graph, networkx: bool) -> Iterator[Case]:
 
 def main(args: argparse.Namespace) -> None:
     writable(args.out)
+    choice.log.setLevel(logging.WARNING)  # else each call says why its variant was chosen
     found = []
     with host.one_card():
         if not card.gpu_visible():
