@@ -150,13 +150,14 @@ def test_clocks_may_differ_by_a_little(tmp_path):
         ("device", "other card"),
         ("card_uuid", "GPU-2"),
         ("host_id", "other"),
-        ("code", "other"),
+        ("revision", "2"),
+        ("settings", "block=512"),
         ("vertices", 264_347),
         ("arcs", 9),
         ("dataset_sha256", "cd" * 32),
     ],
 )
-def test_the_runs_of_a_cell_are_of_one_machine_code_and_graph(tmp_path, column, value):
+def test_the_runs_of_a_cell_are_of_one_machine_revision_and_graph(tmp_path, column, value):
     assert len(measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2})])) == 2
     with pytest.raises(InputError, match=f"the cell's rows differ in {column}"):
         measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2, column: value})])

@@ -179,11 +179,11 @@ def test_a_cell_keeps_what_was_measured_alone_where_it_has_no_batch():
     }
 
 
-def test_the_newest_code_is_that_of_each_cell_by_time():
+def test_the_newest_revision_is_that_of_each_cell_by_time():
     rows = in_batches(rows_of(two(1, 2)), "ab")
     newer = (rows["variant"] == "naive") & (rows["batch"] == "a")
     rows = rows.assign(
-        code=rows["code"].mask(newer, "newer"),
+        revision=rows["revision"].mask(newer, "3"),
         started=rows["started"].mask(newer, "2026-02-01T00:00:00+00:00"),
     )
     found = measurements.pooled(rows)
