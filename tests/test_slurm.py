@@ -243,10 +243,10 @@ def test_a_cancelled_cell_and_a_killed_part_of_all_pairs_are_all_that_is_measure
     assert it.measured() == {kept}
     assert list(it.file(cancelled).parent.glob(".*")) == []
     assert first.exists() and not second.exists() and not (it.folder / whole).exists()
-    before = it.file(kept).stat(), first.stat().st_mtime_ns
+    before = it.file(kept).stat().st_mtime_ns, first.stat().st_mtime_ns
     it.run("stride_flag", whole)
     assert it.measured() == {kept, cancelled}
-    assert (it.file(kept).stat(), first.stat().st_mtime_ns) == before
+    assert (it.file(kept).stat().st_mtime_ns, first.stat().st_mtime_ns) == before
     jobs = it.jobs()
     times = {name(kept): 1, name(cancelled): 2, parts[0]: 1, parts[1]: 2}
     assert {job: len(records) for job, records in jobs.items()} == times
