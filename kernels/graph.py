@@ -10,8 +10,8 @@ A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property, wraps
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +27,31 @@ ARRAYS = ("indptr", "indices", "weights")
 NO_GRAPH = "name a packed graph, or make this one again"
 
 
+def kept(function):
+    """Keep what a function of one object returns with that object: a graph owns its layouts."""
+
+    @wraps(function)
+    def found(owner):
+        values = vars(owner).setdefault("_kept", {})
+        if function not in values:
+            values[function] = function(owner)
+        return values[function]
+
+    return found
+
+
+def forget(owner) -> None:
+    """Delete what was kept with a dataclass, and its cached properties."""
+    for name in vars(owner).keys() - {one.name for one in fields(owner)}:
+        del vars(owner)[name]
+
+
 class Rows:
     """What graphs have in common, whatever their weights are."""
+
+    def __getstate__(self) -> dict:
+        """Return the fields alone: a process that gets a graph lays it out itself."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def vertices(self) -> int:

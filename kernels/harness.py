@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import reprlib
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from numbers import Real
 
 import numpy as np
@@ -16,13 +14,13 @@ import numpy as np
 from kernels import run as runs
 from kernels.check import check
 from kernels.errors import InputError, NotEnoughMemory, TimeLimit, WrongResult, whole
-from kernels.fast.near_far import DEGREE
 from kernels.gpu import card
-from kernels.graph import INF, Graph
+from kernels.graph import INF, Graph, forget
 from kernels.run import Result, Run
 from kernels.variants import Variant
 
 log = logging.getLogger(__name__)
+PARALLEL = 8  # arcs between the two vertices on which a variant is compiled: more than a row of any layout has
 WHOLE = {  # the whole numbers of a protocol: the least and the largest value of each
     "warmup_launches": (0, INF),
     "repeats": (1, INF),
@@ -130,7 +128,7 @@ def interleave(
                         raise refused[variant]
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
-                        _forget_layouts(graph)
+                        forget(graph)  # so that each variant's first run lays it out
                     row = _run_checked(variant, graph, result, protocol)
                 except NotEnoughMemory as error:
                     row = _no_memory(variant, protocol, error)
@@ -144,19 +142,6 @@ def interleave(
                 due[variant] = 1
             if number >= due[variant]:
                 del due[variant]
-
-
-def _forget_layouts(graph: Graph) -> None:
-    """Let the next run lay out the graph anew, though another variant of the process has done so.
-
-    What lays out a graph for kernels keeps the last graph's layout (lru_cache), and a graph keeps its matrix.
-    """
-    for name in [name for name, value in vars(Graph).items() if isinstance(value, cached_property)]:
-        vars(graph).pop(name, None)
-    for name, module in list(sys.modules.items()):
-        for value in vars(module).values() if name.startswith("kernels.fast.") else ():
-            if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"] == 1:
-                value.cache_clear()
 
 
 def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
@@ -222,11 +207,11 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     """Compile all kernels that the variant may launch by running it on two vertices and parallel edges; then warm up.
 
     It runs twice, since there may be one kernel for shared memory and another for global memory. The edges weigh 0
-    where the graph has a weight of 0, which may need other kernels too; there are so many since near_far has a kernel
-    for what does not fit in a row.
+    where the graph has a weight of 0, which may need other kernels too; there are so many since a variant may have a
+    kernel for arcs that do not fit in a row.
     """
     weight = min(1, graph.weights.min(initial=1))
-    tails = np.repeat([0, 1], DEGREE + 1)
+    tails = np.repeat([0, 1], PARALLEL)
     tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)
     for shared in (None, 0) if variant.on_gpu else (None,):
         run = replace(_new_run(variant, protocol), source=0, shared=shared)

@@ -3,6 +3,7 @@
 import functools
 import gzip
 import hashlib
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from kernels import datasets, memory
 from kernels.errors import InputError
-from kernels.graph import MAX_WEIGHT, Graph
+from kernels.graph import MAX_WEIGHT, Graph, forget, kept
 
 COUNTS = functools.partial(datasets.Counts, graph="nyc has", source="config says", advice="state them")
 
@@ -658,3 +659,20 @@ def test_a_weight_that_stands_for_no_path_is_refused():
     assert Graph.from_arcs(2, [0], [1], [MAX_WEIGHT]).arcs == 1
     with pytest.raises(InputError, match="weight 2147483647 is outside"):
         Graph.from_arcs(2, [0], [1], [MAX_WEIGHT + 1])
+
+
+def test_a_graph_keeps_its_layouts_and_sends_none_of_them():
+    made = []
+
+    @kept
+    def layout(graph):
+        made.append(graph)
+        return graph.arcs
+
+    one, other = (Graph.from_arcs(3, [0, 1], [1, 2], [1, weight]) for weight in (1, 2))
+    assert [layout(graph) for graph in (one, other, one, other)] == [2] * 4 and made == [one, other]
+    copy = pickle.loads(pickle.dumps(one))
+    assert copy.weights.tolist() == [1, 1] and vars(copy).keys() < vars(one).keys()
+    forget(one)
+    assert vars(one).keys() == vars(copy).keys()
+    assert layout(one) == 2 and made == [one, other, one]

@@ -24,7 +24,6 @@ def small_cells(monkeypatch):
     for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 3, "WIDTHS": (3, 5)}.items():
         monkeypatch.setattr(cells, name, value)
     monkeypatch.setattr("kernels.fast.hierarchy.many_sources.JOB_ROWS", 7)
-    cells.of.cache_clear()
 
 
 def mixed(weights=range(1, 30), *, directed: bool = True) -> Graph:

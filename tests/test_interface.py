@@ -722,7 +722,6 @@ def on_card(monkeypatch):
     """As if the simulator's card were worth it; several levels of cells, and memory for a few sources at once."""
     for name, value in {"SMALLEST": 8, "STEP": 3}.items():
         monkeypatch.setattr(cells, name, value)
-    cells.of.cache_clear()
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(interface, "last", interface.Last())
     monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
@@ -733,7 +732,6 @@ def on_card(monkeypatch):
     make = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
     monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: make(*given, run=Run(block=4), **more))
     yield
-    cells.of.cache_clear()
 
 
 def town(vertices):

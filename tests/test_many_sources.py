@@ -42,12 +42,10 @@ def town(monkeypatch):
     """Streets whose tree has several levels of cells, on a card that has memory for searches from 8 sources."""
     for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 2}.items():
         monkeypatch.setattr(cells, name, value)
-    cells.of.cache_clear()
     monkeypatch.setattr(all_pairs, "Searches", functools.partial(all_pairs.Searches, bytes=700))
     on = graphs.grid(VERTICES)
     meta = {"name": "town", "sha256": "5" * 64, "substitute": "made up"}
     yield Graph.from_arcs(VERTICES, on.tails, on.indices, on.weights, directed=False, meta=meta)
-    cells.of.cache_clear()
 
 
 def measured(graph, **options):

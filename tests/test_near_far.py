@@ -156,10 +156,8 @@ def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
 @pytest.mark.parametrize("direct", [1, 4, 124])
 def test_a_hub_whose_free_arcs_lie_behind_links(direct, monkeypatch):
     monkeypatch.setattr(near_far, "DIRECT", direct)
-    near_far.layout.cache_clear()
     heads = np.arange(1, 19)
     solve(Graph.from_arcs(19, np.zeros(18, int), heads, heads % 2))
-    near_far.layout.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -175,14 +173,12 @@ def test_a_hub_whose_free_arcs_lie_behind_links(direct, monkeypatch):
 @pytest.mark.parametrize("block", [1, 5])
 def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, block, monkeypatch):
     monkeypatch.setattr(near_far, "DIRECT", 4)
-    near_far.layout.cache_clear()
     look, looks = near_far_kernels.take_zero_arc, []
     monkeypatch.setattr(
         near_far_kernels, "take_zero_arc", lambda arc, *rest: looks.append(int(arc)) or look(arc, *rest)
     )
     on = Graph.from_arcs(23, *np.array([(*arc, 0) for arc in arcs]).T)
     result = solve(on, source=22, block=block)
-    near_far.layout.cache_clear()
     assert (result.predecessors >= 0).sum() == 22
     looks = Counter(look for look in looks if look < on.vertices)
     assert looks.keys() <= set(on.indices.tolist()) and looks >= Counter(on.indices.tolist())
@@ -237,7 +233,6 @@ def test_delta_follows_mean_weight_and_degree():
 @pytest.mark.parametrize("degree", [0, 1, 3, 4, 5, 7, 8, 16, 17, 70, 127, 128, 300])
 def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
     monkeypatch.setattr(near_far, "DIRECT", direct)
-    near_far.layout.cache_clear()
     rng = np.random.default_rng(degree)
     tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 3)]
     on = Graph.from_arcs(5, tails, rng.integers(0, 4, len(tails)), rng.integers(1, 9, len(tails)))
@@ -245,7 +240,6 @@ def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
         near_far.layout(on).queued,
         (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64), near_far_kernels)),
     )
-    near_far.layout.cache_clear()
     arcs, link, no_arc = arcs.tolist(), int(near_far.LINK), int(near_far_kernels.NO_ARC)
     owners, rows = [*range(5), *owners.tolist()], len(arcs) // near_far.DEGREE
     assert len(owners) == rows and queued <= rows

@@ -12,7 +12,6 @@ least a quarter of all slots filled: so a road network has no overflow, and a fe
 no slots in every other row. The overflow is relaxed in the same launch.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from scipy.sparse import csgraph
 
 from kernels.gpu.intrinsics import i32, thread_x, u32
 from kernels.gpu.launching import blocks_for
-from kernels.graph import Graph
+from kernels.graph import Graph, kept
 from kernels.paper.bellman_ford import drive, relax_arc, set_predecessor, update_stride
 from kernels.run import Result, Run
 
@@ -58,7 +57,7 @@ def columns(graph: Graph) -> int:
     return int(np.count_nonzero(fits))  # the share that is filled only falls with more columns
 
 
-@lru_cache(maxsize=1)
+@kept
 def layout(graph: Graph) -> Layout:
     """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     width, column = columns(graph), pitch(graph.vertices)

@@ -17,7 +17,7 @@ Where the graph has a weight of 0 a word has 64 bits, the distance above the num
 path longer, so that predecessors cannot form a circle.
 """
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from numba import cuda, uint32, uint64
 from kernels.gpu.card import SIMULATED, has_16_bit_pair_minimum
 from kernels.gpu.intrinsics import HIGH, LOW, i32, min_pairs, min_pairs_native, u32, u64
 from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph
+from kernels.graph import INF, Graph, kept
 from kernels.run import Result, Run
 
 SOURCES = 8  # a block
@@ -59,7 +59,7 @@ class Layout(NamedTuple):
     weights: np.ndarray
 
 
-@lru_cache(maxsize=1)
+@kept
 def layout(graph: Graph) -> Layout:
     """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
     graph = graph.cheapest()

@@ -37,13 +37,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernels.graph import INF, Graph
+from kernels.graph import INF, Graph, kept
 
 if TYPE_CHECKING:
     from kernels.run import Result, Run
@@ -81,7 +80,7 @@ class Rows(NamedTuple):
     behind: np.ndarray
 
 
-@lru_cache(maxsize=1)
+@kept
 def layout(graph: Graph) -> Rows:
     """The rows of a graph: found once, before the clock starts."""
     n, indptr, degrees = graph.vertices, graph.indptr, np.diff(graph.indptr)

@@ -19,14 +19,13 @@ vertex's parent is the one before its own; before that of a root is INF.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
 from kernels.fast.hierarchy import elimination
 from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers, starts
-from kernels.graph import Graph
+from kernels.graph import Graph, kept
 
 SMALLEST = 128  # vertices of a cell of the last level, at most
 STEP = 8  # how many times larger those of the level before may be
@@ -171,7 +170,7 @@ class Records:
     start: np.ndarray
 
 
-@lru_cache(maxsize=1)
+@kept
 def records(cells: Cells) -> Records:
     """The records of all rows."""
     degrees, arcs = np.diff(cells.start), len(cells.heads)
@@ -229,7 +228,7 @@ class Steps:
         return int(self.closure_start[-1])
 
 
-@lru_cache(maxsize=1)
+@kept
 def steps(cells: Cells) -> Steps:
     """The steps of all cells."""
     n, arcs = len(cells.cell), len(cells.heads)
@@ -312,7 +311,7 @@ class Triangles:
     start: np.ndarray
 
 
-@lru_cache(maxsize=1)
+@kept
 def triangles(cells: Cells) -> Triangles:
     """The order for a hierarchy's arcs."""
     height = heights(cells.start, cells.heads, cells.depths)
@@ -332,7 +331,7 @@ def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndar
     return found
 
 
-@lru_cache(maxsize=1)
+@kept
 def of(graph: Graph) -> tuple[Hierarchy, Cells]:
     """The hierarchy of a graph and its cells, made once."""
     hierarchy = elimination.of(graph)

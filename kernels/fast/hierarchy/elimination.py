@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,7 @@ from scipy.sparse import csr_array
 
 from kernels import npz
 from kernels.errors import InputError
-from kernels.graph import MAX_COUNT, Graph
+from kernels.graph import MAX_COUNT, Graph, kept
 
 MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one place more, in ten bits
 MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
@@ -348,7 +347,7 @@ def topology(graph: Graph) -> str:
     return hashlib.sha256(graph.indptr.tobytes() + graph.indices.tobytes()).hexdigest()
 
 
-@lru_cache(maxsize=1)
+@kept
 def of(graph: Graph) -> Hierarchy:
     """The graph's hierarchy: from the file beside its packed file where there is one, else made now.
 
