@@ -12,11 +12,14 @@ import tempfile
 
 import pytest
 
-from kernels.gpu.card import SIMULATED, gpu_visible
-from tests import warm
+from kernels.gpu.card import SIMULATED
+
+pytest.register_assert_rewrite("tests.support")  # before any of it is imported
+from tests.support import warm  # noqa: E402
+from tests.support.marks import pytest_runtest_setup as pytest_runtest_setup  # noqa: E402
 
 if SIMULATED:
-    from tests import simulator
+    from tests.support import simulator
 
     simulator.hasten()
 
@@ -46,14 +49,6 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     gc.collect()
     gc.freeze()  # what was imported lives to the end: no later collection looks at it again
-
-
-def pytest_runtest_setup(item):
-    """Skip a test that only .ci/run asks for; skip one that needs a card where there is none, or let it fail."""
-    if item.get_closest_marker("ci") and os.environ.get("CI_TESTS") != "1":
-        pytest.skip("only .ci/run runs this, or CI_TESTS=1")
-    if item.get_closest_marker("gpu") and not gpu_visible():
-        (pytest.fail if os.environ.get("REQUIRE_GPU") == "1" else pytest.skip)("no GPU is visible")
 
 
 @pytest.hookimpl(tryfirst=True)

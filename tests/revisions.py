@@ -29,7 +29,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Result
 from kernels.variants import ALL_PAIRS_REVISION, VARIANTS, Variant
-from tests.recorder import Recorder, path
+from tests.support.recorder import Recorder, path
 
 FILE = Path(__file__).parents[1] / "kernels" / "revisions.csv"
 COLUMNS = ("variant", "revision", "ptx_sha256")

@@ -18,8 +18,8 @@ import numpy as np
 
 from kernels.gpu import card
 from kernels.variants import VARIANTS, Variant
-from tests import graphs
-from tests.graphs import near_far_with, solve
+from tests.support import graphs
+from tests.support.graphs import near_far_with, solve
 
 ROOT = Path(__file__).parents[1]
 TOOLS = {"memcheck": ("--leak-check", "no"), "racecheck": ("--racecheck-report", "all")}

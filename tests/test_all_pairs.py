@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 import yaml
 from scipy.sparse import csgraph
-from test_workflow import COMPLETE, ROOT, SIMULATOR, Project
 
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import elimination
 from kernels.graph import INF, Graph
-from tests import graphs
-from tests.rows import DATASETS, frame, measurement
+from tests.support import graphs
+from tests.support.project import COMPLETE, ROOT, SIMULATOR, Project
+from tests.support.rows import DATASETS, frame, measurement
 from workflow.lib import all_pairs, configuration, resources
 from workflow.scripts import (
     all_pairs_figure,

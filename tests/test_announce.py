@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from tests.rows import measurement
+from tests.support.rows import measurement
 from workflow.lib import plan
 from workflow.lib.measurements import schema
 from workflow.scripts import announce

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernels.errors import InputError
-from tests.rows import DATASETS, STATE, measurement, record
+from tests.support.rows import DATASETS, STATE, measurement, record
 from workflow.lib import measurements, records
 from workflow.scripts import archive, collect
 

@@ -1,6 +1,5 @@
 """The pages of the claims and of the summary, and what a reviewer is told to expect."""
 
-import csv
 import json
 import re
 from html.parser import HTMLParser
@@ -12,8 +11,8 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
-from tests.rows import DATASETS, STATE, in_batches, measurement, record
+from tests.support.claims import CLAIMS, TOLERANCE, around, put
+from tests.support.rows import DATASETS, in_batches
 from workflow.lib import claims, documents, measurements, plan
 from workflow.lib.claims import Finding
 from workflow.lib.render import CROSS
@@ -23,33 +22,6 @@ from workflow.scripts import audit, performance, readme, reviewers, summary, tab
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "From the test."
-TOLERANCE = 0.05
-CLAIMS = {claim.id: claim for claim in claims.claims()}
-
-
-def around(middle, n=6, part=0.01):
-    """n times with that median, all within a part of it."""
-    return list(middle * (1 + part * np.linspace(-1, 1, n)))
-
-
-def put(folder, cells, devices=None, throttling=None):
-    """The CSV and JSON of cells {(algorithm/variant, dataset): seconds of the repeats}; returns the CSVs."""
-    paths = []
-    for (key, dataset), times in cells.items():
-        path = folder / key / f"{dataset}.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "w", newline="") as file:
-            writer = csv.DictWriter(file, measurements.COLUMNS)
-            writer.writeheader()
-            for repeat, seconds in enumerate(times, start=1):
-                started = f"2026-01-01T00:{repeat - 1:02}:00+00:00"
-                own = {"device": (devices or {}).get(key, "card"), "commit": "c0ffee", "started": started}
-                writer.writerow(measurement(key, dataset, repeat, seconds, **own))
-        after = STATE | {"sm_clock_mhz": 1500, "throttling": (throttling or {}).get((key, dataset), [])}
-        card = {"before": STATE, "after": after} if VARIANTS[key].on_gpu else None
-        path.with_suffix(".json").write_text(json.dumps(record(key, dataset, card)))
-        paths.append(path)
-    return paths
 
 
 def two(left, right, dataset):

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import yaml
-from test_workflow import ALL, Project
+
+from tests.support.project import ALL, Project
 
 ROOT = Path(__file__).parents[1]
 USAGE = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]

@@ -12,7 +12,7 @@ import pytest
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS, STATE, measurement, record
+from tests.support.rows import DATASETS, STATE, measurement, record
 from workflow.lib import measurements, paper, peers, records
 from workflow.scripts import archive, collect, draw_sweep, peak, peak_table, simulated, sources
 

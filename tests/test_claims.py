@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
-from tests.rows import in_batches, rows_of
+from tests.support.rows import in_batches, rows_of
 from workflow.lib import batches, claims, measurements, original, plan, verdicts
 from workflow.lib.verdicts import (
     CLAIMED,

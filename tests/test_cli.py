@@ -16,7 +16,7 @@ from kernels import datasets
 from kernels.errors import InputError, TimeLimit
 from kernels.graph import INF
 from kernels.variants import VARIANTS
-from tests import warm
+from tests.support import warm
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
-from tests.rows import in_batches, rows_of
+from tests.support.rows import in_batches, rows_of
 from workflow.lib import claims, measurements
 from workflow.lib.render import CROSS
 from workflow.scripts import compare

@@ -1,7 +1,6 @@
 """Every kernel a variant launches compiles for three generations of cards, without a card, and before it is timed."""
 
 import re
-from collections import Counter
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -15,14 +14,10 @@ from kernels.fast import multi_source
 from kernels.gpu import internals
 from kernels.run import Result
 from kernels.variants import VARIANTS
-from tests.recorder import SHARED, Recorder, path
+from tests.support.ptx import CAPABILITIES, assert_atomics
+from tests.support.recorder import SHARED, Recorder, path
 
 GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
-CAPABILITIES = [  # the present one each time, the older ones where there is time
-    pytest.param((9, 0), id="cc90"),
-    pytest.param((8, 0), id="cc80", marks=pytest.mark.ci),
-    pytest.param((7, 5), id="cc75", marks=pytest.mark.ci),
-]
 
 
 class OnHost:
@@ -41,16 +36,6 @@ def launched(monkeypatch):
         "kernels.gpu.card.gpu_visible", lambda: False
     )  # also where a card is: nothing is to be prepared
     return Recorder.launched
-
-
-def assert_atomics(ptx: str, needed: dict, kernel: str) -> None:
-    """An atomic operation made a plain write gives right results in the simulator, and on a card nearly always."""
-    found = Counter(f".{operation}" for operation in re.findall(r"\s(?:atom|red)\.(\S+)", ptx))
-    for operation, least in needed.items():
-        there = sum(number for name, number in found.items() if name.endswith(f".{operation}"))
-        assert there >= least, f"{kernel}: {there} times {operation}, at least {least} are needed"
-    unknown = [name for name in found if not any(name.endswith(f".{operation}") for operation in needed)]
-    assert not unknown, f"{kernel}: kernels/variants.py does not list {unknown}"
 
 
 def test_every_gpu_variant_is_here():

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
-from test_workflow import ENVIRONMENT, Project
+
+from tests.support.project import ENVIRONMENT, Project
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE, DEFINITION, MAKEFILE = (

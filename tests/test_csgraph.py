@@ -19,9 +19,9 @@ from kernels.choice import Card
 from kernels.errors import InputError
 from kernels.fast import probe
 from kernels.run import Run
+from tests.support.trees import CARD, assert_trees, lengths
 
 ROOT = Path(__file__).parents[1]
-CARD = Card(shared=232_384, free=140 * 10**9)
 FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
 
 
@@ -52,29 +52,6 @@ def random_array():
     weights[:5] = 0, 0, 0, np.nan, np.inf
     ends = random.permutation(N * N)[:ARCS]
     return sparse.csr_array(sparse.coo_array((weights, (ends // N, ends % N)), shape=(N, N)))
-
-
-def lengths(array, directed):
-    """The matrix of the arcs' weights, infinite where there is none."""
-    matrix = np.full(array.shape, np.inf)
-    np.fmin.at(matrix, array.tocoo().coords, array.tocoo().data)
-    return matrix if directed else np.minimum(matrix, matrix.T)
-
-
-def assert_trees(arcs, sources, distances, predecessors, exact=True):
-    """Each predecessor's distance and one arc make up a vertex's, and it leads to the row's source, or to one of them.
-
-    arcs: of `lengths`. exact: bit for bit, else within rounding.
-    """
-    compare = np.testing.assert_array_equal if exact else np.testing.assert_allclose
-    vertices = np.arange(len(arcs))
-    rows = distances.reshape(-1, len(arcs)), predecessors.reshape(-1, len(arcs))
-    for source, dist, last in zip(sources, *rows, strict=True):
-        led = np.isfinite(dist) & ~np.isin(vertices, source)
-        np.testing.assert_array_equal(last >= 0, led)
-        assert (last[~led] == -9999).all()
-        compare(dist[last[led]] + arcs[last[led], vertices[led]], dist[led])
-        assert np.isin(csgraph.roots(last, np.atleast_1d(source))[led], source).all()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,28 +1,12 @@
 """The page for users of CuPy and PyTorch: its blocks run with stand-ins for both, and for real in tests/test_gpu.py."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/cupy.md").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-REFUSED = """
-import pytest
-from kernels.errors import InputError
+from tests.support.cupy_page import BLOCKS, REFUSED, ROOT
 
-with pytest.raises(InputError, match="a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not "):
-    kernels.shortest_paths(roads, 0)
-with kernels.prepare(graph / 2) as solver, pytest.raises(InputError, match="is for whole weights"):
-    solver.shortest_paths(0, out="device")
-with pytest.raises(BufferError):
-    left.distances.__dlpack__(copy=True)
-with pytest.raises(BufferError):
-    left.distances.__dlpack__(dl_device=(1, 0))
-"""
 WITHOUT_A_CARD = """
 import fake_driver, stand_in_cupy
 
@@ -52,7 +36,7 @@ assert not driver.memory
 
 def test_the_blocks_run_with_stand_ins(tmp_path):
     for name in ("fake_driver", "stand_in_cupy"):
-        shutil.copy(ROOT / f"tests/{name}.py", tmp_path)
+        shutil.copy(ROOT / f"tests/support/{name}.py", tmp_path)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     environment |= {"CUDA_SHORTEST_PATHS_CACHE": str(tmp_path / "cache"), "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     script = "\n".join([WITHOUT_A_CARD, *BLOCKS, REFUSED, "solver = None", MEMORY])

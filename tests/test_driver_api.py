@@ -4,7 +4,6 @@ import ctypes
 import gc
 import threading
 
-import fake_driver
 import numpy as np
 import pytest
 from cuda.bindings import driver as bindings
@@ -15,6 +14,7 @@ from kernels.errors import NotEnoughMemory
 from kernels.fast import near_far_kernels, results
 from kernels.gpu import dlpack, driver_api, internals
 from kernels.gpu.driver_api import Device, DeviceArray, DriverRun
+from tests.support import fake_driver
 
 
 @pytest.fixture

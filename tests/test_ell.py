@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from test_workflow import DATASETS, Project
 
 from kernels import harness
 from kernels.check import check
@@ -10,6 +9,7 @@ from kernels.datasets import draw, draw_arcs
 from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
+from tests.support.project import DATASETS, Project
 from workflow.lib import measurements
 
 VARIANT = VARIANTS["bellman_ford/stride_ell"]

@@ -22,7 +22,7 @@ from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.paper import bellman_ford, floyd_warshall
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS
+from tests.support.rows import DATASETS
 from workflow.lib import measurements, tables
 
 ROOT = Path(__file__).parents[1]
@@ -458,7 +458,7 @@ def test_squares_of_vertices():
 
 @simulator
 def test_barrier_that_not_all_threads_reach(monkeypatch):
-    from tests.simulator import Thread
+    from tests.support.simulator import Thread
 
     def arrivals(act):
         """How often each thread of each block met a barrier."""

@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from test_figures import legible, words
-from test_tables import cells as table_cells
-from test_tables import measured, read_csv
-from test_workflow import SIMULATOR, Project
-from test_workflow import data as graphs
 
 from kernels import harness
 from kernels.errors import InputError
 from kernels.graph import Graph
-from tests.rows import DATASETS, in_batches
+from tests.support.cells import cells as table_cells
+from tests.support.cells import read_csv
+from tests.support.pictures import legible, words
+from tests.support.project import SIMULATOR, Project
+from tests.support.project import data as graphs
+from tests.support.rows import DATASETS, in_batches, measured
 from workflow.lib import batches, measurements, peers, plots
 from workflow.lib.tables import define, of_family
 from workflow.scripts import archive, figure8, measure_sweep, peak_table, sources, table6

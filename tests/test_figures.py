@@ -1,10 +1,7 @@
 """The figures show the measurements, name what is missing, and can be read."""
 
 import argparse
-import html
-import itertools
 import json
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS, frame, in_batches, measurement
+from tests.support.pictures import legible, words
+from tests.support.rows import DATASETS, frame, in_batches, measurement
 from workflow.lib import measurements, plots, series
 from workflow.scripts import draw_sweep, figure8, figures, growth, sources
 
@@ -45,12 +42,6 @@ def make(number, out_dir, files=(TIMINGS,)):
     args = {"measurements": files, "datasets": DATASETS, "source": "From the test.", "out_dir": out_dir}
     figures.main(argparse.Namespace(figure=f"figure{number}", **args))
     return {path.name: path.read_bytes() for path in sorted(out_dir.iterdir())}
-
-
-def words(svg):
-    """The text of an SVG, a line each; it is drawn as paths, each with its text in a comment."""
-    assert b"<text" not in svg
-    return [html.unescape(text) for text in re.findall("<!-- (.*?) -->", svg.decode(), re.DOTALL)]
 
 
 @pytest.fixture(scope="module", params=[5, 6])
@@ -190,40 +181,6 @@ def test_the_registry_says_what_is_drawn(monkeypatch):
     np.testing.assert_allclose(heights["New"], heights["Naive"] / 4)
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()][-1] == "New"
     legible(figure)
-
-
-def beyond_view(axis, bounds):
-    """The labels of ticks outside these bounds, which are not drawn."""
-    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
-    low, high = sorted(bounds)
-    return {label for tick in ticks if not low <= tick.get_loc() <= high for label in (tick.label1, tick.label2)}
-
-
-def edges(axes):
-    """The four sides of the axes."""
-    box = axes.get_window_extent()
-    for x in (box.x0, box.x1):
-        yield Bbox.from_extents(x, box.y0, x, box.y1)
-    for y in (box.y0, box.y1):
-        yield Bbox.from_extents(box.x0, y, box.x1, y)
-
-
-def legible(figure):
-    """No text is too small, touches another or an edge of axes, or leaves the figure."""
-    hidden = set()
-    for axes in figure.axes:
-        hidden |= beyond_view(axes.xaxis, axes.get_xlim()) | beyond_view(axes.yaxis, axes.get_ylim())
-    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and text not in hidden]
-    assert min(text.get_fontsize() for text in texts) >= 7
-    boxes = [(text.get_text(), text.get_window_extent().padded(0.5)) for text in texts]
-    for (one, box), (other, another) in itertools.combinations(boxes, 2):
-        assert not box.overlaps(another), f"{one!r} lies on {other!r}"
-    sides = [side for axes in figure.axes for side in edges(axes)]
-    for text, box in boxes:
-        assert not box.count_overlaps(sides), f"{text!r} touches an edge of axes"
-        inside = figure.bbox.padded(-1)
-        assert inside.containsx(box.x0) and inside.containsx(box.x1), text
-        assert inside.containsy(box.y0) and inside.containsy(box.y1), text
 
 
 @pytest.mark.parametrize("number", [5, 6])

@@ -13,9 +13,9 @@ from kernels.fast import floats, floats_kernels
 from kernels.fast.floats import FloatGraph, Searches
 from kernels.graph import INF, Graph
 from kernels.run import Run
-from tests import graphs
-from tests.recorder import Recorder
-from tests.test_compile import CAPABILITIES, assert_atomics
+from tests.support import graphs
+from tests.support.ptx import CAPABILITIES, assert_atomics
+from tests.support.recorder import Recorder
 
 RUN = {"block": 8}
 FUNCTIONS = {

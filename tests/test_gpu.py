@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-import conftest
 import numpy as np
 import pytest
 from cuda.core.utils import StridedMemoryView
@@ -36,10 +35,10 @@ from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.run import PHASES, Result, Run
 from kernels.variants import VARIANTS
-from tests import graphs
-from tests.graphs import near_far_with
-from tests.test_csgraph import assert_trees, lengths
-from tests.test_cupy import BLOCKS, REFUSED
+from tests.support import graphs, marks
+from tests.support.cupy_page import BLOCKS, REFUSED
+from tests.support.graphs import near_far_with
+from tests.support.trees import assert_trees, lengths
 from workflow.scripts import measure
 
 ROOT = Path(__file__).parents[1]
@@ -783,10 +782,10 @@ def test_a_cell_as_it_is_measured(variant, tmp_path):
 @pytest.mark.parametrize(("required", "outcome"), [("0", pytest.skip.Exception), ("1", pytest.fail.Exception)])
 def test_without_a_card_these_are_skipped_or_fail(required, outcome, monkeypatch, request):
     monkeypatch.setenv("REQUIRE_GPU", required)
-    monkeypatch.setattr(conftest, "gpu_visible", lambda: False)
+    monkeypatch.setattr(marks, "gpu_visible", lambda: False)
     request.applymarker(pytest.mark.gpu)
     with pytest.raises((pytest.skip.Exception, pytest.fail.Exception), match="no GPU is visible") as ended:
-        conftest.pytest_runtest_setup(request.node)
+        marks.pytest_runtest_setup(request.node)
     assert ended.type is outcome
 
 

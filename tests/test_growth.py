@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_figures import legible, words
-from test_tables import cells, read_csv
-from test_workflow import SIMULATOR, Project, data, in_batch, measured
 
 from kernels.variants import MATRIX, VARIANTS
-from tests.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
-from tests.rows import DATASETS as SHOWN
+from tests.support.cells import cells, read_csv
+from tests.support.pictures import legible, words
+from tests.support.project import SIMULATOR, Project, data, in_batch, measured
+from tests.support.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
+from tests.support.rows import DATASETS as SHOWN
 from workflow.lib import long_table, measurements, plots, series
 from workflow.scripts import archive, growth, launch_overhead, readme
 

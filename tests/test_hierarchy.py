@@ -12,7 +12,7 @@ from kernels.fast.hierarchy import all_pairs, cells, elimination, variants
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
-from tests import graphs
+from tests.support import graphs
 
 pytestmark = pytest.mark.simulator
 ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one

@@ -26,7 +26,7 @@ from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.inputs import as_graph
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
-from tests import graphs
+from tests.support import graphs
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop

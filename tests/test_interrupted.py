@@ -10,8 +10,9 @@ from contextlib import suppress
 import numpy as np
 import psutil
 import pytest
-from test_download import ranged, serving
-from test_workflow import CPU, DATASETS, ROOT, TABLE1, TABLE2, Project, data, measured
+
+from tests.support.project import CPU, DATASETS, ROOT, TABLE1, TABLE2, Project, data, measured
+from tests.support.server import ranged, serving
 
 README = (ROOT / "README.md").read_text()
 

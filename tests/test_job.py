@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_measure import SAMPLE, SHA256
-from test_step import files_of_at_most
 
 from kernels import datasets, harness
 from kernels.errors import InputError
@@ -17,7 +15,8 @@ from kernels.fast import near_far
 from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
-from tests.rows import CONFIG
+from tests.support.limits import files_of_at_most
+from tests.support.rows import CONFIG, SAMPLE, SHA256
 from workflow.lib import host, measurements, plan, records, revisions
 from workflow.lib.journal import Journal
 from workflow.scripts import job, measure

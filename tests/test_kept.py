@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import fake_driver
 import pytest
 from cuda.pathfinder import DynamicLibNotFoundError
 from numba.cuda import codegen, dispatcher
@@ -21,6 +20,7 @@ from hatch_build import PACKAGE, renamed
 from kernels import choice
 from kernels.gpu import driver_api, kept
 from kernels.gpu.kept import Compiled, Kernel
+from tests.support import fake_driver
 
 ROOT = Path(__file__).parents[1]
 MODULE = "kernels.fast.near_far_kernels"
@@ -481,10 +481,10 @@ print(json.dumps([compiled, sorted({"numba", "llvmlite", "pandas"} & set(sys.mod
 
 def test_a_later_process_imports_no_compiler_until_a_kernel_changes(tmp_path):
     """A copy of the package, with a driver that has no card, in five processes one after the other."""
-    from tests import graphs
+    from tests.support import graphs
 
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "tests/fake_driver.py", tmp_path)
+    shutil.copy(ROOT / "tests/support/fake_driver.py", tmp_path)
     graphs.sparse(9000).save(tmp_path / "graph.npz")
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "PYTHONPATH"))},

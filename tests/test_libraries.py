@@ -8,7 +8,7 @@ from kernels.errors import TimeLimit
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
-from tests.counted import Counted
+from tests.support.counted import Counted
 
 BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == libraries.__name__]
 

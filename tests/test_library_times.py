@@ -17,7 +17,7 @@ from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy.all_pairs import Reduced
 from kernels.gpu import card
 from kernels.graph import INF, Graph
-from tests import graphs
+from tests.support import graphs
 from workflow.lib.library_times import FORMER, SCHEMA, load
 from workflow.scripts import readme
 

@@ -13,14 +13,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from test_step import files_of_at_most
-from test_sweeps import DELTA, graph_of
 
 from kernels import harness
 from kernels.errors import InputError
 from kernels.gpu import card
+from tests.support.graphs import graph_of
+from tests.support.limits import files_of_at_most
 from workflow.lib import lock
-from workflow.scripts import measure, measure_sweep, peak
+from workflow.scripts import draw_sweep, measure, measure_sweep, peak
 
 HOLDER = """
 import sys
@@ -122,7 +122,7 @@ def a_cell(out):
 
 
 def a_sweep(out):
-    measure_sweep.write(DELTA, graph_of(3), {"repeats": 1}, harness.Protocol(), "", out)
+    measure_sweep.write(draw_sweep.SWEEPS["delta_sweep"], graph_of(3), {"repeats": 1}, harness.Protocol(), "", out)
 
 
 def a_peak(out):

@@ -8,8 +8,6 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
-from test_tables import read_csv
-from test_workflow import Project
 
 from kernels.check import oracle
 from kernels.errors import InputError, WrongResult
@@ -18,8 +16,11 @@ from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
-from tests import graphs
-from tests.rows import CONFIG, DATASETS, SIZES, frame, measurement, rows_of
+from tests.support import graphs
+from tests.support.cells import read_csv
+from tests.support.many_sources import row
+from tests.support.project import Project
+from tests.support.rows import CONFIG, DATASETS, SIZES, frame, measurement, rows_of
 from workflow.lib import measurements, resources
 from workflow.lib.render import CROSS
 from workflow.scripts import (
@@ -173,27 +174,6 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
 
 
 # The file
-
-
-def row(kind="rows", repeat=1, dataset="nyc", **changes):
-    of_kind = {"rows": {"sources": 50_000, "search_s": 0.05}, "reduced": {"sources": 264_346, "search_s": 0.264346}}
-    size = SIZES.loc[dataset]
-    values = {
-        **{"kind": kind, "dataset": dataset, "repeat": repeat, **of_kind[kind], "customize_s": 0.002 * repeat},
-        **{
-            "order_s": 1.0,
-            "tree_s": 0.25,
-            "layout_s": 0.125,
-            "height": 269,
-            "hierarchy_arcs": 10**6,
-            "triangles": 10**7,
-        },
-        **{"vertices": size.vertices, "arcs": size.arcs, "rows_checked": 256, "device": "test card", "driver": "580.1"},
-        **{"card_uuid": "GPU-1", "host_id": "0123abcd", "host": "test_host", "numba_cuda": "0.30.4", "revision": "1"},
-        **{"commit": "abc", "tree_clean": True, "dataset_sha256": "ab" * 32, "substitute": ""},
-        **{"started": "2026-01-01T00:00:00+00:00"},
-    }
-    return values | changes
 
 
 def write(path, *rows):

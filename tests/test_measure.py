@@ -21,14 +21,12 @@ from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
-from tests.rows import DATASETS
+from tests.support.rows import DATASETS, SAMPLE, SHA256
 from workflow.lib import measurements, records
 from workflow.scripts import archive, collect, measure, simulated, tables
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
-SHA256 = "5" * 64
 FROM = {"entry": {"sources": ["http://a/b"]}, "origin": {"url": "http://a/b", "sha256": "b" * 64}}
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
 COLUMNS = [

@@ -20,7 +20,7 @@ from kernels import networkx_backend as backend
 from kernels.choice import Card
 from kernels.datasets import read_graph
 from kernels.run import Run
-from tests import package
+from tests.support import package
 
 ROOT = Path(__file__).parents[1]
 KINDS = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)

@@ -12,7 +12,7 @@ from kernels import memory
 from kernels.errors import InputError
 from kernels.fast.hierarchy import elimination
 from kernels.graph import Graph
-from tests import graphs
+from tests.support import graphs
 
 ON = graphs.grid(12)
 PREPARED = elimination.prepare(ON)

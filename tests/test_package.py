@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from hatch_build import PACKAGE, Hook, renamed
-from tests import package
+from tests.support import package
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.relative_to(ROOT / "kernels") for path in (ROOT / "kernels").rglob("*.py"))

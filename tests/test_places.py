@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rows import CONFIG
+from tests.support.rows import CONFIG
 from workflow.lib import places, plan
 
 JOBS = plan.jobs(CONFIG)

@@ -12,9 +12,9 @@ from kernels.fast import near_far, probe, probe_kernels
 from kernels.fast.probe import Reached
 from kernels.graph import Graph
 from kernels.run import Run
-from tests import graphs
-from tests.recorder import Recorder
-from tests.test_compile import CAPABILITIES, assert_atomics
+from tests.support import graphs
+from tests.support.ptx import CAPABILITIES, assert_atomics
+from tests.support.recorder import Recorder
 
 
 def searches_on(graph):

@@ -8,15 +8,12 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
-import test_many_sources
 import yaml
 from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
-from test_audit import CLAIMS, TOLERANCE, around, put
-from test_tables import measured
 
 from kernels.check import check
 from kernels.errors import InputError
@@ -24,7 +21,9 @@ from kernels.graph import Graph
 from kernels.paper import bellman_ford
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS, Variant
-from tests.rows import SIZES, in_batches, rows_of
+from tests.support import many_sources
+from tests.support.claims import CLAIMS, TOLERANCE, around, put
+from tests.support.rows import SIZES, in_batches, measured, rows_of
 from workflow.lib import claims, documents, measurements, verdicts
 from workflow.scripts import claims_figure, performance, readme
 
@@ -118,7 +117,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     rows = rows.assign(seconds=regions)  # half of it copies
     of_many = [("e", 20.0, SIZES.loc["e"].vertices), *(("nyc", s, SIZES.loc["nyc"].vertices) for s in (0.1, 0.2))]
     many = pd.DataFrame(
-        test_many_sources.row(
+        many_sources.row(
             "reduced", 1, name, search_s=seconds, sources=sources, order_s=1.0, tree_s=0.5, customize_s=0.002
         )
         for name, seconds, sources in [*of_many, ("bay", 7.0, 8)]

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from copies import copy_project, run_pytest
-from test_sbatch import sbatch_calls
-from test_workflow import SIMULATOR, Project
+
+from tests.support.copies import copy_project, run_pytest
+from tests.support.project import SIMULATOR, Project
+from tests.support.sbatch import sbatch_calls
 
 FUNCTION = '''"""A variant that only tests know: Bellman-Ford's stride variant with a quarter of the blocks."""
 

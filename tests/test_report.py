@@ -15,10 +15,10 @@ from zipfile import ZipFile
 
 import pytest
 from matplotlib.image import imread
-from test_workflow import ROOT, SIMULATOR, Project
 
-from tests import browser
-from tests.rows import STATE, in_batches, record, rows_of
+from tests.support import browser
+from tests.support.project import ROOT, SIMULATOR, Project
+from tests.support.rows import STATE, in_batches, record, rows_of
 from workflow.lib import claims, glance, measurements, pages, records
 from workflow.lib.render import CROSS
 from workflow.scripts import appendix

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from copies import copy_project
-from test_workflow import ENVIRONMENT
 
+from tests.support.copies import copy_project
+from tests.support.project import ENVIRONMENT
 from workflow.lib import paper
 
 PAGE = (Path(__file__).parents[1] / "docs/reviewers.md").read_text()

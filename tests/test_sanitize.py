@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 
 from kernels.variants import VARIANTS
-from tests import graphs, sanitize
+from tests import sanitize
+from tests.support import graphs
 
 EDGE = VARIANTS["edge/sssp"]
 

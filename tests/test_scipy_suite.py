@@ -27,7 +27,7 @@ from kernels.inputs import as_graph
 from kernels.run import Result, Run
 from kernels.searches import NO_PREDECESSOR
 from kernels.variants import VARIANTS
-from tests.test_csgraph import CARD
+from tests.support.trees import CARD
 
 REPLACED = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "yen")
 LARGEST = {"sssp": 10, "apsp": 5}  # vertices of a graph in the simulator

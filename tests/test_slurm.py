@@ -20,7 +20,7 @@ import psutil
 import pytest
 import yaml
 
-from tests import slurm as private
+from tests.support import slurm as private
 
 pytestmark = pytest.mark.ci
 ROOT = Path(__file__).parents[1]

@@ -22,9 +22,9 @@ from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Run
-from tests import graphs
-from tests.recorder import Recorder
-from tests.test_compile import CAPABILITIES, assert_atomics
+from tests.support import graphs
+from tests.support.ptx import CAPABILITIES, assert_atomics
+from tests.support.recorder import Recorder
 
 CARD = Card(shared=232_384, free=140 * 10**9)
 

@@ -1,16 +1,13 @@
 """How a step ends: with one line where input or machine is at fault, with a traceback where the program is."""
 
 import argparse
-import contextlib
 import dataclasses
 import errno
 import json
 import os
 import re
-import resource
 import runpy
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +23,7 @@ from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
 from kernels.gpu import card, driver_api
 from kernels.graph import Graph
 from kernels.harness import Protocol
+from tests.support.limits import files_of_at_most
 from workflow.lib import step
 from workflow.scripts import (
     appendix,
@@ -175,19 +173,6 @@ def test_a_sweeps_options_need_no_dataset():
 
 
 # Files that cannot be written
-
-
-@contextlib.contextmanager
-def files_of_at_most(size):
-    """No file grows above so many bytes: EFBIG, at a place where a full disk would give ENOSPC."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, before)
 
 
 WRITERS = {

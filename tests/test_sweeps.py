@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 import yaml
 from matplotlib.text import Text
-from test_figures import legible, words
-from test_workflow import DATASETS, SIMULATOR, Project, data
 
 from kernels import harness
 from kernels.errors import InputError
@@ -25,7 +23,10 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
-from tests.rows import CONFIG
+from tests.support.graphs import graph_of
+from tests.support.pictures import legible, words
+from tests.support.project import DATASETS, SIMULATOR, Project, data
+from tests.support.rows import CONFIG
 from workflow.lib import measurements, plots
 from workflow.lib.sweeps import Point
 from workflow.scripts import archive, draw_sweep, measure_sweep
@@ -37,13 +38,6 @@ DELTA, STRIDE = SWEEPS.values()
 # By a measurement that ran, of a variant that says nothing of a layout.
 NOT_SAID = {*measurements.LAYOUT, "batch", "customize_s", "limit_s", "needed_bytes"}
 NAMED = ("launch_overhead", "growth", "peak_table")
-
-
-def graph_of(vertices):
-    """A path of so many vertices, with weights of 8."""
-    steps = np.arange(vertices - 1)
-    meta = {"name": "path", "sha256": "5" * 64, "substitute": "made up"}
-    return Graph.from_arcs(vertices, steps, steps + 1, np.full(vertices - 1, 8), meta=meta)
 
 
 def kept(sweep):

@@ -2,13 +2,11 @@
 
 import csv
 import html
-import io
 import json
 import re
 import statistics
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +14,8 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, shown_in
-from tests.rows import DATASETS, frame, in_batches, measurement
+from tests.support.cells import cells, read_csv
+from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from workflow.lib import measurements
 from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define, sizes
 from workflow.scripts import sources, table6, tables
@@ -25,10 +24,6 @@ ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
 READERS = (".md", ".html")
 CROSS = "\N{MULTIPLICATION SIGN}"
-
-
-def read_csv(text):
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 def seconds(algorithm, variant, dataset):
@@ -46,51 +41,6 @@ TOLERANCE = 0.05
 def run(*arguments):
     command = [sys.executable, "-m", "workflow.scripts.tables", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-
-
-class Cells(HTMLParser):
-    """The cells of an HTML page's table, as lines of text; one that spans columns stands in each of them."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.rows, self.inside, self.span = [], False, 1
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-            self.inside, self.span = True, int(dict(attrs).get("colspan", 1))
-        elif tag == "br":
-            self.rows[-1][-1] += "\n"
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self.rows[-1] += self.rows[-1][-1:] * (self.span - 1)
-            self.inside = False
-
-    def handle_data(self, data):
-        if self.inside:
-            self.rows[-1][-1] += data
-
-
-def cells(suffix, content):
-    """The text of a reader's table: rows of cells, lines joined by a line break; heads with that of their group."""
-    if suffix == ".html":
-        rows = Cells(content).rows
-        if rows[0][0] == "":
-            groups, heads, *body = rows
-            rows = [[within(group, head) for group, head in zip(groups, heads, strict=True)], *body]
-        return rows
-    lines = [line for line in content.splitlines() if line.startswith("|")]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return [[cell.replace("<br>", "\n") for cell in row] for row in rows[:1] + rows[2:]]
-
-
-def within(group, head):
-    """A column's head with its group's, as where there is one row of heads."""
-    return f"{head} ({group[0].lower()}{group[1:]})" if group else head
 
 
 def render(number, rows, source="From the test."):
@@ -194,17 +144,6 @@ def test_csv_of_cuda_graph_variants(made):
     assert float(nyc[f"{graph} speed-up"]) == pytest.approx(2.0 / 2.5)
     assert (nyc[f"{graph} paper seconds"], nyc[f"{graph} paper text"], nyc[f"{graph} paper speed-up"]) == ("", "", "")
     assert (bay[f"{graph} status"], bay[f"{graph} seconds"]) == ("-", "")
-
-
-def measured(tmp_path, cells):
-    """Measurements of {(algorithm/variant, dataset): (seconds, other columns)}, otherwise as tests/rows.py has them."""
-    path = tmp_path / "timings.csv"
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, measurements.COLUMNS)
-        writer.writeheader()
-        for (key, dataset), (times, more) in cells.items():
-            writer.writerows(measurement(key, dataset, i, seconds, **more) for i, seconds in enumerate(times, start=1))
-    return measurements.load([path])
 
 
 def test_a_speed_up_is_of_ratios_within_jobs_not_of_medians(tmp_path):

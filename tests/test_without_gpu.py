@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from test_workflow import JOB, OTHERS, SIMULATOR, TABLE1, Project, data, measured
+
+from tests.support.project import JOB, OTHERS, SIMULATOR, TABLE1, Project, data, measured
 
 
 def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_path):

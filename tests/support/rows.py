@@ -1,5 +1,6 @@
 """Rows of measurements and records of cells as they are written, for tests to change."""
 
+import csv
 from itertools import zip_longest
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import yaml
 from kernels.variants import VARIANTS
 from workflow.lib import measurements, tables
 
-CONFIG = yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text())
+ROOT = Path(__file__).parents[2]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
+SHA256 = "5" * 64  # a graph's, whichever
 DATASETS = tables.of_config(CONFIG)
 SIZES = measurements.paper_datasets()
 STATE = {
@@ -87,3 +91,14 @@ def record(key, dataset, card=None, **changes):
         **{"slurm": {}, "host": "test_host", "system": "Linux", "python": "3.11.7", "packages": {"numba": "0.66.0"}},
         **changes,
     }
+
+
+def measured(tmp_path, cells):
+    """Measurements of {(algorithm/variant, dataset): (seconds, other columns)}, otherwise as measurement() has them."""
+    path = tmp_path / "timings.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, measurements.COLUMNS)
+        writer.writeheader()
+        for (key, dataset), (times, more) in cells.items():
+            writer.writerows(measurement(key, dataset, i, seconds, **more) for i, seconds in enumerate(times, start=1))
+    return measurements.load([path])

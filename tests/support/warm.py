@@ -77,7 +77,7 @@ def share_with_workers() -> None:
     import compileall
 
     for package in ("kernels", "workflow"):
-        compileall.compile_dir(os.path.join(os.path.dirname(__file__), os.pardir, package), quiet=2)
+        compileall.compile_dir(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, package), quiet=2)
     os.environ.update({ADDRESS + value: _started(value) for value in ("0", "1")})
 
 

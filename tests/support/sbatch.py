@@ -1,0 +1,41 @@
+"""A program named sbatch that writes its words down and takes no job."""
+
+import shutil
+
+from tests.support.project import ENVIRONMENT, ROOT
+
+SBATCH = """#!/bin/sh
+printf '%s\\n' "$@" > "$CALLS/$$"
+echo no job is taken here >&2
+exit 1
+"""
+SITE = {"CPU_PARTITION": "slow", "GPU_MODEL": "h100", "SBATCH_ACCOUNT": "physics"}  # and the profile's GPU partition
+
+
+def fake_slurm(folder):
+    """The folder of a Slurm whose sbatch writes each call into calls/, and whose other programs say nothing."""
+    (folder / "calls").mkdir(parents=True)
+    for name, text in {"sbatch": SBATCH, **dict.fromkeys(("scontrol", "sacctmgr", "sshare"), "#!/bin/sh\n")}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def sbatch_calls(project, folder, *targets):
+    """The words of each call of sbatch by the job's comment, where the profile asks for these targets."""
+    programs = fake_slurm(folder / "programs")
+    shutil.copytree(ROOT / "slurm", project.folder / "slurm", dirs_exist_ok=True)
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in ("GPU_PARTITION", *SITE)}
+    path = f"{programs}:{ENVIRONMENT['PATH']}"
+    project.snakemake(
+        *("--profile", "slurm", "--slurm-init-seconds-before-status-checks", "1", *targets),
+        code=1,
+        environment=environment | SITE | {"PATH": path, "CALLS": str(programs / "calls")},
+    )
+    found = {}
+    for call in (programs / "calls").iterdir():
+        words = call.read_text().splitlines()
+        comment = words[words.index("--comment") + 1]
+        assert comment not in found
+        found[comment.removeprefix("rule_")] = words
+    return found

@@ -1,0 +1,31 @@
+"""A card to choose for, and trees of shortest paths held against the graph's arcs."""
+
+import numpy as np
+
+from kernels import csgraph
+from kernels.choice import Card
+
+CARD = Card(shared=232_384, free=140 * 10**9)
+
+
+def lengths(array, directed):
+    """The matrix of the arcs' weights, infinite where there is none."""
+    matrix = np.full(array.shape, np.inf)
+    np.fmin.at(matrix, array.tocoo().coords, array.tocoo().data)
+    return matrix if directed else np.minimum(matrix, matrix.T)
+
+
+def assert_trees(arcs, sources, distances, predecessors, exact=True):
+    """Each predecessor's distance and one arc make up a vertex's, and it leads to the row's source, or to one of them.
+
+    arcs: of `lengths`. exact: bit for bit, else within rounding.
+    """
+    compare = np.testing.assert_array_equal if exact else np.testing.assert_allclose
+    vertices = np.arange(len(arcs))
+    rows = distances.reshape(-1, len(arcs)), predecessors.reshape(-1, len(arcs))
+    for source, dist, last in zip(sources, *rows, strict=True):
+        led = np.isfinite(dist) & ~np.isin(vertices, source)
+        np.testing.assert_array_equal(last >= 0, led)
+        assert (last[~led] == -9999).all()
+        compare(dist[last[led]] + arcs[last[led], vertices[led]], dist[led])
+        assert np.isin(csgraph.roots(last, np.atleast_1d(source))[led], source).all()
