@@ -24,7 +24,7 @@ from numba.cuda import dispatcher
 
 from kernels.fast import blocked_floyd_warshall, multi_source
 from kernels.fast.hierarchy import all_pairs
-from kernels.fast.near_far import DEGREE
+from kernels.fast.near_far_layout import DEGREE
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Result

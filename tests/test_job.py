@@ -11,7 +11,7 @@ import pytest
 
 from kernels import datasets, harness
 from kernels.errors import InputError
-from kernels.fast import near_far
+from kernels.fast import near_far_layout
 from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
@@ -90,7 +90,7 @@ def test_each_variant_lays_out_the_graph_in_its_first_run():
         def run(graph, result, run):
             if graph.vertices > 2:
                 found.setdefault(key, []).append((len(vars(graph).get("_kept", {})), "tails" in vars(graph)))
-            near_far.layout(graph)
+            near_far_layout.layout(graph)
             graph.tails.sum()
             VARIANTS["dijkstra/scipy"].function(graph, result, run)
 

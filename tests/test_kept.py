@@ -283,9 +283,9 @@ def copy(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "counts"),
     [
-        *((f"fast/{name}.py", True) for name in ("near_far_kernels", "near_far")),
+        *((f"fast/{name}.py", True) for name in ("near_far_kernels", "near_far_layout")),
         *((name, True) for name in ("gpu/intrinsics.py", "gpu/card.py", "gpu/simulator.py", "graph.py")),
-        *((name, False) for name in ("fast/floats.py", "interface.py", "paper/dijkstra.py")),
+        *((name, False) for name in ("fast/near_far.py", "fast/floats.py", "interface.py", "paper/dijkstra.py")),
     ],
 )
 def test_a_change_of_a_source_changes_the_key(file, counts, copy):
@@ -511,5 +511,5 @@ def test_a_later_process_imports_no_compiler_until_a_kernel_changes(tmp_path):
     assert process() == [near_far, []]
     change("gpu/intrinsics.py")
     assert process() == [[*near_far, "as_scipy", *floats], []]
-    change("fast/floats.py")
+    change("fast/floats_kernels.py")
     assert process() == [floats, []]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.check import check
-from kernels.fast import near_far, near_far_kernels
+from kernels.fast import near_far, near_far_kernels, near_far_layout
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
 from tests.support.together import blocks_at_once
@@ -122,7 +122,7 @@ def far_of(on: Graph) -> np.ndarray:
     places, limit = near_far.places_of_far(on, 1, 5, 64)
     arcs, owners = near_far.lay_out(on, run, near_far_kernels)
     dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
-    far, words = np.full(2 * places, POISON), np.empty(int(near_far.LENGTHS) + 2, np.uint32)
+    far, words = np.full(2 * places, POISON), np.empty(int(near_far_layout.LENGTHS) + 2, np.uint32)
     source, numbers = np.uint32(0), (np.uint64(places), np.uint32(limit), np.uint32(64))
     run.launch(
         (near_far_kernels.initialise, 10, 5, (source, arcs, dist, predecessor, words)),
@@ -155,7 +155,7 @@ def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
 def test_a_hub_whose_free_arcs_lie_behind_links(direct, monkeypatch):
-    monkeypatch.setattr(near_far, "DIRECT", direct)
+    monkeypatch.setattr(near_far_layout, "DIRECT", direct)
     heads = np.arange(1, 19)
     solve(Graph.from_arcs(19, np.zeros(18, int), heads, heads % 2))
 
@@ -172,7 +172,7 @@ def test_a_hub_whose_free_arcs_lie_behind_links(direct, monkeypatch):
 )
 @pytest.mark.parametrize("block", [1, 5])
 def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, block, monkeypatch):
-    monkeypatch.setattr(near_far, "DIRECT", 4)
+    monkeypatch.setattr(near_far_layout, "DIRECT", 4)
     look, looks = near_far_kernels.take_zero_arc, []
     monkeypatch.setattr(
         near_far_kernels, "take_zero_arc", lambda arc, *rest: looks.append(int(arc)) or look(arc, *rest)
@@ -232,16 +232,16 @@ def test_delta_follows_mean_weight_and_degree():
 @pytest.mark.parametrize("direct", [1, 4, 124])
 @pytest.mark.parametrize("degree", [0, 1, 3, 4, 5, 7, 8, 16, 17, 70, 127, 128, 300])
 def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
-    monkeypatch.setattr(near_far, "DIRECT", direct)
+    monkeypatch.setattr(near_far_layout, "DIRECT", direct)
     rng = np.random.default_rng(degree)
     tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 3)]
     on = Graph.from_arcs(5, tails, rng.integers(0, 4, len(tails)), rng.integers(1, 9, len(tails)))
     queued, (arcs, owners) = (
-        near_far.layout(on).queued,
+        near_far_layout.layout(on).queued,
         (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64), near_far_kernels)),
     )
-    arcs, link, no_arc = arcs.tolist(), int(near_far.LINK), int(near_far_kernels.NO_ARC)
-    owners, rows = [*range(5), *owners.tolist()], len(arcs) // near_far.DEGREE
+    arcs, link, no_arc = arcs.tolist(), int(near_far_layout.LINK), int(near_far_kernels.NO_ARC)
+    owners, rows = [*range(5), *owners.tolist()], len(arcs) // near_far_layout.DEGREE
     assert len(owners) == rows and queued <= rows
     found, followed = [], list(range(5))
     for row in followed:  # grows meanwhile
@@ -249,8 +249,8 @@ def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
         assert not any(slot & link for slot in slots[:-1])
         if slots[-1] & link:
             first, count = slots[-1] & 2**32 - 1, slots[-1] >> 32 & 2**30 - 1
-            assert count and first + (count if slots.pop() & int(near_far.FAN) else -(-count // 4)) <= rows
-            if slots and arcs[4 * row + 3] & int(near_far.FAN):
+            assert count and first + (count if slots.pop() & int(near_far_layout.FAN) else -(-count // 4)) <= rows
+            if slots and arcs[4 * row + 3] & int(near_far_layout.FAN):
                 assert first >= 5 and first + count <= queued
                 followed += range(first, first + count)
             else:

@@ -8,7 +8,7 @@ from numba import cuda
 from numba.cuda import dispatcher
 from scipy.sparse import csgraph
 
-from kernels.fast import near_far, probe, probe_kernels
+from kernels.fast import near_far, near_far_layout, probe, probe_kernels
 from kernels.fast.probe import Reached
 from kernels.graph import Graph
 from kernels.run import Run
@@ -47,7 +47,7 @@ def test_it_goes_by_levels(make, source, monkeypatch):
 @pytest.mark.simulator
 def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(monkeypatch):
     monkeypatch.setattr(probe, "WIDE", 1000)
-    few, many = graphs.star(3 + near_far.DIRECT), graphs.star(9 + near_far.DIRECT)
+    few, many = graphs.star(3 + near_far_layout.DIRECT), graphs.star(9 + near_far_layout.DIRECT)
     assert probe.reach(searches_on(few), 1, probe_kernels)[1:] == (few.vertices, False, True)
     assert probe.reach(searches_on(many), 1, probe_kernels)[2:] == (True, False)
 

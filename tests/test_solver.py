@@ -17,7 +17,7 @@ import kernels
 from kernels import choice, csgraph, inputs, interface, searches
 from kernels.choice import Card, Pays
 from kernels.errors import InputError
-from kernels.fast import floats, near_far, probe
+from kernels.fast import floats, near_far, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
@@ -126,7 +126,7 @@ def test_distances_that_are_too_long_are_noticed_on_the_card(on_card):
 @pytest.mark.simulator
 def test_a_link_is_no_arc_that_is_too_long(on_card):
     graph = Graph.from_arcs(13, np.zeros(12, int), np.arange(1, 13), np.full(12, MAX_WEIGHT))
-    assert len(near_far.layout(graph).links) == 1
+    assert len(near_far_layout.layout(graph).links) == 1
     with kernels.prepare(graph) as solver:
         assert solver.shortest_paths(0).rounds == 0
 

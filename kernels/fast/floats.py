@@ -33,15 +33,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernels.fast.float_graph import FloatGraph
+from kernels.fast.float_graph import LANES, NONE, SOURCE, FloatGraph
 from kernels.graph import INF
 
 if TYPE_CHECKING:
     from kernels.run import Run
 
-LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
-TINY = np.finfo(np.float64).tiny  # above 0, and above what is lost where a bound is a subnormal number
-NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
 EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
 MOST_BLOCKS = 2**20
 u32 = np.uint32

@@ -4,7 +4,7 @@ from functools import cache
 
 from numba import cuda
 
-from kernels.fast.floats import LANES, NONE, SOURCE, TINY
+from kernels.fast.float_graph import LANES, NONE, SOURCE, TINY
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF

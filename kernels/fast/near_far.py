@@ -38,77 +38,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernels.graph import INF, Graph, kept
+from kernels.fast import near_far_layout
+from kernels.fast.near_far_layout import DEGREE, LENGTHS
+from kernels.graph import INF, Graph
 
 if TYPE_CHECKING:
     from kernels.run import Result, Run
 
-DEGREE = 4  # arcs of a row
-DIRECT = 124  # arcs behind a link to arcs, at most
 DELTA = 128  # the default delta: this many mean weights, divided by the square of the mean out-degree
 THREADS, WIDE_THREADS = 512, 1024  # of a block, at most; of a wide graph's, whose rounds have more than a block takes
 WIDE = 8  # the mean out-degree from which on a graph is wide
 MAX_PLACES = 4096  # of a near queue, at most; a power of two
 MIN_PLACES = 64  # the same, at least, whatever shared memory there is
-LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a link: it is one; it leads to rows
-# Words that all blocks share: the meeting that is called for, the least distance of far by meeting modulo 3, how many
-# entries are queued for their arcs of weight 0, and from LENGTHS on how many each part of far has, of even and of odd
-# meetings.
-CALLED, LEASTS, QUEUED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 5))
-
-
-class Rows(NamedTuple):
-    """Which arcs of a graph's CSR arrays its rows have. Row v < n is vertex v's.
-
-    count: of all rows. queued: of those that may be enqueued; they come first, and after n there are those of fans.
-    owners, starts, stops: of each row of a fan, uint32 and int32: the vertex that it belongs to, and its arcs.
-    linked: uint32, the rows whose last word is a link. links: uint64, those words: LINK, how many above the first row
-    of them: arcs from there on, or with FAN rows. behind: int32, the first of the arcs behind each link; 0 of a fan's.
-    """
-
-    count: int
-    queued: int
-    owners: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
-    linked: np.ndarray
-    links: np.ndarray
-    behind: np.ndarray
-
-
-@kept
-def layout(graph: Graph) -> Rows:
-    """The rows of a graph: found once, before the clock starts."""
-    n, indptr, degrees = graph.vertices, graph.indptr, np.diff(graph.indptr)
-    own, most = DEGREE - 1, DEGREE - 1 + DIRECT  # arcs beside a link; and with those behind it
-    long = np.flatnonzero(degrees > DEGREE)
-    hubs, others = long[degrees[long] > most], long[degrees[long] <= most]
-    fans = -(-(degrees[hubs] - own) // most)
-    first = np.cumsum(fans) - fans  # row of each fan, after n
-    owners = np.repeat(hubs, fans)
-    starts = indptr[owners] + own + (np.arange(len(owners)) - np.repeat(first, fans)) * most
-    stops = np.minimum(indptr[owners + 1], starts + most)
-    cut = np.flatnonzero(stops - starts > DEGREE)
-    behind = np.r_[indptr[others], starts[cut]] + own
-    arcs = np.r_[indptr[others + 1], stops[cut]] - behind
-    rows, queued = -(-arcs // DEGREE), n + len(owners)
-    counts, firsts = np.r_[arcs, fans], np.r_[queued + np.cumsum(rows) - rows, n + first]
-    links = LINK | (counts.astype(np.uint64) << np.uint64(32)) | firsts.astype(np.uint64)
-    links[len(arcs) :] |= FAN
-    return Rows(
-        queued + int(rows.sum()),
-        queued,
-        owners.astype(np.uint32),
-        starts.astype(np.int32),
-        stops.astype(np.int32),
-        np.r_[others, n + cut, hubs].astype(np.uint32),
-        links,
-        np.r_[behind, 0 * hubs].astype(np.int32),
-    )
 
 
 def compiled_by_numba() -> ModuleType:
@@ -122,7 +67,7 @@ def lay_out(graph: Graph, run: Run, kernels) -> tuple:
     """On the card, before the clock starts: the words of all rows, uint64, (DEGREE rows,), and the owners, uint32, of
     those from n on. kernels: as Searches has them.
     """
-    rows, n, block = layout(graph), graph.vertices, run.block
+    rows, n, block = near_far_layout.layout(graph), graph.vertices, run.block
     indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
     fans, links = others[:3], others[3:]
     started = time.perf_counter()
@@ -170,11 +115,11 @@ def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) ->
     started with or with the limit, and two rounds and a queue more; the average of all blocks with that and an equal
     share of the rows.
     """
-    queued, rows = layout(graph).queued, max(1, threads // DEGREE)
+    queued, rows = near_far_layout.layout(graph).queued, max(1, threads // DEGREE)
     share = -(-queued // blocks)
     widest = int(np.diff(graph.indptr).max(initial=0))
-    fans = min(queued - graph.vertices, rows * -(-widest // (DEGREE - 1 + DIRECT)))
-    added = 2 * (rows * min(widest, DEGREE - 1 + DIRECT) + fans) + queue_places
+    fans = min(queued - graph.vertices, rows * -(-widest // (DEGREE - 1 + near_far_layout.DIRECT)))
+    added = 2 * (rows * min(widest, DEGREE - 1 + near_far_layout.DIRECT) + fans) + queue_places
     limit = 2 * share
     return limit + 2 * added + share + 2 * blocks, limit
 
@@ -190,7 +135,7 @@ class Searches:
     def __init__(self, graph: Graph, run: Run, kernels=None):
         kernels = kernels or compiled_by_numba()
         self.graph, self.run, self.kernels = graph, run, kernels
-        n, rows = graph.vertices, layout(graph)
+        n, rows = graph.vertices, near_far_layout.layout(graph)
         self.delta = np.uint32(min(run.delta or default_delta(graph), INF))
         most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
         self.blocks = run.grid or run.multiprocessors

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32, uint64
 
-from kernels.fast.near_far import CALLED, DEGREE, FAN, LEASTS, LENGTHS, LINK, QUEUED
+from kernels.fast.near_far_layout import CALLED, DEGREE, FAN, LEASTS, LENGTHS, LINK, QUEUED
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF

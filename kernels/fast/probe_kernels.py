@@ -2,8 +2,8 @@
 
 from numba import cuda, uint32
 
-from kernels.fast.near_far import DEGREE, FAN, LINK
 from kernels.fast.near_far_kernels import COUNT, NO_ARC
+from kernels.fast.near_far_layout import DEGREE, FAN, LINK
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 
 ADDED, HUBS = 0, 1  # counters: of vertices in the queue, and whether one of them has rows behind its link

@@ -20,7 +20,7 @@ from numba import cuda, uint32
 
 from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
-from kernels.fast.near_far import QUEUED
+from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64

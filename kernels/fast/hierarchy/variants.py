@@ -3,7 +3,7 @@
 import numpy as np
 from numba import cuda
 
-from kernels.fast import near_far, near_far_kernels
+from kernels.fast import near_far, near_far_kernels, near_far_layout
 from kernels.fast.hierarchy.all_pairs import fill
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
@@ -26,9 +26,9 @@ class Trees:
         self.arcs, self.owners = near_far.lay_out(graph, run, near_far_kernels)
 
     def allocate(self) -> None:
-        words = int(near_far.QUEUED) + 1
+        words = int(near_far_layout.QUEUED) + 1
         self.dist, self.queue, self.words = self.run.allocate(
-            (self.graph.vertices, np.int32), (near_far.layout(self.graph).queued, np.uint64), (words, np.uint32)
+            (self.graph.vertices, np.int32), (near_far_layout.layout(self.graph).queued, np.uint64), (words, np.uint32)
         )
 
     def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor):
