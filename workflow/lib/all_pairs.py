@@ -21,6 +21,7 @@ from kernels.datasets import sha256
 from kernels.errors import InputError
 from kernels.graph import INF, Graph
 from workflow.lib import records, step
+from workflow.lib.checked_csv import FORMER
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
 BINS = 100  # of the distributions that a whole's record has
@@ -137,6 +138,8 @@ def read_record(path: Path, kind: str) -> dict:
     if kind == "whole":
         advice = f"restore it from git if it is an archive's, else {advice}"
     record = step.read_json(path, advice)
+    if isinstance(record, dict) and "code" in record:
+        raise InputError(f"{path}: {FORMER}: {advice}")
     if wrong := fault(record, kind):
         raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
     return record
