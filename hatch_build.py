@@ -1,8 +1,7 @@
 """Builds the wheel: kernels/ becomes the package cuda_shortest_paths, so that no other `kernels` is in its way.
 
-In the repository the modules import each other as `kernels.graph`, and so they stay: a changed source makes its
-measurement due again. In the wheel they import each other by relative imports, and their docstrings and messages say
-cuda_shortest_paths.
+In the repository the modules import each other as `kernels.graph`. In the wheel they import each other by relative
+imports, and their docstrings and messages say cuda_shortest_paths.
 """
 
 import ast

@@ -133,7 +133,7 @@ def main() -> None:
     elif lines := differences(current(), recorded()):
         sys.exit(
             "\n".join(lines) + "\n\nIf a measured time can change, raise the variant's `revision` in "
-            "kernels/variants.py. Then, or if only the compiler's version or a name changed, record the digests: "
+            "kernels/variants.py. Then, or if only the compiler's version changed, record the digests: "
             "python -m tests.revisions --record"
         )
 

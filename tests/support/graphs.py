@@ -193,14 +193,15 @@ def near_far_with(**constants: int) -> ModuleType:
     """A second kernels.fast.near_far with other constants: a kernel keeps those that it was compiled with."""
     made = {}
     with patch.dict(sys.modules):
-        for name in ("kernels.fast.near_far", "kernels.fast.near_far_kernels"):
+        for name in (f"kernels.fast.near_far{part}" for part in ("_layout", "", "_kernels")):
             spec = importlib.util.find_spec(name)
             made[name] = sys.modules[name] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(made[name])
             for constant in constants.keys() & vars(made[name]).keys():
                 setattr(made[name], constant, constants[constant])
-    host, kernels = made.values()
-    assert constants.keys() <= vars(host).keys() | vars(kernels).keys()
+    layout, host, kernels = made.values()
+    assert constants.keys() <= vars(layout).keys() | vars(host).keys() | vars(kernels).keys()
+    host.near_far_layout = layout
     host.compiled_by_numba = lambda: kernels
     return host
 

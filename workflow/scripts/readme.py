@@ -89,7 +89,8 @@ def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> 
             }
         )
     note = (
-        "Only decided datasets are listed. ‡ Undecided, or as a whole another, if one batch is left out. "
+        "Only decided datasets are listed. ‡ Without one of the batches it would be undecided or, in the last column, "
+        "another verdict. "
         "[Ratios](docs/results.md#the-claims)."
     )
     if apart:
@@ -325,7 +326,7 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
         "over n runs of a variant measured alone. "
     )
     legend = (
-        f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 and 5 are of the "
+        f"{times if numbers else ''}Factors over SciPy, verdicts and Tables 1 to 3 are of the "
         "[paper's timed region](docs/method.md#how-a-time-is-taken), with its copies"
         f"{f'. GPU: {gpus}' if gpus else ''}{f'. CPU: {cpus}' if cpus else ''}."
     )
@@ -491,8 +492,9 @@ def readings(audited: Sequence[Audited], tolerance: float) -> str:
         for number, one in enumerate(audited, start=1)
     ]
     said = (
-        "Read exactly, a ratio on the claimed side of 1 is as claimed, and so is a value from the lowest to the "
-        f"highest number printed. Read by the audit, a ratio within {100 * tolerance:g} % of 1 is no difference, and a "
+        "Read exactly, a claim of direction holds if the ratio is on the claimed side of 1, and a claimed value if "
+        "the ratio equals the number printed or lies in the printed range. "
+        f"Read by the audit, a ratio within {100 * tolerance:g} % of 1 is no difference, and a "
         "value may differ by half a unit of its last printed digit (4 to 6 is 3.5 to 6.5). All other tables and "
         "figures have the audit's verdict."
     )
