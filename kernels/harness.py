@@ -206,9 +206,9 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     """Compile all kernels that the variant may launch by running it on two vertices and parallel edges; then warm up.
 
-    It runs twice, since there may be one kernel for shared memory and another for global memory. The edges weigh 0
-    where the graph has a weight of 0, which may need other kernels too; there are so many since a variant may have a
-    kernel for arcs that do not fit in a row.
+    It runs twice, since there may be one kernel for shared memory and another for global memory. A variant may have
+    other kernels for weights of 0, so the edges weigh 0 if a weight of the graph does. It may also have a kernel for
+    arcs that do not fit in a row, so there are PARALLEL edges.
     """
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], PARALLEL)

@@ -86,7 +86,7 @@ def launch_all_pairs() -> None:
 
 def current() -> dict[tuple[str, str, str], str]:
     """Compile the kernels of every GPU variant; return the kernel's name by variant, revision and digest."""
-    card.gpu_visible = lambda: False  # nothing is launched, also where a card is
+    card.gpu_visible = lambda: False  # launch nothing, even on a machine with a GPU
     for module in (multi_source, blocked_floyd_warshall):
         module.has_16_bit_pair_minimum = lambda: True
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)

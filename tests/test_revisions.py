@@ -85,18 +85,18 @@ def test_settings_are_those_that_are_not_usual():
 
 
 def test_a_file_with_digests_is_due_by_these(tmp_path):
-    now = {"bellman_ford/naive": "1", "dijkstra/naive": "1"}
-    assert revisions.due_by(tmp_path / "none.csv", now) == ["1", "1"]
+    now = "bellman_ford/naive", "dijkstra/naive"
+    assert revisions.due_by(tmp_path / "none.csv", *now) == ["1", "1"]
     table = tmp_path / "timings.csv"
     table.write_text("algorithm,variant,code,round\nbellman_ford,naive,abc,1\nbellman_ford,naive,abc,2\n")
-    assert revisions.due_by(table, now) == ["abc", "1"]
+    assert revisions.due_by(table, *now) == ["abc", "1"]
     table.write_text("kind,code\nrows,abc\n")
-    assert revisions.due_by(table, {"": "1"}) == ["abc"]
+    assert revisions.due_by(table) == ["abc"]
     part = tmp_path / "part.json"
     part.write_text('{"code": "abc"}')
-    assert revisions.due_by(part, {"": "1"}) == ["abc"]
+    assert revisions.due_by(part) == ["abc"]
     part.write_text("{")
-    assert revisions.due_by(part, {"": "1"}) == ["1"]
+    assert revisions.due_by(part) == ["1"]
 
 
 def test_a_journal_from_before_there_were_revisions_is_refused_and_kept(tmp_path):

@@ -5,13 +5,11 @@ Batches are pooled, and finished files stay up to date, as long as both are the 
 
 import csv
 import importlib.metadata
-import io
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 from kernels.harness import Protocol
-from kernels.variants import Variant
+from kernels.variants import ALL_PAIRS_REVISION, Variant, find
 
 COLUMNS = ("revision", "settings")
 UNKNOWN = "0"  # the revision of rows that were archived before the project recorded what code they ran
@@ -41,25 +39,27 @@ def columns(variant: Variant, protocol: Protocol) -> dict[str, str]:
     return dict(zip(COLUMNS, (of(variant), settings(variant, protocol)), strict=True))
 
 
-def due_by(path: Path | str, revisions: Mapping[str, str]) -> list[str]:
-    """Return the parameter that makes a measured file due: the revisions, by algorithm/variant ("" for all of a file).
+def due_by(path: Path | str, *variants: str) -> list[str]:
+    """Return the parameter that makes a measured file due: the revision of each algorithm/variant.
 
-    Snakemake recorded digests as this parameter of files from before there were revisions. They still stand in the
-    file, and are returned for it, so that nothing that a user has measured becomes due.
+    Without a variant: that of searches of all pairs. Snakemake recorded digests as this parameter of files from before
+    there were revisions. They still stand in the file, and are returned for it, so that nothing that a user has
+    measured becomes due.
     """
     former = _former_digests(Path(path))
-    return [former.get(key, revision) for key, revision in revisions.items()]
+    own = {key: of(find(*key.split("/", 1))) for key in variants} or {"": str(ALL_PAIRS_REVISION)}
+    return [former.get(key, revision) for key, revision in own.items()]
 
 
 def _former_digests(path: Path) -> dict[str, str]:
-    """Return what a file has under `code`, by algorithm/variant; nothing of a file with revisions."""
+    """Return what a file has under `code`, by algorithm/variant; nothing if it has revisions."""
     try:
-        text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
-            return {"": json.loads(text)["code"]}
+            return {"": json.loads(path.read_text(encoding="utf-8"))["code"]}
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            if "code" not in (rows.fieldnames or ()):
+                return {}
+            return {"/".join(row[key] for key in ("algorithm", "variant") if key in row): row["code"] for row in rows}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    if "code" not in text.partition("\n")[0].split(","):
-        return {}
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    return {"/".join(row[key] for key in ("algorithm", "variant") if key in row): row["code"] for row in rows}

@@ -24,7 +24,9 @@ rule all_pairs_shard:
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
         entry=entry,
-        revision=lambda wildcards: revision("results/all_pairs/{dataset}/{shards}/{shard}.json".format(**wildcards)),
+        revision=lambda wildcards: revisions.due_by(
+            "results/all_pairs/{dataset}/{shards}/{shard}.json".format(**wildcards)
+        )[0],
         sample=config["all_pairs"]["sample"],
         block=config["simulator" if SIMULATING else "protocol"]["block"],
         simulated=SIMULATING,

@@ -9,7 +9,7 @@ try:
 except (InputError, OSError) as error:
     raise WorkflowError(explain(error)) from None
 
-from kernels.variants import ALL_PAIRS_REVISION, find, shown_in
+from kernels.variants import find, shown_in
 from workflow.lib import configuration, digests, places, plan, resources, revisions, tables
 
 try:

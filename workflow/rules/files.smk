@@ -20,16 +20,6 @@ def entry(wildcards):
     return plan.identity(config["datasets"][wildcards.dataset])
 
 
-def revision(path, variant=""):
-    """What makes a measured file due: the variant's revision; if none is named, that of searches of all pairs."""
-    return due_by(path, variant)[0]
-
-
-def due_by(path, *variants):
-    own = (revisions.of(find(*key.split("/", 1))) if key else str(ALL_PAIRS_REVISION) for key in variants)
-    return revisions.due_by(path, dict(zip(variants, own)))
-
-
 def on_gpu(wildcards):
     return plan.on_gpu(wildcards.algorithm, wildcards.variant)
 

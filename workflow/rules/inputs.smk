@@ -66,7 +66,7 @@ def job_cells(wildcards):
 
 def job_revisions(wildcards):
     path = "results/batches/{batch}/{problem}/{dataset}/timings.csv".format(**wildcards)
-    return due_by(path, *("/".join(cell[:2]) for cell in job_cells(wildcards)))
+    return revisions.due_by(path, *("/".join(cell[:2]) for cell in job_cells(wildcards)))
 
 
 def jobs_at_once():

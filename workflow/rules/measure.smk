@@ -47,10 +47,10 @@ rule measure:
         ),
     params:
         entry=entry,
-        revision=lambda wildcards: revision(
+        revision=lambda wildcards: revisions.due_by(
             "results/{place}/{algorithm}/{variant}/{dataset}.csv".format(**wildcards),
             f"{wildcards.algorithm}/{wildcards.variant}",
-        ),
+        )[0],
         protocol=lambda wildcards: plan.protocol(
             config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
         ),

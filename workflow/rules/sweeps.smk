@@ -18,7 +18,9 @@ rule measure_sweep:
         runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
     params:
         dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
-        revision=lambda wildcards: revision(f"results/{wildcards.sweep}.csv", "/".join(SWEPT[wildcards.sweep])),
+        revision=lambda wildcards: revisions.due_by(
+            f"results/{wildcards.sweep}.csv", "/".join(SWEPT[wildcards.sweep])
+        )[0],
         options=lambda wildcards: json.dumps(sweep_options(wildcards), sort_keys=True),
         protocol=plan.protocol(config),
         commit=untracked(config["commit"]),
@@ -80,7 +82,7 @@ rule measure_sources:
         mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
         runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
     params:
-        revision=lambda wildcards: revision(f"results/sources/{wildcards.dataset}.csv", "/".join(SEARCH)),
+        revision=lambda wildcards: revisions.due_by(f"results/sources/{wildcards.dataset}.csv", "/".join(SEARCH))[0],
         options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
         protocol=plan.protocol(config),
         cores=untracked(kept_cores()),
@@ -130,7 +132,7 @@ rule measure_many_sources:
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
-        revision=lambda wildcards: revision(f"results/many_sources/{wildcards.dataset}.csv"),
+        revision=lambda wildcards: revisions.due_by(f"results/many_sources/{wildcards.dataset}.csv")[0],
         options=json.dumps(
             {key: config["sweeps"]["many_sources"][key] for key in ("repeats", "rows_checked", "budget_s")}
         ),

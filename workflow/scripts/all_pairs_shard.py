@@ -23,10 +23,11 @@ from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.harness import Protocol
 from kernels.run import Run
-from kernels.variants import ALL_PAIRS_REVISION
+from kernels.variants import ALL_PAIRS_REVISION, find
 from workflow.lib import all_pairs as parts
-from workflow.lib import host, lock, records, step
+from workflow.lib import host, lock, records, revisions, step
 from workflow.scripts import measure
 
 
@@ -79,7 +80,7 @@ def write(graph: Graph, args: argparse.Namespace) -> None:
         "host_id": host.host_id(),
         "cpu_model": card.cpu_name(),
         "revision": str(ALL_PAIRS_REVISION),
-        "settings": "" if args.block == Run.block else f"block={args.block}",
+        "settings": revisions.settings(find("hierarchy", "apsp"), Protocol(block=args.block)),
         "commit": commit,
         "tree_clean": clean,
         "config_digest": args.config_digest,
