@@ -16,11 +16,11 @@ from kernels.errors import InputError
 
 @contextmanager
 def reading(path, what: str, advice: str, most: int | None = None) -> Iterator[Callable[[str], np.ndarray]]:
-    """Give a function that reads the array of a name; no object arrays.
+    """Give a function that reads an array by its name; object arrays are refused.
 
-    what: "a packed graph", for messages. advice: what to do about a file that is none. most: the bytes that all arrays
-    may take, as the file says; at most the host's memory. Raises InputError for any error in the body too: so the
-    arrays are checked there.
+    what: what the file should be, for messages ("a packed graph"). advice: what to do about any other file. most: the
+    limit, in bytes, of all arrays by the sizes that the file states; the host's memory is a limit too. An error in the
+    body also becomes an InputError, so check the arrays there.
     """
     try:
         with zipfile.ZipFile(path) as file:  # no member is read beyond the size in its directory

@@ -13,7 +13,7 @@ from kernels.graph import INF, Graph, Rows
 
 # What floats.py and its kernels share.
 LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
-TINY = np.finfo(np.float64).tiny  # above 0, and above what is lost where a bound is a subnormal number
+TINY = np.finfo(np.float64).tiny  # above 0, and above the rounding error of a subnormal bound
 NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
 
 

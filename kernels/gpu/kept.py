@@ -5,8 +5,8 @@ for each key has a file for each kernel and each combination of its arguments' t
 the machine code depends on: the source of the kernels' module and of all modules of this package that it imports, the
 versions of numba-cuda and of what compiles for it, numba's settings, the card's compute capability and the driver's
 version. If one of them changes, there is another key; the KEYS folders that were written to last stay.
-If a file cannot be read, is damaged or is refused by the driver, the kernel is compiled again. If none can be written,
-or if another user may change what is there, kernels are compiled in each process.
+If a file cannot be read, is damaged or is refused by the driver, the kernel is compiled again. If the folder cannot be
+written to, or if another user can change a file in it, each process compiles its kernels.
 """
 
 from __future__ import annotations
