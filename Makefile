@@ -21,9 +21,9 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 .PHONY: all test sanitize setup lint lock clean
 
 all: setup
-	@python -m workflow.scripts.announce before
+	@python -m workflow.views.announce before
 	snakemake --cores $(CORES)
-	@python -m workflow.scripts.announce after
+	@python -m workflow.views.announce after
 
 # With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
 test: setup

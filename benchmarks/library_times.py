@@ -36,9 +36,9 @@ from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.gpu.timing import CardTimer
 from kernels.graph import INF, Graph
-from workflow.lib import host, step
-from workflow.lib.library_times import SCHEMA
-from workflow.scripts import measure
+from workflow import step
+from workflow.measure import host, measure
+from workflow.store.library_times import SCHEMA
 
 SOURCE = 0
 REPEATS, LATER = 5, 50  # of a call; of a call that takes milliseconds

@@ -19,16 +19,11 @@ from kernels.graph import INF, Graph
 from tests.support import graphs
 from tests.support.project import COMPLETE, ROOT, SIMULATOR, Project
 from tests.support.rows import DATASETS, frame, measurement
-from workflow.lib import all_pairs, configuration, resources
-from workflow.scripts import (
-    all_pairs_figure,
-    all_pairs_merge,
-    all_pairs_shard,
-    all_pairs_table,
-    archive,
-    prepare,
-    readme,
-)
+from workflow import configuration
+from workflow.data import prepare
+from workflow.measure import all_pairs_merge, all_pairs_shard, resources
+from workflow.store import all_pairs, archive
+from workflow.views import all_pairs_figure, all_pairs_table, readme
 
 SIDE = 4
 VERTICES = SIDE * SIDE

@@ -9,9 +9,9 @@ import yaml
 
 from kernels.errors import InputError
 from tests.support.rows import measurement
-from workflow.lib import plan
-from workflow.lib.measurements import schema
-from workflow.scripts import announce
+from workflow.measure import plan
+from workflow.store.measurements import schema
+from workflow.views import announce
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

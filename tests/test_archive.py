@@ -10,8 +10,7 @@ import pytest
 
 from kernels.errors import InputError
 from tests.support.rows import DATASETS, STATE, measurement, record
-from workflow.lib import measurements, records
-from workflow.scripts import archive, collect
+from workflow.store import archive, collect, measurements, records
 
 NAIVE, CPU, FLAG = "bellman_ford/naive", "dijkstra/scipy", "bellman_ford/stride_flag"
 

@@ -13,12 +13,15 @@ import yaml
 from kernels.errors import InputError
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.rows import DATASETS, in_batches
-from workflow.lib import claims, documents, measurements, plan
-from workflow.lib.claims import Finding
-from workflow.lib.render import CROSS
-from workflow.lib.tables import define
-from workflow.lib.verdicts import Estimate
-from workflow.scripts import audit, performance, readme, reviewers, summary, tables
+from workflow.judge import claims
+from workflow.judge.claims import Finding
+from workflow.judge.verdicts import Estimate
+from workflow.measure import plan
+from workflow.store import measurements
+from workflow.views import audit, documents, performance, readme, reviewers, summary
+from workflow.views import paper_tables as tables
+from workflow.views.render import CROSS
+from workflow.views.tables import define
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "From the test."

@@ -20,7 +20,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
-from workflow.scripts import peak as peak_script
+from workflow.measure import peak as peak_script
 
 NAMES = ["blocked", "blocked16", "staged"]
 CARD = Run(tile=32)

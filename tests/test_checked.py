@@ -13,8 +13,9 @@ from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import VARIANTS
 from tests.support.rows import DATASETS, STATE, measurement, record
-from workflow.lib import measurements, paper, peers, records
-from workflow.scripts import archive, collect, draw_sweep, peak, peak_table, simulated, sources
+from workflow.measure import peak, sources
+from workflow.store import archive, collect, measurements, paper, peers, records
+from workflow.views import draw_sweep, peak_table, simulated
 
 ARCHIVES = sorted(path.parent for path in Path(__file__).parents[1].glob("results/archive/*/timings.csv"))
 ROW = measurement("bellman_ford/naive", "nyc")

@@ -13,8 +13,8 @@ import yaml
 
 from kernels.errors import InputError
 from tests.support.rows import in_batches, rows_of
-from workflow.lib import batches, claims, measurements, original, plan, verdicts
-from workflow.lib.verdicts import (
+from workflow.judge import batches, claims, verdicts
+from workflow.judge.verdicts import (
     CLAIMED,
     FEW,
     INCONCLUSIVE,
@@ -27,7 +27,9 @@ from workflow.lib.verdicts import (
     UNKNOWN,
     Estimate,
 )
-from workflow.scripts import audit
+from workflow.measure import plan
+from workflow.store import measurements, original
+from workflow.views import audit
 
 ROOT = Path(__file__).parents[1]
 TOLERANCE = 0.05
@@ -438,7 +440,7 @@ def test_the_step_ends_with_one_line_and_no_file(tmp_path):
     path.write_text(claims.CLAIMS.read_text().replace("bellman_ford/stride_flag", "bellman_ford/flag"))
     out = tmp_path / "out"
     words = ["--claims", path, "--source", "From the test.", "--tolerance", TOLERANCE, "--out-dir", out]
-    command = [sys.executable, "-m", "workflow.scripts.audit", *map(str, words)]
+    command = [sys.executable, "-m", "workflow.views.audit", *map(str, words)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 1
     assert len(ran.stderr.splitlines()) == 1

@@ -280,7 +280,7 @@ def test_a_defect_has_its_traceback(kernels, monkeypatch):
         kernels(*PRINT)
 
 
-@pytest.mark.parametrize("module", ["kernels", "workflow.scripts.audit"])
+@pytest.mark.parametrize("module", ["kernels", "workflow.views.audit"])
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -8,9 +8,9 @@ import pytest
 
 from kernels.errors import InputError
 from tests.support.rows import in_batches, rows_of
-from workflow.lib import claims, measurements
-from workflow.lib.render import CROSS
-from workflow.scripts import compare
+from workflow.judge import claims, compare
+from workflow.store import measurements
+from workflow.views.render import CROSS
 
 NAIVE, FLAG = ("bellman_ford/naive", "nyc"), ("bellman_ford/stride_flag", "nyc")
 TIMES = {NAIVE: 2.0, FLAG: 1.0}

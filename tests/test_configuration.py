@@ -14,7 +14,8 @@ import yaml
 from kernels import families
 from kernels.errors import InputError
 from kernels.variants import VARIANTS
-from workflow.lib import configuration, plan, resources
+from workflow import configuration
+from workflow.measure import plan, resources
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

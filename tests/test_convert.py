@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 from kernels import datasets, memory
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.scripts import convert, download, pack
+from workflow.data import convert, download, pack
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("resources/raw/data.gz")

@@ -20,8 +20,8 @@ import yaml
 
 from kernels.errors import InputError
 from tests.support.server import ranged, serving, status, whole
-from workflow.lib import configuration
-from workflow.scripts import download
+from workflow import configuration
+from workflow.data import download
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01, "max_mb": 2000}
@@ -521,7 +521,7 @@ def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
 
     RAW.parent.mkdir(parents=True)
     RAW.write_bytes(DATA)
-    monkeypatch.setattr(f"workflow.scripts.download.{function}", refuse)
+    monkeypatch.setattr(f"workflow.data.download.{function}", refuse)
     with pytest.raises(InputError, match=f"^{RAW}: cannot be read: Permission denied: see that this user may read it"):
         fetch(site.url("/data", whole(DATA)))
 
@@ -561,7 +561,7 @@ def command(url):
         "out": RAW,
         "log": "logs/mine.log",
     }
-    return [sys.executable, "-m", "workflow.scripts.download", *(f"--{key}={given[key]}" for key in given)]
+    return [sys.executable, "-m", "workflow.data.download", *(f"--{key}={given[key]}" for key in given)]
 
 
 def environment():

@@ -10,7 +10,7 @@ from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
 from tests.support.project import DATASETS, Project
-from workflow.lib import measurements
+from workflow.store import measurements
 
 VARIANT = VARIANTS["bellman_ford/stride_ell"]
 GENERATED = {

@@ -23,7 +23,8 @@ from kernels.paper import bellman_ford, floyd_warshall
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS
 from tests.support.rows import DATASETS
-from workflow.lib import measurements, tables
+from workflow.store import measurements
+from workflow.views import tables
 
 ROOT = Path(__file__).parents[1]
 ERRATA = ROOT / "docs" / "errata.md"

@@ -22,9 +22,11 @@ from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project
 from tests.support.project import data as graphs
 from tests.support.rows import DATASETS, in_batches, measured
-from workflow.lib import batches, measurements, peers, plots
-from workflow.lib.tables import define, of_family
-from workflow.scripts import archive, figure8, measure_sweep, peak_table, sources, table6
+from workflow.judge import batches
+from workflow.measure import measure_sweep, sources
+from workflow.store import archive, measurements, peers
+from workflow.views import figure8, peak_table, plots, table6
+from workflow.views.tables import define, of_family
 
 ROOT = Path(__file__).parents[1]
 NEAR_FAR = "delta_stepping/near_far"
@@ -482,7 +484,7 @@ def written(rows, path):
 def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches, tmp_path):
     nyc = written(searches, tmp_path / "nyc.csv")
     bay = written(searches.assign(dataset="bay"), tmp_path / "bay.csv")
-    command = [sys.executable, "-m", "workflow.scripts.sources", "--out", tmp_path / "out/sources.csv"]
+    command = [sys.executable, "-m", "workflow.measure.sources", "--out", tmp_path / "out/sources.csv"]
     done = subprocess.run([*command, "--measurements", nyc, bay], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     joined = sources.load([tmp_path / "out/sources.csv"])

@@ -12,8 +12,8 @@ from kernels import families
 from kernels.datasets import read_text
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.lib import configuration
-from workflow.scripts import convert, pack
+from workflow import configuration
+from workflow.data import convert, pack
 
 CONFIG = Path(__file__).parents[1] / "config.yaml"
 

@@ -16,8 +16,9 @@ from matplotlib.text import Text
 from kernels.variants import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
-from workflow.lib import measurements, plots, series
-from workflow.scripts import draw_sweep, figure8, figures, growth, sources
+from workflow.measure import sources
+from workflow.store import measurements
+from workflow.views import draw_sweep, figure8, figures, growth, plots, series
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -292,7 +293,7 @@ def test_values_have_three_digits(number, text):
 def test_simulated_rows_are_refused(tmp_path):
     path = tmp_path / "timings.csv"
     path.write_text(TIMINGS.read_text().replace(",no_memory,", ",simulated,"))
-    command = [sys.executable, "-m", "workflow.scripts.figures", "--figure", "figure6", "--source", "From the test."]
+    command = [sys.executable, "-m", "workflow.views.figures", "--figure", "figure6", "--source", "From the test."]
     command += ["--measurements", path, "--out-dir", tmp_path / "figures", "--log", tmp_path / "log"]
     command += ["--datasets", json.dumps(DATASETS)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -39,7 +39,7 @@ from tests.support import graphs, marks
 from tests.support.cupy_page import BLOCKS, REFUSED
 from tests.support.graphs import near_far_with
 from tests.support.trees import assert_trees, lengths
-from workflow.scripts import measure
+from workflow.measure import measure
 
 ROOT = Path(__file__).parents[1]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)

@@ -14,8 +14,8 @@ from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project, data, in_batch, measured
 from tests.support.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
 from tests.support.rows import DATASETS as SHOWN
-from workflow.lib import long_table, measurements, plots, series
-from workflow.scripts import archive, growth, launch_overhead, readme
+from workflow.store import archive, measurements
+from workflow.views import growth, launch_overhead, long_table, plots, readme, series
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}

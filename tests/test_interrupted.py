@@ -174,7 +174,7 @@ def test_a_killed_measurement_leaves_the_one_before(tmp_path):
     project.snakemake(cell)
     path = tmp_path / cell
     before = path.read_bytes()
-    (tmp_path / "workflow/scripts/measure.py").write_text("import time\n\ntime.sleep(60)\n")
+    (tmp_path / "workflow/measure/measure.py").write_text("import time\n\ntime.sleep(60)\n")
     with project.start("-f", cell) as process:
         wait_for(lambda: jobs(process, "measure"), process)
         kill_job(process, "measure")

@@ -17,9 +17,9 @@ from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
-from workflow.lib import host, measurements, plan, records, revisions
-from workflow.lib.journal import Journal
-from workflow.scripts import job, measure
+from workflow.measure import host, job, measure, plan, revisions
+from workflow.measure.journal import Journal
+from workflow.store import measurements, records
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
 PROTOCOL = {"repeats": 4, "warmup_launches": 1}

@@ -18,8 +18,8 @@ from kernels.fast.hierarchy.all_pairs import Reduced
 from kernels.gpu import card
 from kernels.graph import INF, Graph
 from tests.support import graphs
-from workflow.lib.library_times import FORMER, SCHEMA, load
-from workflow.scripts import readme
+from workflow.store.library_times import FORMER, SCHEMA, load
+from workflow.views import readme
 
 ARCHIVED = Path(__file__).parents[1] / "results/archive/h200/library_times.csv"
 NEW = {"csgraph.dijkstra, a new array, with predecessors"}  # not archived yet

@@ -19,13 +19,13 @@ from kernels.errors import InputError
 from kernels.gpu import card
 from tests.support.graphs import graph_of
 from tests.support.limits import files_of_at_most
-from workflow.lib import lock
-from workflow.scripts import draw_sweep, measure, measure_sweep, peak
+from workflow.measure import lock, measure, measure_sweep, peak
+from workflow.views import draw_sweep
 
 HOLDER = """
 import sys
 from pathlib import Path
-from workflow.lib import lock
+from workflow.measure import lock
 with lock.held(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

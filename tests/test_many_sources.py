@@ -21,17 +21,11 @@ from tests.support.cells import read_csv
 from tests.support.many_sources import row
 from tests.support.project import Project
 from tests.support.rows import CONFIG, DATASETS, SIZES, frame, measurement, rows_of
-from workflow.lib import measurements, resources
-from workflow.lib.render import CROSS
-from workflow.scripts import (
-    archive,
-    compare,
-    many_sources,
-    many_sources_merge,
-    many_sources_table,
-    performance,
-    readme,
-)
+from workflow.judge import compare
+from workflow.measure import many_sources, many_sources_merge, resources
+from workflow.store import archive, measurements
+from workflow.views import many_sources_table, performance, readme
+from workflow.views.render import CROSS
 
 OPTIONS = {"repeats": 2, "rows_checked": 5, "budget_s": 1e6}
 VERTICES = 12

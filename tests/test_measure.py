@@ -22,8 +22,10 @@ from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS
 from tests.support.rows import DATASETS, SAMPLE, SHA256
-from workflow.lib import measurements, records
-from workflow.scripts import archive, collect, measure, simulated, tables
+from workflow.measure import measure
+from workflow.store import archive, collect, measurements, records
+from workflow.views import paper_tables as tables
+from workflow.views import simulated
 
 ROOT = Path(__file__).parents[1]
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
@@ -518,7 +520,7 @@ def test_nothing_measured_is_nothing_to_archive():
 
 def test_the_step_ends_with_one_line():
     words = (
-        "-m workflow.scripts.measure --algorithm bellman_ford --variant cpu --graph none.npz --out results/cells/a.csv"
+        "-m workflow.measure.measure --algorithm bellman_ford --variant cpu --graph none.npz --out results/cells/a.csv"
     )
     ran = subprocess.run(
         [sys.executable, *words.split(), "--log", "logs/a.log"],

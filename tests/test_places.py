@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rows import CONFIG
-from workflow.lib import places, plan
+from workflow.measure import places, plan
 
 JOBS = plan.jobs(CONFIG)
 HERE = "0123abcd"

@@ -24,8 +24,9 @@ from kernels.variants import VARIANTS, Variant
 from tests.support import many_sources
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.rows import SIZES, in_batches, measured, rows_of
-from workflow.lib import claims, documents, measurements, verdicts
-from workflow.scripts import claims_figure, performance, readme
+from workflow.judge import claims, verdicts
+from workflow.store import measurements
+from workflow.views import claims_figure, documents, performance, readme
 
 ROOT = Path(__file__).parents[1]
 ARCHIVES = sorted(

@@ -96,7 +96,7 @@ def test_no_test_changes(tmp_path):
     archives = dict.fromkeys(
         ["results/archive/h200", *(str(p.parent) for p in Path().glob("results/archive/*/*.json"))]
     )
-    subprocess.run([sys.executable, "-m", "workflow.scripts.readme", "--archives", *archives], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-m", "workflow.views.readme", "--archives", *archives], cwd=tmp_path, check=True)
     tests = [
         *(f"tests/test_{name}.py" for name in ("configuration", "tables", "readme")),
         "tests/test_gpu.py::test_no_variant_is_left_out",

@@ -19,9 +19,10 @@ from matplotlib.image import imread
 from tests.support import browser
 from tests.support.project import ROOT, SIMULATOR, Project
 from tests.support.rows import STATE, in_batches, record, rows_of
-from workflow.lib import claims, glance, measurements, pages, records
-from workflow.lib.render import CROSS
-from workflow.scripts import appendix
+from workflow.judge import claims
+from workflow.store import measurements, records
+from workflow.views import appendix, glance, pages
+from workflow.views.render import CROSS
 
 ARCHIVE = ROOT / "results/archive/h200"
 BATCH = "K"  # one of the archive's that is taken for this machine's, to compare
@@ -290,7 +291,7 @@ def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
 def test_a_broken_provenance_is_refused_in_one_line(tmp_path):
     broken = tmp_path / "naive.json"
     broken.write_text("{")
-    command = [sys.executable, "-m", "workflow.scripts.appendix", "--provenance", str(broken), "--config", "{}"]
+    command = [sys.executable, "-m", "workflow.views.appendix", "--provenance", str(broken), "--config", "{}"]
     command += ["--tolerance", "0.05"]
     ran = subprocess.run(
         [*command, "--source", "Here.", "--out-dir", str(tmp_path)], cwd=ROOT, capture_output=True, text=True

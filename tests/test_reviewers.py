@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.copies import copy_project
 from tests.support.project import ENVIRONMENT
-from workflow.lib import paper
+from workflow.store import paper
 
 PAGE = (Path(__file__).parents[1] / "docs/reviewers.md").read_text()
 COMMANDS = sorted(

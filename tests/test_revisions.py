@@ -14,7 +14,7 @@ from kernels.errors import InputError
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests import revisions as ptx
-from workflow.lib import journal, revisions
+from workflow.measure import journal, revisions
 
 ROOT = Path(__file__).parents[1]
 COMPILERS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm")

@@ -7,7 +7,7 @@ import pytest
 from kernels.variants import VARIANTS
 from tests.support.project import DATASETS, NYC_JOB, Project
 from tests.support.sbatch import sbatch_calls
-from workflow.lib import resources
+from workflow.measure import resources
 
 JOB = "job_wildcards_one_sssp_nyc"
 

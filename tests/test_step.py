@@ -24,21 +24,11 @@ from kernels.gpu import card, driver_api
 from kernels.graph import Graph
 from kernels.harness import Protocol
 from tests.support.limits import files_of_at_most
-from workflow.lib import step
-from workflow.scripts import (
-    appendix,
-    archive,
-    audit,
-    collect,
-    convert,
-    download,
-    measure,
-    measure_sweep,
-    peak,
-    peak_table,
-    readme,
-    simulated,
-)
+from workflow import step
+from workflow.data import convert, download
+from workflow.measure import measure, measure_sweep, peak
+from workflow.store import archive, collect
+from workflow.views import appendix, audit, peak_table, readme, simulated
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,7 +79,7 @@ def test_a_defect_goes_on(error):
 
 def ran(body, *arguments, **options):
     """What a step does with this statement as its work, in a process of its own."""
-    code = f"import os, signal\nfrom workflow.lib import step\ndef main(args): {body}\n"
+    code = f"import os, signal\nfrom workflow import step\ndef main(args): {body}\n"
     return subprocess.run(
         [sys.executable, "-c", f"{code}step.run(main, step.parser('A step.'))", *map(str, arguments)],
         **{"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},

@@ -27,10 +27,11 @@ from tests.support.graphs import graph_of
 from tests.support.pictures import legible, words
 from tests.support.project import DATASETS, SIMULATOR, Project, data
 from tests.support.rows import CONFIG
-from workflow.lib import measurements, plots
-from workflow.lib.sweeps import Point
-from workflow.scripts import archive, draw_sweep, measure_sweep
-from workflow.scripts.draw_sweep import SWEEPS, load
+from workflow.measure import measure_sweep
+from workflow.measure.sweeps import Point
+from workflow.store import archive, measurements
+from workflow.views import draw_sweep, plots
+from workflow.views.draw_sweep import SWEEPS, load
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
@@ -112,7 +113,7 @@ def test_the_papers_own_shape_is_among_them():
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
     graph_of(3).save(tmp_path / "path.npz")
-    command = [sys.executable, "-m", "workflow.scripts.measure_sweep", "--sweep", sweep.name]
+    command = [sys.executable, "-m", "workflow.measure.measure_sweep", "--sweep", sweep.name]
     options = yaml.safe_load((ROOT / "config.yaml").read_text())["sweeps"][sweep.name.removesuffix("_sweep")]
     command += ["--options", json.dumps(options)]
     command += ["--graph", tmp_path / "path.npz", "--out", tmp_path / "results/sweep.csv", "--log", tmp_path / "log"]

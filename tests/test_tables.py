@@ -16,9 +16,11 @@ from kernels.errors import InputError
 from kernels.variants import VARIANTS, shown_in
 from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
-from workflow.lib import measurements
-from workflow.lib.tables import DEFINITIONS, PAPER_TABLES, define, sizes
-from workflow.scripts import sources, table6, tables
+from workflow.measure import sources
+from workflow.store import measurements
+from workflow.views import paper_tables as tables
+from workflow.views import table6
+from workflow.views.tables import DEFINITIONS, PAPER_TABLES, define, sizes
 
 ROOT = Path(__file__).parents[1]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -39,7 +41,7 @@ TOLERANCE = 0.05
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "workflow.scripts.tables", *map(str, arguments)]
+    command = [sys.executable, "-m", "workflow.views.paper_tables", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workflow.lib import claims, verdicts
-from workflow.lib.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MORE, OPPOSITE, SAME
+from workflow.judge import claims, verdicts
+from workflow.judge.verdicts import CLAIMED, FEW, INCONCLUSIVE, LESS, MORE, OPPOSITE, SAME
 
 TOLERANCE = 0.05
 FASTER = next(claim for claim in claims.claims() if claim.relation == "faster").directions(TOLERANCE)

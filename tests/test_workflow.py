@@ -37,7 +37,9 @@ from tests.support.project import (
     data,
     measured,
 )
-from workflow.lib import configuration, plan, records
+from workflow import configuration
+from workflow.measure import plan
+from workflow.store import records
 
 DIGEST = "0123456789abcdef"
 
@@ -345,7 +347,7 @@ def test_refactoring_makes_nothing_due(changeable):
         path.touch()
     rules = changeable.folder / "workflow/rules/measure.smk"
     rules.write_text(
-        rules.read_text().replace("python -m workflow.scripts.measure", "python  -m workflow.scripts.measure")
+        rules.read_text().replace("python -m workflow.measure.measure", "python  -m workflow.measure.measure")
     )
     assert "lower_naive" in module.read_text()
     assert changeable.plan() == set()
@@ -412,12 +414,12 @@ def test_a_changed_line_of_the_papers_data_makes_due_what_shows_it(fresh, monkey
 
 def test_a_changed_script_makes_no_cell_due(changeable):
     for module in (
-        "scripts/tables",
-        "scripts/figures",
-        "scripts/collect",
-        "scripts/audit",
-        "lib/measurements",
-        "lib/plots",
+        "views/paper_tables",
+        "views/figures",
+        "store/collect",
+        "views/audit",
+        "store/measurements",
+        "views/plots",
     ):
         path = changeable.folder / f"workflow/{module}.py"
         path.write_text(path.read_text() + "\n")

@@ -7,7 +7,8 @@ import numpy as np
 
 from kernels.variants import VARIANTS
 from tests.support.rows import STATE, measurement, record
-from workflow.lib import claims, measurements
+from workflow.judge import claims
+from workflow.store import measurements
 
 TOLERANCE = 0.05
 CLAIMS = {claim.id: claim for claim in claims.claims()}

@@ -99,7 +99,7 @@ class Project:
         )
         project.configure(**changes)
         if stub:
-            from workflow.lib.measurements import COLUMNS
+            from workflow.store.measurements import COLUMNS
 
             for script in ("measure", "job"):
                 path = folder / f"workflow/scripts/{script}.py"

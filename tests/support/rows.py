@@ -9,7 +9,8 @@ import pandas as pd
 import yaml
 
 from kernels.variants import VARIANTS
-from workflow.lib import measurements, tables
+from workflow.store import measurements
+from workflow.views import tables
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

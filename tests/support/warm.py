@@ -164,7 +164,10 @@ def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files)
     sys.argv = [script, *words]
     code = 1
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if module.endswith(".py"):
+            runpy.run_path(module, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -186,6 +189,8 @@ def _shim(words: list[str]) -> None:
     address = os.environ.get(ADDRESS + _value(os.environ))
     if words[:1] == ["-m"] and words[1].startswith("workflow.") and address:
         sys.exit(_forked(address, words[1], words[2:], os.getcwd(), dict(os.environ), [0, 1, 2]))
+    if ".snakemake/scripts/" in words[0] and address:
+        sys.exit(_forked(address, words[0], words[1:], os.getcwd(), dict(os.environ), [0, 1, 2]))
     os.execv(sys.executable, [sys.executable, *words])
 
 

@@ -36,7 +36,7 @@ rule all_pairs_shard:
     message:
         "Search all pairs of {wildcards.dataset}, part {wildcards.shard} of {wildcards.shards}"
     shell:
-        "python -m workflow.scripts.all_pairs_shard --graph {input.graph:q} --shards {wildcards.shards:q} "
+        "python -m workflow.measure.all_pairs_shard --graph {input.graph:q} --shards {wildcards.shards:q} "
         "--shard {wildcards.shard:q} --sample {params.sample:q} --block {params.block:q} --cores {params.cores:q} "
         "--processes {threads:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.parquet:q} --log {log:q}"
@@ -58,7 +58,7 @@ rule all_pairs_merge:
     message:
         "Join all pairs of {wildcards.dataset}"
     shell:
-        "python -m workflow.scripts.all_pairs_merge --parts {input:q} --out {output.parquet:q} --log {log:q}"
+        "python -m workflow.measure.all_pairs_merge --parts {input:q} --out {output.parquet:q} --log {log:q}"
 
 
 rule all_pairs_table:
@@ -76,7 +76,7 @@ rule all_pairs_table:
     message:
         "Table all_pairs"
     shell:
-        "python -m workflow.scripts.all_pairs_table --measurements {input:q} --source {params.source:q} "
+        "python -m workflow.views.all_pairs_table --measurements {input:q} --source {params.source:q} "
         "--out-dir results --log {log:q}"
 
 
@@ -98,7 +98,7 @@ rule all_pairs_figure:
     message:
         "Figure all_pairs"
     shell:
-        "python -m workflow.scripts.all_pairs_figure --measurements {input.json:q} "
+        "python -m workflow.views.all_pairs_figure --measurements {input.json:q} "
         "--coordinates {params.coordinates:q} --source {params.source:q} --out-dir figures --log {log:q}"
 
 

@@ -15,7 +15,7 @@ rule audit:
     message:
         "Audit the paper's claims"
     shell:
-        "python -m workflow.scripts.audit --claims {input.claims:q} --measurements {input.measurements:q} "
+        "python -m workflow.views.audit --claims {input.claims:q} --measurements {input.measurements:q} "
         "--tolerance {params.tolerance:q} --source {params.source:q} --out-dir results --log {log:q}"
 
 
@@ -36,7 +36,7 @@ rule claims_figure:
     message:
         "Picture of the paper's claims"
     shell:
-        "python -m workflow.scripts.claims_figure --claims {input.claims:q} --measurements {input.measurements:q} "
+        "python -m workflow.views.claims_figure --claims {input.claims:q} --measurements {input.measurements:q} "
         "--tolerance {params.tolerance:q} --source {params.source:q} --out-dir figures --log {log:q}"
 
 
@@ -55,7 +55,7 @@ rule summary:
     message:
         "Summary of the measured cells"
     shell:
-        "python -m workflow.scripts.summary --measurements {input:q} --source {params.source:q} "
+        "python -m workflow.views.summary --measurements {input:q} --source {params.source:q} "
         "--out-dir results --log {log:q}"
 
 
@@ -78,5 +78,5 @@ rule compare:
     message:
         "Compare with the archive"
     shell:
-        "python -m workflow.scripts.compare --measurements {input.measurements:q} --many-sources {input.many:q} "
+        "python -m workflow.judge.compare --measurements {input.measurements:q} --many-sources {input.many:q} "
         "--archive {params.archive:q} --tolerance {params.tolerance:q} --out-dir results --log {log:q}"

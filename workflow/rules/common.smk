@@ -10,7 +10,9 @@ except (InputError, OSError) as error:
     raise WorkflowError(explain(error)) from None
 
 from kernels.variants import find, shown_in
-from workflow.lib import configuration, digests, places, plan, resources, revisions, tables
+from workflow import configuration, digests
+from workflow.measure import places, plan, resources, revisions
+from workflow.views import tables
 
 try:
     for file in workflow.configfiles:

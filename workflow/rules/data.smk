@@ -25,7 +25,7 @@ rule download:
     message:
         "Download {wildcards.file}"
     shell:
-        "python -m workflow.scripts.download --dataset {params.dataset:q} --entry {params.entry:q} "
+        "python -m workflow.data.download --dataset {params.dataset:q} --entry {params.entry:q} "
         "--archives {params.archives:q} --options {params.options:q} --out {output:q} --log {log:q}"
 
 
@@ -46,7 +46,7 @@ rule convert:
     message:
         "Convert {wildcards.dataset} to the paper's text format"
     shell:
-        "python -m workflow.scripts.convert --dataset {wildcards.dataset:q} --entry {params.entry:q} {params.raw:q} "
+        "python -m workflow.data.convert --dataset {wildcards.dataset:q} --entry {params.entry:q} {params.raw:q} "
         "--out {output:q} --log {log:q}"
 
 
@@ -66,7 +66,7 @@ rule pack:
     message:
         "Pack {wildcards.dataset} as CSR arrays"
     shell:
-        "python -m workflow.scripts.pack --dataset {wildcards.dataset:q} --entry {params.entry:q} "
+        "python -m workflow.data.pack --dataset {wildcards.dataset:q} --entry {params.entry:q} "
         "--text {input:q} --out {output:q} --log {log:q}"
 
 
@@ -85,4 +85,4 @@ rule prepare:
     message:
         "Prepare a hierarchy of {wildcards.dataset}"
     shell:
-        "python -m workflow.scripts.prepare --graph {input:q} --out {output:q} --log {log:q}"
+        "python -m workflow.data.prepare --graph {input:q} --out {output:q} --log {log:q}"

@@ -34,7 +34,7 @@ rule figure8:
     message:
         "Figure 8"
     shell:
-        "python -m workflow.scripts.figure8 --measurements {input.cells:q} --sources {input.sources:q} "
+        "python -m workflow.views.figure8 --measurements {input.cells:q} --sources {input.sources:q} "
         "--datasets {params.datasets:q} --source {params.source:q} --out-dir figures --log {log:q}"
 
 
@@ -54,7 +54,7 @@ rule launch_overhead:
     message:
         "Table launch_overhead"
     shell:
-        "python -m workflow.scripts.launch_overhead --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
+        "python -m workflow.views.launch_overhead --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
         "--out-dir results --log {log:q}"
 
 
@@ -81,7 +81,7 @@ rule growth:
     message:
         "Table growth and its figure"
     shell:
-        "python -m workflow.scripts.growth --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
+        "python -m workflow.views.growth --measurements {input:q} --datasets {params.datasets:q} --source {params.source:q} "
         "--out-dir results --figures-dir figures --log {log:q}"
 
 
@@ -103,7 +103,7 @@ rule peak_table:
     message:
         "Table peak_table"
     shell:
-        "python -m workflow.scripts.peak_table --measurements {input.cells:q} --peak {input.peak:q} "
+        "python -m workflow.views.peak_table --measurements {input.cells:q} --peak {input.peak:q} "
         "--source {params.source:q} --out-dir results --log {log:q}"
 
 
@@ -130,7 +130,7 @@ rule peak:
     message:
         "Measure peak on this card"
     shell:
-        "python -m workflow.scripts.peak --vertices {params.vertices:q} --commit={params.commit:q} "
+        "python -m workflow.measure.peak --vertices {params.vertices:q} --commit={params.commit:q} "
         "--out {output:q} --log {log:q}"
 
 
@@ -151,5 +151,5 @@ rule many_sources_table:
     message:
         "Table many_sources_table"
     shell:
-        "python -m workflow.scripts.many_sources_table --measurements {input.cells:q} --many-sources {input.many:q} "
+        "python -m workflow.views.many_sources_table --measurements {input.cells:q} --many-sources {input.many:q} "
         "--source {params.source:q} --out-dir results --log {log:q}"

@@ -21,5 +21,5 @@ for figure, table in PAPER_FIGURES.items():
         message:
             "Figure {params.number}"
         shell:
-            "python -m workflow.scripts.figures --figure {params.figure:q} --measurements {input:q} "
+            "python -m workflow.views.figures --figure {params.figure:q} --measurements {input:q} "
             "--datasets {params.datasets:q} --source {params.source:q} --out-dir figures --log {log:q}"

@@ -1,7 +1,7 @@
 # What the rules take as input, and the refusal of what cannot be made here.
-from workflow.lib import records
-from workflow.lib.all_pairs import kept as kept_all_pairs
-from workflow.scripts.download import local, raw_name
+from workflow.store import records
+from workflow.store.all_pairs import kept as kept_all_pairs
+from workflow.data.download import local, raw_name
 
 SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bellman_ford", "stride")}
 SEARCH = "delta_stepping", "near_far"

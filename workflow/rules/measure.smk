@@ -60,7 +60,7 @@ rule measure:
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
     shell:
-        "python -m workflow.scripts.measure --algorithm {wildcards.algorithm:q} --variant {wildcards.variant:q} "
+        "python -m workflow.measure.measure --algorithm {wildcards.algorithm:q} --variant {wildcards.variant:q} "
         "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
@@ -100,7 +100,7 @@ rule job:
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
     shell:
-        "python -m workflow.scripts.job --variants {params.variants:q} --batch={wildcards.batch:q} "
+        "python -m workflow.measure.job --variants {params.variants:q} --batch={wildcards.batch:q} "
         "--graph {input:q} --cores {params.cores:q} "
         "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
 
@@ -123,7 +123,7 @@ rule collect:
     message:
         "Collect all batches and cells"
     shell:
-        "python -m workflow.scripts.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
+        "python -m workflow.store.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
 
 
 SIMULATED_CELLS = plan.simulated_cells(config)
@@ -160,7 +160,7 @@ rule simulate:
     message:
         "Check in the simulator"
     shell:
-        "python -m workflow.scripts.simulate --cells {params.cells:q} --graphs resources/graphs "
+        "python -m workflow.measure.simulate --cells {params.cells:q} --graphs resources/graphs "
         "--results results/simulated --config-digest {params.config_digest:q} --commit={params.commit:q} "
         "--out {output:q} --log {log:q}"
 
@@ -178,7 +178,7 @@ rule simulated:
     message:
         "List what the simulator checked"
     shell:
-        "python -m workflow.scripts.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
+        "python -m workflow.views.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
 
 
 # Takes whatever lies in results/cells/ and results/batches/, and measures nothing, so it has neither input nor output.
@@ -194,5 +194,5 @@ rule archive:
     message:
         "Keep what was measured in results/archive/"
     shell:
-        "python -m workflow.scripts.archive --cells results/cells --archive results/archive "
+        "python -m workflow.store.archive --cells results/cells --archive results/archive "
         "--default {params.default:q} --tolerance {params.tolerance:q} --datasets {params.datasets:q} --log {log:q}"

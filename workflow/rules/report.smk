@@ -30,7 +30,7 @@ rule appendix:
     message:
         "Appendix of the report"
     shell:
-        "python -m workflow.scripts.appendix --measurements {input.measurements:q} --provenance {input.provenance:q} "
+        "python -m workflow.views.appendix --measurements {input.measurements:q} --provenance {input.provenance:q} "
         "--archives {params.archives:q} --name {params.name:q} --tolerance {params.tolerance:q} "
         "--config {params.config:q} --source {params.source:q} --out-dir results --log {log:q}"
 

@@ -27,7 +27,7 @@ rule measure_sweep:
     message:
         "Measure {wildcards.sweep} on {params.dataset}"
     shell:
-        "python -m workflow.scripts.measure_sweep --sweep {wildcards.sweep:q} --options {params.options:q} "
+        "python -m workflow.measure.measure_sweep --sweep {wildcards.sweep:q} --options {params.options:q} "
         "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
 
 
@@ -48,7 +48,7 @@ rule draw_sweep:
     message:
         "Figure {wildcards.sweep}"
     shell:
-        "python -m workflow.scripts.draw_sweep --sweep {wildcards.sweep:q} --measurements {input:q} "
+        "python -m workflow.views.draw_sweep --sweep {wildcards.sweep:q} --measurements {input:q} "
         "--source {params.source:q} --out-dir figures --log {log:q}"
 
 
@@ -90,7 +90,7 @@ rule measure_sources:
     message:
         "Measure sources on {wildcards.dataset}"
     shell:
-        "python -m workflow.scripts.measure_sweep --sweep sources --options {params.options:q} "
+        "python -m workflow.measure.measure_sweep --sweep sources --options {params.options:q} "
         "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
         "--commit={params.commit:q} --out {output:q} --log {log:q}"
 
@@ -108,7 +108,7 @@ rule sources:
     message:
         "Join sources"
     shell:
-        "python -m workflow.scripts.sources --measurements {input:q} --out {output:q} --log {log:q}"
+        "python -m workflow.measure.sources --measurements {input:q} --out {output:q} --log {log:q}"
 
 
 # Searches from many sources at once in a hierarchy: a file for each dataset, as of the sources.
@@ -142,7 +142,7 @@ rule measure_many_sources:
     message:
         "Measure many_sources on {wildcards.dataset}"
     shell:
-        "python -m workflow.scripts.many_sources --graph {input.graph:q} --options {params.options:q} "
+        "python -m workflow.measure.many_sources --graph {input.graph:q} --options {params.options:q} "
         "--block {params.block:q} --cores {params.cores:q} --processes {threads:q} --commit={params.commit:q} "
         "--out {output:q} --log {log:q}"
 
@@ -160,4 +160,4 @@ rule many_sources:
     message:
         "Join many_sources"
     shell:
-        "python -m workflow.scripts.many_sources_merge --measurements {input:q} --out {output:q} --log {log:q}"
+        "python -m workflow.measure.many_sources_merge --measurements {input:q} --out {output:q} --log {log:q}"

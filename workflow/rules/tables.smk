@@ -22,7 +22,7 @@ for name in plan.PAPER_TABLES:
         message:
             "Table {params.number}"
         shell:
-            "python -m workflow.scripts.tables --table {params.table:q} --measurements {input:q} "
+            "python -m workflow.views.paper_tables --table {params.table:q} --measurements {input:q} "
             "--datasets {params.datasets:q} --source {params.source:q} "
             "--out-dir results --log {log:q}"
 
@@ -47,7 +47,7 @@ rule table6:
     message:
         "Table 6"
     shell:
-        "python -m workflow.scripts.table6 --measurements {input.cells:q} --sources {input.sources:q} "
+        "python -m workflow.views.table6 --measurements {input.cells:q} --sources {input.sources:q} "
         "--datasets {params.datasets:q} --tolerance {params.tolerance:q} --source {params.source:q} --out-dir results "
         "--log {log:q}"
 
@@ -64,4 +64,4 @@ rule readme:
     message:
         "Fill the generated parts of README.md and docs/"
     shell:
-        "python -m workflow.scripts.readme --archives {params.archives:q} --log {log:q}"
+        "python -m workflow.views.readme --archives {params.archives:q} --log {log:q}"

@@ -1,0 +1,72 @@
+"""Turn the raw file of one dataset into the text form: "n m", then "u v w" an arc, vertices from 0.
+
+    python -m workflow.data.convert --dataset nyc --entry JSON --raw FILE.gr.gz --out FILE.txt
+
+--entry is the dataset's entry in config.yaml. The raw file is checked first, for it may have been put
+there by hand. A SNAP file gets random weights; a random graph is generated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+import numpy as np
+
+from kernels import datasets, families
+from kernels.errors import InputError
+from workflow import step
+from workflow.data import download
+
+READERS = {"dimacs": datasets.read_dimacs, "snap": datasets.read_snap, "text": datasets.read_text}
+
+
+def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
+    """Write the text form of a dataset.
+
+    Raises InputError where its raw file is wrong or its counts are not those in config.
+    """
+    vertices, expected = entry["vertices"], download.counts(dataset, entry)
+    if kind := families.kind_of(entry):
+        expected.check(arcs=2 * (entry["arcs"] // 2))  # as many one way as the other
+        ends = families.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
+        weights = datasets.draw(len(ends[0]), **drawn(entry))
+        both_ways = np.r_[ends[0], ends[1]], np.r_[ends[1], ends[0]], np.r_[weights, weights]
+        datasets.write_text(out, vertices, *both_ways)
+    elif "generate" in entry:
+        arcs = datasets.draw_arcs(vertices, entry["arcs"], **entry["generate"])
+        datasets.write_text(out, vertices, *arcs, datasets.draw(entry["arcs"], **drawn(entry)))
+    elif entry["format"] == "random":
+        expected.check(vertices=vertices, arcs=vertices * (vertices - 1))
+        datasets.random(vertices, out, **drawn(entry))
+    else:
+        download.verify_raw(raw, dataset, entry, origins)
+        vertices, tails, heads, weights = READERS[entry["format"]](raw, expected)
+        if weights is None:
+            weights = datasets.draw(len(tails), **drawn(entry))
+        datasets.write_text(out, vertices, tails, heads, weights)
+    logging.info("%s: %d vertices, %d arcs in %s", dataset, entry["vertices"], entry["arcs"], out)
+
+
+def drawn(entry: dict) -> dict:
+    """The range and seed config gives for a dataset's weights, as arguments of kernels.datasets.draw."""
+    names = {"min": "low", "max": "high", "seed": "seed"}
+    return {names[key]: value for key, value in entry.get("weights", {}).items()}
+
+
+def main(args: argparse.Namespace) -> None:
+    step.check_entry(args.entry)
+    if args.entry["format"] != "random" and not args.raw:
+        raise InputError(f"--raw is missing: a dataset of format {args.entry['format']} is made from a file")
+    convert(args.dataset, args.entry, args.raw, args.out, args.origins)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--dataset", required=True)
+    arguments.add_argument("--entry", type=step.json_object, required=True, metavar="JSON")
+    arguments.add_argument("--raw", type=Path, metavar="FILE")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.txt")
+    arguments.add_argument("--origins", type=Path, default=download.ORIGINS, help="the records' folder")
+    step.run(main, arguments)

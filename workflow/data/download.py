@@ -1,0 +1,410 @@
+"""Fetch the raw file of one dataset, from the first of its sources that has it, and check it.
+
+    python -m workflow.data.download --dataset nyc --entry JSON --archives JSON --options JSON --out FILE
+
+--entry is the dataset's entry in config.yaml, --archives and --options are its keys archives and download.
+A file that lies at FILE already is checked and used, without a network. While a download runs, FILE.part
+holds what has come and FILE.part.json where it comes from; after a broken one, the next resumes from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+
+import requests
+import urllib3
+from tqdm import tqdm
+
+from kernels import datasets
+from kernels.errors import InputError, naming
+from workflow import step
+
+CHUNK = 1 << 16  # bytes
+ORIGINS = Path("resources/origins")
+BY_HAND = "put by hand"
+RAW_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,199}")
+NO_LOCAL_PATH = re.compile(r"[{}<>\0\ud800-\udfff]")  # Snakemake fills in {these} and <these>; the rest no file has
+TOO_LARGE = "{} bytes, more than the {:g} MB of download.max_mb: raise that if this is the right file"
+ABOUT_RANGE = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+
+
+class NotHere(Exception):
+    """A source does not give the file: ask the next one."""
+
+
+class NotNow(Exception):
+    """A source did not give the file: ask it again."""
+
+
+def raw_name(entry: dict) -> str | None:
+    """The name of a dataset's raw file: the last part of its first source; None where it has no source."""
+    if not entry.get("sources"):
+        return None
+    source = entry["sources"][0]
+    if ":" not in source:
+        return Path(source).name
+    path = re.sub("^[^:]*:(//[^/?#]*)?", "", source)  # after "archive:" or "https://server"
+    return re.split("[?#]", path)[0].rpartition("/")[2]
+
+
+def local(entry: dict) -> str | None:
+    """The path of a dataset whose one source is a file of this machine, which is read where it lies; else None."""
+    sources = entry.get("sources", [])
+    return sources[0] if len(sources) == 1 and ":" not in sources[0] else None
+
+
+def check_sources(dataset: str, entry: dict, archives: dict) -> None:
+    """Raises InputError where config's entry of a dataset names no file, or one that we cannot keep or hand on."""
+    if entry["format"] == "random":
+        return
+    where, name = f"config: datasets.{dataset}.sources", raw_name(entry)
+    if name is None:
+        raise InputError(f"{where}: missing: a graph of format {entry['format']} is read from a file")
+    if path := local(entry):
+        if NO_LOCAL_PATH.search(path):
+            raise InputError(
+                f"{where}: {path!r}: a path may not have {{, }}, < or > in it, or what no file has: rename it"
+            )
+        return
+    places(dataset, entry, archives)
+    if not RAW_NAME.fullmatch(name):
+        raise InputError(
+            f"{where}: {entry['sources'][0]}: a file is kept under the last part of its address, here {name!r}, which "
+            "must be 1 to 200 letters, digits, . _ + or -, the first neither . nor -: name another source first, or "
+            "download the file yourself and give its path as the only source"
+        )
+
+
+def places(dataset: str, entry: dict, archives: dict) -> list[str]:
+    """Every URL a dataset's file may be had from, in order of preference.
+
+    Raises InputError where a source is no URL and no path in a known archive.
+    """
+    result = []
+    for source in entry["sources"]:
+        where = f"config: datasets.{dataset}.sources: {source if source.isprintable() else repr(source)}"
+        archive, colon, path = source.partition(":")
+        if not colon:
+            raise InputError(f"{where}: a file of this machine must be the only source")
+        if " " in source or not source.isprintable():
+            raise InputError(f"{where}: an address has no blanks: write them as the server does, such as %20")
+        if path.startswith("//"):
+            if archive.lower() not in ("http", "https"):
+                raise InputError(
+                    f"{where}: neither http nor https: download the file yourself, and give its path as the only source"
+                )
+            result.append(source)
+        elif archive in archives:
+            result += [f"{base.rstrip('/')}/{path}" for base in archives[archive]]
+        else:
+            raise InputError(
+                f"{where}: no archive {archive}; there are {', '.join(archives)} (and the path of a file of this "
+                "machine has no colon)"
+            )
+    return result
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raises InputError, with what to do, where a raw file cannot be read."""
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise InputError(f"{path}: this is a folder: name a file in it")
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: this is a device or a pipe: copy what it gives into a file")
+        yield
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise InputError(f"{path}: a link to {os.readlink(path)}, where no file is: mend or delete it") from None
+        raise InputError(f"{path}: no such file: download it, or put it there by hand") from None
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}: see that this user may read it and that its disk is well"
+        ) from None
+
+
+def counts(dataset: str, entry: dict) -> datasets.Counts | None:
+    """How large config says the graph of a dataset is; None for an entry without its arcs."""
+    if "arcs" not in entry:
+        return None
+    keys = f"datasets.{dataset}.vertices and datasets.{dataset}.arcs"
+    advice = f"if another file is meant, state its counts as {keys} in a second --configfile"
+    return datasets.Counts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
+
+
+def check_content(path: Path, expected: datasets.Counts | None = None) -> None:
+    """Raises InputError, without the file's name, where it is damaged, empty or a page instead of data.
+
+    Also where it holds, or inflates to, more bytes than a graph of the expected counts may have.
+    """
+    size, most = 0, datasets.most_bytes(expected.arcs) if expected else math.inf
+    for part in datasets.unpacked(path):
+        size += len(part)
+        if size > most:
+            found = f"more than {most:,} bytes of text, too many for the {expected.arcs:,} arcs that config says"
+            raise InputError(f"{found}: {expected.advice}")
+    if path.name.removesuffix(".part").endswith(".gz") and not datasets.is_gzip(path):
+        raise InputError("not a gzip file")
+
+
+def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
+    """What is recorded of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
+    record = origins / f"{name}.json"
+    if not record.exists():
+        return None
+    return _record(record, ("url", "sha256", "retrieved"), "delete it, and the file is recorded anew")
+
+
+def _record(path: Path, keys: tuple[str, ...], advice: str) -> dict:
+    """What a file of ours says, with these keys at least. Raises InputError, which ends with the advice."""
+    record = step.read_json(path, advice)
+    if missing := [key for key in keys if key not in record]:
+        raise InputError(f"{path}: it has no {missing[0]}: {advice}")
+    return record
+
+
+def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
+    origin = {
+        "url": url,
+        "sha256": digest,
+        "bytes": path.stat().st_size,
+        "retrieved": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    with datasets.atomic(origins / f"{path.name}.json", "w") as file:
+        file.write(json.dumps(origin, indent=2) + "\n")
+
+
+def check_sha256(digest: str, dataset: str, entry: dict, origin: dict | None) -> None:
+    """Raises InputError where a raw file is neither the one config names nor the one recorded."""
+    key = f"datasets.{dataset}.sha256"
+    expected, source = entry.get("sha256"), key
+    if not expected and origin:
+        expected, source = origin["sha256"], f"the record of {origin['retrieved']} ({origin['url']})"
+    if expected and expected != "any" and digest != expected.lower():
+        raise InputError(
+            f"its sha256 is {digest}, but {source} says {expected} "
+            f"(if it is the right file, set {key} to its own or to any)"
+        )
+
+
+def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -> None:
+    """Hold a raw file against config and against the record of its origin, origins/NAME.json.
+
+    A file without a record, or other than its record and accepted by config, is recorded as put by hand;
+    one that is read where it lies has no record. Raises InputError where the file is missing, unreadable or
+    not the one it should be.
+    """
+    with reading(path):
+        digest = datasets.sha256(path)
+    source = local(entry)
+    own = source is not None and path.absolute() == Path(source).absolute()
+    origin = None if own else read_origin(path.name, origins)
+    try:
+        check_sha256(digest, dataset, entry, origin)
+    except InputError as error:
+        raise InputError(f"{path}: {error}{'' if own else ': delete it to download it again'}") from None
+    if not own and (not origin or origin["sha256"] != digest):
+        write_origin(path, digest, BY_HAND, origins)
+
+
+class Part:
+    """A raw file on its way: FILE.part, and FILE.part.json, which says what it is a part of.
+
+    expected: the counts of the graph that it should hold, or None.
+    """
+
+    def __init__(self, target: Path, expected: datasets.Counts | None = None):
+        self.expected = expected
+        self.path = target.with_name(f"{target.name}.part")
+        self.notes_path = target.with_name(f"{target.name}.part.json")
+
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.is_file() and not self.path.is_symlink() else 0
+
+    def notes(self) -> dict:
+        """url, total (bytes), validator (for If-Range, or empty), ranges (whether it can be resumed)."""
+        if not self.size() or not self.notes_path.exists():
+            return {}
+        return _record(self.notes_path, ("url", "total", "validator", "ranges"), f"delete it and {self.path}")
+
+    def note(self, **notes) -> None:
+        with datasets.atomic(self.notes_path, "w") as file:
+            json.dump(notes, file)
+
+    def delete(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.notes_path.unlink(missing_ok=True)
+
+
+def download(dataset: str, entry: dict, archives: dict, options: dict, target: Path, origins: Path = ORIGINS) -> None:
+    """Put a dataset's raw file at target and record its origin.
+
+    Raises InputError that lists every source and why it failed, or says what is wrong with the file there.
+    """
+    if os.path.lexists(target):
+        logging.info("%s: %s is there: nothing to download", dataset, target)
+        with reading(target):
+            try:
+                check_content(target, counts(dataset, entry))
+            except InputError as error:
+                raise InputError(f"{target}: {error}: delete it to download it again") from None
+        verify_raw(target, dataset, entry, origins)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part, origin, failures = Part(target, counts(dataset, entry)), read_origin(target.name, origins), []
+    for place in places(dataset, entry, archives):
+        try:
+            fetch(place, part, options)
+            digest = datasets.sha256(part.path)
+            check_sha256(digest, dataset, entry, origin)
+        except InputError as error:
+            part.delete()
+            failures.append(f"{place}: {error}")
+        except NotHere as error:
+            if not part.notes().get("ranges"):
+                part.delete()
+            failures.append(f"{place}: {error}")
+        else:
+            write_origin(part.path.replace(target), digest, place, origins)
+            part.delete()
+            return
+        logging.info("%s", failures[-1])
+    raise InputError(
+        f"{dataset}: no source gave the file ({'; '.join(failures)}): put it by hand at {target}, "
+        f"or name another source in datasets.{dataset}.sources or archives"
+    )
+
+
+def fetch(place: str, part: Part, options: dict) -> None:
+    """Fill the part with the whole file from one URL, and check its content.
+
+    Raises NotHere where the source does not give it, InputError where it gives something else.
+    """
+    waits = [options["backoff_s"] * 2**retry for retry in range(options["retries"])]
+    for wait in [*waits, None]:
+        try:
+            fetch_once(place, part, options)
+            return
+        except NotNow as error:
+            if wait is None:
+                raise NotHere(f"{error}, asked {len(waits) + 1} times") from None
+            logging.info("%s: %s; asking again in %g s", place, error, wait)
+            time.sleep(wait)
+
+
+def fetch_once(url: str, part: Part, options: dict) -> None:
+    """Ask a URL once for what the part lacks. Raises NotNow where asking again may help."""
+    notes = part.notes()
+    resumed = notes.get("url") == url
+    headers = {"Accept-Encoding": "identity"}
+    if resumed:
+        headers["Range"] = f"bytes={part.size()}-"
+        if notes["validator"]:
+            headers["If-Range"] = notes["validator"]
+    limits = options["connect_timeout_s"], options["read_timeout_s"]
+    try:
+        with requests.get(url, headers=headers, timeout=limits, stream=True) as response:
+            if resumed and response.status_code in ABOUT_RANGE and not continues(response, part):
+                part.delete()
+                return fetch_once(url, part, options)
+            receive(response, url, part, resumed, options["max_mb"])
+    except requests.Timeout as error:
+        limit = limits[0] if isinstance(error, requests.ConnectTimeout) else limits[1]
+        raise NotNow(f"no answer within {limit:g} s") from None
+    except requests.ConnectionError as error:
+        cause = error.args[0] if error.args else error
+        raise NotNow(f"no connection ({type(getattr(cause, 'reason', cause)).__name__})") from None
+    except urllib3.exceptions.HTTPError as error:
+        raise NotNow(f"the connection broke after {part.size():,} bytes ({type(error).__name__})") from None
+    except requests.RequestException as error:
+        raise NotHere(str(error)) from None
+    try:
+        check_content(part.path, part.expected)
+    except InputError as error:
+        if not resumed:
+            raise
+        part.delete()
+        raise NotNow(f"{error}, after it was resumed") from None
+
+
+def continues(response: requests.Response, part: Part) -> bool:
+    """Whether the answer is the rest of what the part lacks."""
+    total = part.notes()["total"]
+    return response.headers.get("Content-Range") == f"bytes {part.size()}-{total - 1}/{total}"
+
+
+def receive(response: requests.Response, url: str, part: Part, resumed: bool, max_mb: float) -> None:
+    """Write an answer's body to the part: after what is there (206), or from the start (200).
+
+    Raises InputError where the file is larger than max_mb, before anything is received where the server says so.
+    """
+    status, headers = response.status_code, response.headers
+    if resumed and status == HTTPStatus.PARTIAL_CONTENT:
+        total = part.notes()["total"]
+    elif status == HTTPStatus.OK:
+        part.delete()
+        total = int(headers["Content-Length"]) if headers.get("Content-Length", "").isdecimal() else None
+        if total:
+            etag = headers.get("ETag", "")
+            validator = etag if etag.startswith('"') else headers.get("Last-Modified", "")
+            part.note(url=url, total=total, validator=validator, ranges=headers.get("Accept-Ranges") == "bytes")
+    elif status == HTTPStatus.TOO_MANY_REQUESTS or status >= 500:
+        raise NotNow(f"{status} {response.reason}")
+    else:
+        raise NotHere(f"{status} {response.reason}")
+    if total is not None and total > max_mb * 1e6:
+        raise InputError(TOO_LARGE.format(f"{total:,}", max_mb))
+    there = part.size()
+    logging.info("%s: from byte %s of %s", url, f"{there:,}", "?" if total is None else f"{total:,}")
+    with naming(part.path), open(part.path, "ab") as file:
+        # The bytes as served: some servers call a .gz file an encoding, which would be undone.
+        for chunk in progress(response.raw.stream(CHUNK, decode_content=False), there, total):
+            if file.tell() + len(chunk) > max_mb * 1e6:
+                raise InputError(TOO_LARGE.format(f"over {file.tell():,}", max_mb))
+            file.write(chunk)
+    if total not in (None, part.size()):
+        raise NotNow(f"the connection broke after {part.size():,} of {total:,} bytes")
+    logging.info("%s: all %s bytes", url, f"{part.size():,}")
+
+
+def progress(chunks: Iterator[bytes], done: int, total: int | None) -> Iterator[bytes]:
+    """Pass the chunks on; show a bar on a terminal, elsewhere log a line every tenth of the way."""
+    terminal = sys.stderr.isatty()
+    with tqdm(total=total, initial=done, unit="B", unit_scale=True, leave=False, disable=not terminal) as bar:
+        for chunk in chunks:
+            yield chunk
+            bar.update(len(chunk))
+            before, done = done, done + len(chunk)
+            if total and not terminal and 10 * before // total < 10 * done // total:
+                logging.info("%d %%", 100 * done // total)
+
+
+def main(args: argparse.Namespace) -> None:
+    step.check_entry(args.entry, needed=["sources"])
+    step.check_part("--archives", args.archives, "archives")
+    step.check_part("--options", args.options, "download")
+    download(args.dataset, args.entry, args.archives, args.options, args.out, args.origins)
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--dataset", required=True)
+    for name in ("entry", "archives", "options"):
+        arguments.add_argument(f"--{name}", type=step.json_object, required=True, metavar="JSON")
+    arguments.add_argument("--out", type=Path, required=True, metavar="FILE")
+    arguments.add_argument("--origins", type=Path, default=ORIGINS, help="the folder of the origins' records")
+    step.run(main, arguments)

@@ -1,0 +1,278 @@
+"""Keep measurements in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
+
+Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
+batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and the files
+of PLAIN. Of all pairs the record of each dataset is kept, all_pairs/<dataset>.json: what the table and the figure show,
+but no row a vertex, so no map.
+
+A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
+were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
+measured alone with all GPU rows beside them, else into the default archive.
+"""
+
+import argparse
+import logging
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import pandas as pd
+
+from kernels.datasets import atomic
+from kernels.errors import InputError
+from kernels.variants import VARIANTS, find
+from workflow import step
+from workflow.measure import revisions, sources
+from workflow.measure.sweeps import Sweep
+from workflow.store import all_pairs, collect, measurements, records
+from workflow.views import (
+    all_pairs_figure,
+    all_pairs_table,
+    audit,
+    claims_figure,
+    draw_sweep,
+    figure8,
+    figures,
+    growth,
+    launch_overhead,
+    many_sources_table,
+    peak_table,
+    summary,
+    table6,
+)
+from workflow.views import paper_tables as tables
+
+KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
+PICTURES = ["png"]
+MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of others stay
+# Kept as they are, for the tables and pages that show them.
+PLAIN = {
+    "sources.csv": sources.load,
+    "peak.csv": peak_table.load,
+    MANY: many_sources_table.load,
+}
+
+
+def slug(device: str) -> str:
+    """The folder of a card: NVIDIA H200 is h200."""
+    words = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-").split("-")
+    return "-".join(word for word in words if word not in ("nvidia", "geforce", "tesla")) or "unnamed"
+
+
+def cell(row: dict[str, str]) -> str:
+    return "/".join(row[key] for key in measurements.CELL)
+
+
+def place(name: str, order: list[str]) -> tuple[int, str]:
+    """To sort by: known names in their order, then the others by the alphabet."""
+    return (order.index(name), "") if name in order else (len(order), name)
+
+
+def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of both that stand; new ones take the place of old ones of the same cell and batch.
+
+    Raises InputError where a batch of that name is of another host: a batch replaces no other.
+    """
+    replaced = {records.name(row) for row in new}
+    hosts = {records.name(row): row["host_id"] for row in old if row["batch"]}
+    for row in new:
+        if hosts.get(name := records.name(row), row["host_id"]) != row["host_id"]:
+            raise InputError(
+                f"{name}: the archive has a batch {row['batch']} of another host, which this one would replace: rename "
+                "this one, in the name of its folder below results/batches/ and in the files in it"
+            )
+    by_cell: dict[str, list[dict[str, str]]] = {}
+    for row in [*(row for row in old if records.name(row) not in replaced), *new]:
+        by_cell.setdefault(cell(row), []).append(row)
+    return [row for of_cell in by_cell.values() for row in standing(of_cell)]
+
+
+def standing(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Of a cell's rows, those that an archive keeps.
+
+    All batches of the revision that the last batch ran, and of other revisions only the last batch. A cell that was
+    measured alone stays unless batches of a newer revision are there. Other settings count as another revision.
+    """
+    in_batches = sorted((row for row in rows if row["batch"]), key=started)
+    if not in_batches:
+        return rows
+    newest = in_batches[-1]
+    others = [row["batch"] for row in in_batches if revision(row) != revision(newest)]
+
+    def stands(row: dict[str, str]) -> bool:
+        if revision(row) == revision(newest):
+            return True
+        return row["batch"] in others[-1:] if row["batch"] else started(row) > started(newest)
+
+    return [row for row in rows if stands(row)]
+
+
+def revision(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[column] for column in revisions.COLUMNS)
+
+
+def started(row: dict[str, str]) -> datetime:
+    return datetime.fromisoformat(row["started"])
+
+
+def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, args: argparse.Namespace) -> None:
+    """Merge rows into the folder's archive, and make its tables, figures and audit anew."""
+    table, record = folder / "timings.csv", folder / "provenance.json"
+    rows = merged(measurements.schema().text([table]) if table.exists() else [], rows)
+    if table.exists():
+        provenance = records.read(record) | provenance
+    names = dict.fromkeys(map(records.name, rows))
+    provenance = {name: provenance[name] for name in names if name in provenance}
+    variants, datasets = list(VARIANTS), [*args.datasets, *sorted({row["dataset"] for row in rows} - {*args.datasets})]
+    rows.sort(
+        key=lambda row: (
+            place(f"{row['algorithm']}/{row['variant']}", variants),
+            place(row["dataset"], datasets),
+            row["batch"],
+            int(row["round"]),
+        )
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    collect.write(rows, provenance, table, record)
+    with kept_part(folder) as drawn:
+        draw(measurements.load([table]), folder, drawn, args)
+    cells, batches = {cell(row) for row in rows}, {row["batch"] for row in rows} - {""}
+    logging.info("%s: %d rows of %d cells, %d batches", table, len(rows), len(cells), len(batches))
+
+
+@contextmanager
+def kept_part(folder: Path) -> Iterator[Path]:
+    """A folder to draw into, of whose files the archive's folder then gets those that are KEPT."""
+    with tempfile.TemporaryDirectory(dir=folder) as drawn:
+        yield Path(drawn)
+        for made in Path(drawn).iterdir():
+            if made.suffix in KEPT:
+                made.replace(folder / made.name)
+
+
+def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespace) -> None:
+    """Write all tables, figures and pages of an archive's rows into a folder."""
+    source, datasets = f"From the archive {archive.name}.", args.datasets
+    for name in tables.PAPER_TABLES:
+        tables.write(name, datasets, rows, source, folder)
+    for name in figures.PLOTS:
+        figures.write(name, datasets, rows, source, folder, PICTURES)
+    shown = ("sources.csv", "peak.csv", MANY)
+    searches, peaks, many = (PLAIN[name]([path] if (path := archive / name).exists() else []) for name in shown)
+    table6.write(datasets, rows, searches, source, args.tolerance, folder)
+    figure8.write(datasets, rows, searches, source, folder, PICTURES)
+    peak_table.write(peaks, rows, source, folder)
+    if len(many):
+        many_sources_table.write(many, rows, source, folder)
+    if wholes := [all_pairs.read_record(path, "whole") for path in all_pairs.kept(archive, datasets)]:
+        all_pairs_table.write(wholes, source, folder)
+        all_pairs_figure.write(wholes, {}, source, folder, PICTURES)
+    launch_overhead.write(rows, datasets, source, folder)
+    growth.write(rows, datasets, source, folder, folder, PICTURES)
+    summary.write(rows, source, folder)
+    audit.write(rows, audit.claims(), source, args.tolerance, folder)
+    claims_figure.write(rows, audit.claims(), source, args.tolerance, folder, PICTURES)
+
+
+def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
+    """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
+    rows = draw_sweep.load(sweep, [measured])
+    folder = folder_of(measured, rows, archive)
+    copy(measured, folder / measured.name)
+    with kept_part(folder) as drawn:
+        draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn, PICTURES)
+
+
+def keep_plain(measured: Path, args: argparse.Namespace) -> Path:
+    """Keep a file of PLAIN in the archive of the card it was measured on; returns that folder."""
+    folder = folder_of(measured, PLAIN[measured.name]([measured]), args.archive)
+    target = folder / measured.name
+    if measured.name == MANY and target.exists():
+        schema, order = many_sources_table.SCHEMA, list(args.datasets)
+        rows = schema.text([measured])
+        again = {row["dataset"] for row in rows}
+        rows = [*(row for row in schema.text([target]) if row["dataset"] not in again), *rows]
+        schema.write(sorted(rows, key=lambda row: place(row["dataset"], order)), target)
+    else:
+        copy(measured, target)
+    return folder
+
+
+def searched(results: Path) -> dict[Path, str]:
+    """The records of all pairs that were searched on cards of one model, with its name."""
+    found = {}
+    for path in sorted(results.glob("all_pairs/*.json")):
+        whole = all_pairs.read_record(path, "whole")
+        if len(whole["devices"]) > 1:
+            logging.warning("%s: not kept: it is of %s, an archive of one model", path, " and ".join(whole["devices"]))
+        elif whole["search_s"] is not None:  # not simulated
+            (found[path],) = whole["devices"]
+    return found
+
+
+def folder_of(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
+    """The archive of the card that a file's rows were measured on. Raises InputError where there is no row."""
+    if rows.empty:
+        raise InputError(f"{measured}: no rows: delete it and measure again")
+    return archive / slug(rows["device"].iloc[0])
+
+
+def copy(measured: Path, to: Path) -> None:
+    with open(measured, "rb") as source, atomic(to) as target:
+        shutil.copyfileobj(source, target)
+
+
+def main(args: argparse.Namespace) -> None:
+    results = args.cells.parent
+    cells = sorted(args.cells.glob("*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
+    swept = [name for name in draw_sweep.SWEEPS if (results / f"{name}.csv").exists()]
+    plain = [path for name in PLAIN if (path := results / name).exists()]
+    wholes = searched(results)
+    if not cells and not swept and not plain and not wholes:
+        raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
+    for name in swept:
+        keep_sweep(draw_sweep.SWEEPS[name], results / f"{name}.csv", args.archive)
+    folders = {keep_plain(path, args) for path in plain}
+    for path, device in wholes.items():
+        folders.add(folder := args.archive / slug(device))
+        copy(path, folder / "all_pairs" / path.name)
+    measured = keep_cells(cells, args) if cells else set()
+    for folder in sorted(folders - measured):
+        if (folder / "timings.csv").exists():
+            keep([], {}, folder, args)
+
+
+def keep_cells(files: list[Path], args: argparse.Namespace) -> set[Path]:
+    """Merge jobs and cells into the archives of the cards that they were measured on; returns these folders."""
+    rows, provenance = collect.read(files)
+    cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
+    for row in rows:
+        if on_gpu(row):
+            cards.setdefault(row["batch"], set()).add(row["device"])
+    everywhere = set().union(*cards.values())
+    folders: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        beside = cards.get(row["batch"], set()) if row["batch"] else everywhere
+        for device in sorted({row["device"]} if on_gpu(row) else beside) or [None]:
+            folders.setdefault(slug(device) if device else args.default, []).append(row)
+    for folder, mine in sorted(folders.items()):
+        keep(mine, provenance, args.archive / folder, args)
+    return {args.archive / folder for folder in folders}
+
+
+def on_gpu(row: dict[str, str]) -> bool:
+    return find(row["algorithm"], row["variant"]).on_gpu
+
+
+if __name__ == "__main__":
+    arguments = step.parser(__doc__)
+    arguments.add_argument("--cells", type=Path, default=Path("results/cells"))
+    arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
+    arguments.add_argument("--default", required=True, help="the archive for CPU rows without a GPU beside them")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    step.add_datasets(arguments)
+    step.run(main, arguments)

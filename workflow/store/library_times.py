@@ -1,0 +1,46 @@
+"""What calls of the library take: the file that benchmarks/library_times.py writes and docs/library.md shows."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kernels.gpu import card
+from workflow.store.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+
+FORMER = (  # kinds of calls that are in archives and no longer measured
+    "first answer of a process, machine code of the wheel",
+    "first answer of a process, machine code of the wheel, weights not whole",
+    "laying out a graph for near_far, on the host",
+    "laying out a graph for near_far, on the card",
+)
+SCHEMA = Schema(
+    (
+        *("dataset", "vertices", "arcs", "what", "repeat", "seconds", "device", "driver", "cuda", "cpu_model"),
+        *("numba_cuda", "commit", "tree_clean", "started", "host", "substitute"),
+    ),
+    ("vertices", "arcs", "repeat", "seconds"),
+    (
+        matching("dataset"),
+        whole("vertices", 1),
+        whole("arcs", 0),
+        matching("what"),
+        whole("repeat", 1),
+        above_0("seconds"),
+        once("dataset", "what", "repeat"),
+        numbered("repeat", "dataset", "what"),
+        matching("device"),
+        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != card.SIMULATOR),
+        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
+        one_of("tree_clean", "True", "False", ""),
+        moment("started"),
+    ),
+    "measure again, or leave the file out",
+    "{what} on {dataset}",
+)
+
+
+def load(path: Path) -> pd.DataFrame:
+    """Return the rows of the kinds that are still measured. Raises InputError if a value breaks a rule of SCHEMA."""
+    rows = SCHEMA.read([path])
+    return rows[~rows["what"].isin(FORMER)]

@@ -1,0 +1,105 @@
+"""Say what all pairs of each graph add up to, and how long they took: results/all_pairs.csv, .md and .html.
+
+python -m workflow.views.all_pairs_table --measurements results/all_pairs/nyc.json --source TEXT
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernels.gpu.card import SIMULATOR
+from workflow import step
+from workflow.store import all_pairs, measurements
+from workflow.views.render import csv_text, digits, html_page, save, to_markdown
+
+TITLE = "All pairs of road networks"
+HEAD = "hierarchy/all_pairs"
+FACTS = (
+    *("dataset", "vertices", "arcs", "diameter", "diameter_from", "diameter_to", "radius", "radius_vertex"),
+    *("mean_distance", "connected", "height", "hierarchy_arcs", "triangles", "order_s", "tree_s", "customize_s"),
+    *("search_s", "us_a_source", "cards", "hosts", "shards", "rows_checked", "columns_checked", "device", "substitute"),
+    "source",
+)
+NOTES = [
+    "Diameter: the longest of all shortest distances, and between which vertices it is. Radius: the least "
+    "eccentricity, and of which vertex. Mean distance: over all ordered pairs of two vertices with a path.",
+    "Order, tree: preparing, once for a set of arcs, on one core: nested dissection, then the elimination tree. "
+    "Customize: once for a set of weights, on the card; each part does it for itself, and this is their median. "
+    "Search: seconds on the card, with what is found of each source, without copies; the sum over all parts.",
+    "Checked before anything is published: all distances from a sample of sources against SciPy's; where arcs go both "
+    "ways and all vertices are reached, each vertex's sum of distances to all others against that from all others, "
+    "found in a pass that is not timed.",
+]
+
+
+def facts(wholes: list[dict], source: str) -> pd.DataFrame:
+    """A row a dataset with FACTS; times are NaN where they are of the simulator. us_a_source: in microseconds."""
+    rows = pd.DataFrame(wholes).astype({"customize_s": float, "search_s": float, "mean_distance": float})
+    rows["device"] = rows["devices"].map(", ".join)
+    rows["us_a_source"] = rows["search_s"] / rows["vertices"] * 1e6
+    return rows.assign(source=source)[list(FACTS)]
+
+
+def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
+    def shown(name, form=digits):
+        return ["-" if np.isnan(number) else form(number) for number in rows[name]]
+
+    ends = zip(rows["diameter"], rows["diameter_from"], rows["diameter_to"], strict=True)
+    centres = zip(rows["radius"], rows["radius_vertex"], strict=True)
+    return pd.DataFrame(
+        {
+            "Dataset": [measurements.marked(name, substitutes) for name in rows["dataset"]],
+            "Vertices": shown("vertices", "{:,}".format),
+            "Diameter": [f"{length:,}, {start} to {end}" for length, start, end in ends],
+            "Radius": [f"{length:,}, {centre}" for length, centre in centres],
+            "Mean distance": shown("mean_distance", lambda value: digits(value) if value < 1000 else f"{value:,.0f}"),
+            "Order (s)": shown("order_s"),
+            "Tree (s)": shown("tree_s"),
+            "Customize (s)": shown("customize_s"),
+            "Search (s)": shown("search_s"),
+            "µs a source": shown("us_a_source"),
+            "Cards": [str(count or "-") for count in rows["cards"]],
+            "Parts": shown("shards", str),
+        },
+        dtype=str,
+    )
+
+
+def notes(wholes: list[dict], source: str) -> list[str]:
+    """Sentences under table and figure: where it comes from, on what it ran, what is not the paper's."""
+    own = {"algorithm": "hierarchy", "variant": "all_pairs"}
+    rows = pd.DataFrame(
+        [
+            {**whole, **own, "device": device, "commit": commit, "started": started}
+            for whole in wholes
+            for device in whole["devices"]
+            for commit in whole["commits"] or [""]
+            for started in whole["started"]
+        ]
+    )
+    simulated = dict.fromkeys(rows["dataset"][rows["device"] == SIMULATOR])
+    said = [*measurements.origin(rows, source, {HEAD: "all pairs"}), *measurements.run(rows)]
+    return said + ([f"In the simulator, which has no times: {', '.join(simulated)}."] if simulated else [])
+
+
+def write(wholes: list[dict], source: str, folder: Path) -> None:
+    """Write the table's files into a folder; wholes: the records that all_pairs_merge writes."""
+    rows, said = facts(wholes, source), [*NOTES, *notes(wholes, source)]
+    text = to_text(rows, measurements.substitutes(rows))
+    numbers = list(text.columns[1:])
+    files = {
+        ".csv": csv_text(rows),
+        ".md": to_markdown(TITLE, text, said, numbers),
+        ".html": html_page(TITLE, text, said, list(range(2, len(text.columns) + 1))),
+    }
+    save(files, folder / "all_pairs")
+
+
+def main(args: argparse.Namespace) -> None:
+    write([all_pairs.read_record(path, "whole") for path in args.measurements], args.source, args.out_dir)
+
+
+if __name__ == "__main__":
+    step.run(main, step.showing_parser(__doc__, out_dir="results"))

@@ -1,0 +1,233 @@
+"""Compare the paper's claims with its own tables, with its own program and with batches of measurements.
+
+workflow/judge/claims.py says how a verdict is reached. Writes results/claims.csv (a row a claim and dataset), .md and
+.html.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from kernels.variants import VARIANTS
+from workflow import step
+from workflow.judge import verdicts
+from workflow.judge.claims import (
+    CLAIMS,
+    FRAGILE,
+    Audited,
+    Claim,
+    Finding,
+    audit,
+    claims,
+    deciding,
+    disagreeing,
+    outcome,
+    rule,
+    select,
+)
+from workflow.judge.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
+from workflow.store import measurements
+from workflow.store.measurements import marked, substitutes
+from workflow.views import pages
+from workflow.views.render import CROSS, digits, ratio
+
+
+def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
+    """One row a claim and dataset. claimed, paper, program, measured: a factor, or seconds, as `unit` says."""
+    others = substitutes(rows)
+    lines = [(one, dataset) for one in audited for dataset in one.here]
+    return pd.DataFrame([_fact(*line) | {"substitute": others.get(line[1], ""), "source": source} for line in lines])
+
+
+def _fact(one: Audited, dataset: str) -> dict:
+    claim, paper, here = one.claim, one.paper[dataset], one.here[dataset]
+    least, most = claim.factors[verdicts.CLAIMED] if claim.valued else ("", "")
+    return {
+        "claim": claim.id,
+        "section": claim.section,
+        "says": claim.claim,
+        "left": claim.left,
+        "right": " ".join(claim.right),
+        "dataset": dataset,
+        "relation": claim.relation,
+        "unit": "s" if claim.by_seconds else "ratio",
+        "claimed low": least,
+        "claimed high": most,
+        "paper": paper.estimate.value if paper.estimate else "",
+        "paper verdict": paper.verdict,
+        **_ends("program", one.program[dataset]),
+        "over": here.over,
+        **_ends("measured", here.estimate),
+        "ends": here.estimate.ends if here.estimate else "",
+        "rounds": here.rounds or "",
+        "cards": len(here.cards) or "",
+        "direction": here.direction,
+        "factor": here.factor,
+        "verdict": here.verdict,
+        "lost without one batch": here.fragile,
+        "batches needed": here.needed or "",
+        "claim's verdict": one.verdict,
+        "turns without one batch": one.fragile,
+        "why not measured": here.why,
+        "throttled": one.throttled[dataset],
+    }
+
+
+def _ends(name: str, found: Estimate | None) -> dict:
+    values = (found.value, found.low, found.high, found.batches) if found else [""] * 4
+    return dict(zip((name, f"{name} low", f"{name} high", f"{name} batches"), values, strict=True))
+
+
+def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: float) -> pages.Page:
+    others = substitutes(rows)
+    blocks = [
+        ("h1", "The paper's claims, compared with the measurements"),
+        ("table", overview(audited)),
+        ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
+    ]
+    for number, one in enumerate(audited, start=1):
+        text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
+        blocks += [
+            ("h2", f"{number}. {one.claim.claim}"),
+            ("p", f"Section {one.claim.section}: {relation_text(one.claim)}. {one.claim.reading}"),
+            ("table", text),
+        ]
+        if said := apart(one, tolerance):
+            blocks.append(("p", said))
+    return blocks
+
+
+def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
+    """A claim on one dataset, as text. others: the datasets that are substitutes."""
+    here, paper = one.here[dataset], one.paper[dataset]
+    throttled = f"; throttled: {one.throttled[dataset]}" if one.throttled[dataset] else ""
+    return {
+        "Dataset": marked(dataset, others),
+        "Paper's tables": f"{value_text(one.claim, paper)}: {paper.verdict}" if paper.estimate else paper.why,
+        "Paper's program": estimate_text(one.claim, one.program[dataset], over_text(one.claim, here)),
+        "Ours": value_text(one.claim, here) + throttled,
+        "Verdict": verdict_text(here),
+    }
+
+
+def apart(one: Audited, tolerance: float) -> str:
+    """A sentence on each dataset where ours has a direction and the paper's own program another or none."""
+    return " ".join(
+        f"On {dataset} the paper's own program lies {where}, outside our interval."
+        for dataset, where in disagreeing(one, tolerance).items()
+    )
+
+
+def overview(audited: list[Audited]) -> pd.DataFrame:
+    """One row a claim."""
+    return pd.DataFrame(
+        [
+            {
+                "Claim": f"{number}. {one.claim.claim}",
+                "Section": one.claim.section,
+                "The paper's own tables": f"{outcome(one.paper)} ({by_verdict(one.paper)})",
+                "Ours": by_verdict(one.here),
+                "Verdict": one.counted,
+            }
+            for number, one in enumerate(audited, start=1)
+        ]
+    )
+
+
+def by_verdict(findings: dict[str, Finding], decided_only: bool = False) -> str:
+    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"; ratios where batches are too few.
+
+    decided_only: leaves out what is not decided, if anything is.
+    """
+    of = len(findings)
+    if decided_only:
+        findings = deciding(findings) or findings
+    found: dict[str, list[str]] = {}
+    fragile = [finding.fragile for finding in findings.values()]
+    each = f" (each{FRAGILE})" if len(fragile) > 1 and all(fragile) else ""
+    for dataset, finding in findings.items():
+        ratio = f" {short(finding)}" if finding.verdict == FEW else ""
+        mark = FRAGILE if finding.fragile and not each else ""
+        found.setdefault(finding.verdict, []).append(dataset + ratio + mark)
+    plain = (each or not any(fragile)) and FEW not in found
+    if len(found) == 1 and len(findings) == of > 1 and plain:
+        return f"{next(iter(found))}: all {of}{each}"
+    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items()) + each
+
+
+def short(finding: Finding) -> str:
+    """ "x1.51", or "2.41 s": what was measured, in its shortest form."""
+    found = finding.estimate
+    return f"{found.value:.3g} s" if found.differences else f"{CROSS}{digits(found.value)}"
+
+
+def relation_text(claim: Claim) -> str:
+    """The claim with its variants: "floyd_warshall/tiled 4 to 6 times faster than floyd_warshall/naive"."""
+    value = claim.low if claim.low == claim.high else f"{claim.low} to {claim.high}"
+    words = {
+        "fastest": "faster than each of",
+        "no_better": "not faster than",
+        "times_faster": f"{value} times faster than",
+        "faster_by_s": f"{value} s faster than",
+    }
+    return f"{claim.left} {words.get(claim.relation, f'{claim.relation} than')} {', '.join(claim.right)}"
+
+
+def verdict_text(finding: Finding) -> str:
+    """The verdict, "less ‡; direction as claimed" of another value than claimed; how many batches an open one needs."""
+    text = finding.verdict + (FRAGILE if finding.fragile else "")
+    would_do = f", {finding.needed or f'more than {MOST_BATCHES}'} batches would do"
+    if finding.verdict == INCONCLUSIVE:
+        text += would_do
+    if finding.factor and finding.verdict not in (FEW, UNKNOWN, finding.direction):
+        text += f"; direction {finding.direction}"
+        text += would_do if finding.decided and finding.direction == INCONCLUSIVE else ""
+    return text
+
+
+def value_text(claim: Claim, finding: Finding) -> str:
+    """ "x1.51 over Naive [1.50, 1.52], 5 batches" (", on one card"), or what is missing."""
+    if not finding.estimate:
+        return finding.why
+    alone = ", on one card" if finding.estimate.batches > 1 and len(finding.cards) == 1 else ""
+    return estimate_text(claim, finding.estimate, over_text(claim, finding)) + alone
+
+
+def over_text(claim: Claim, finding: Finding) -> str:
+    """ " over Naive" of a claim against several, where it is known which of them decides."""
+    return f" over {VARIANTS[finding.over].title}" if finding.over and len(claim.right) > 1 else ""
+
+
+def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
+    """ "x1.51 [1.50, 1.52], 5 batches"; "-" of None."""
+    if not found:
+        return "-"
+
+    def number(value: float) -> str:
+        return f"{value:.3g}" if claim.by_seconds else ratio(value)
+
+    text = (f"{number(found.value)} s" if claim.by_seconds else f"{CROSS}{number(found.value)}") + over
+    if found.batches == 1:
+        return text
+    return f"{text} [{number(found.low)}, {number(found.high)}], {found.batches} batches"
+
+
+def write(rows: pd.DataFrame, listed: list[Claim], source: str, tolerance: float, folder: Path) -> None:
+    """Write claims.csv, .md and .html into a folder. rows: as measurements.load gives them."""
+    rows = select(rows, listed)
+    audited = audit(rows, listed, tolerance)
+    pages.write(folder / "claims", facts(audited, rows, source), page(audited, rows, source, tolerance))
+
+
+def main(args: argparse.Namespace) -> None:
+    write(measurements.load(args.measurements), claims(args.claims), args.source, args.tolerance, args.out_dir)
+
+
+if __name__ == "__main__":
+    arguments = step.showing_parser(__doc__, out_dir="results")
+    arguments.add_argument("--claims", type=Path, default=CLAIMS, help="a CSV file of claims")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    step.run(main, arguments)

@@ -1,0 +1,170 @@
+"""Draw the claims at a glance: a row a claim, a column a dataset, the verdict as colour and sign. SVG, PDF, PNG.
+
+The large cell is the verdict on what was measured; the small square in its corner is the verdict on the paper's own
+tables, by the same rule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from workflow import step
+from workflow.judge import claims, verdicts
+from workflow.store import measurements
+from workflow.store.measurements import marked, substitutes
+from workflow.views import audit, plots
+from workflow.views.render import CROSS
+
+STEM = "claims"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a verdict is drawn; the colours are Okabe and Ito's."""
+
+    color: str
+    sign: str
+
+
+LOOKS = {
+    verdicts.CLAIMED: Look("#009E73", "✓"),
+    verdicts.SAME: Look("#C8C8C8", "="),
+    verdicts.LESS: Look("#F0E442", "<"),
+    verdicts.MORE: Look("#56B4E9", ">"),
+    verdicts.OPPOSITE: Look("#D55E00", "✗"),
+    verdicts.INCONCLUSIVE: Look("#E7DCEE", "~"),
+    verdicts.FEW: Look("#F4F4F4", f"{CROSS}2"),  # its sign is the ratio
+    verdicts.UNKNOWN: Look("#FFFFFF", "?"),
+}
+NAMES = {verdicts.LESS: "less than claimed", verdicts.MORE: "more than claimed"}
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "claims",  # the same figure has the same bytes
+    "pdf.fonttype": 42,
+}
+WIDTH, HEIGHT = 9.6, 5.6  # inches
+LABEL = 4.55  # the width of the claims, in cells
+CORNER = 0.36  # the side of the small square, of a cell
+
+
+def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -> Figure:
+    """The figure. others: the datasets that are substitutes. To be called, and saved, under STYLE."""
+    datasets = list(measurements.paper_datasets().index)
+    figure = Figure(figsize=(WIDTH, HEIGHT))
+    axes = figure.add_axes((0.005, 0.005, 0.99, 0.99))
+    axes.set(xlim=(-LABEL, len(datasets)), ylim=(len(audited) + 0.75, -0.85))
+    axes.axis("off")
+    for column, dataset in enumerate(datasets):
+        axes.text(column + 0.5, -0.15, marked(dataset, others), ha="center", va="bottom", fontsize=7.5)
+    for row, one in enumerate(audited):
+        claim = textwrap.fill(f"{row + 1}. {one.claim.claim}", 46, subsequent_indent="    ")
+        axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
+        for dataset, here in one.here.items():
+            said = audit.short(here) if here.verdict == verdicts.FEW else ""
+            _cell(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict, said)
+    for row in range(len(audited) + 1):
+        section = 0 < row < len(audited) and audited[row - 1].claim.section != audited[row].claim.section
+        axes.axhline(row, color="0.55" if section else "0.88", linewidth=1 if section else 0.6, zorder=0)
+    _legend(axes, audited, datasets)
+    axes.text(-LABEL + 0.05, len(audited) + 0.4, caption, ha="left", va="center", fontsize=8, color="0.25")
+    return figure
+
+
+def _box(axes: Axes, x: float, y: float, width: float, height: float, verdict: str) -> None:
+    edge = {"edgecolor": "0.35", "linewidth": 0.5}
+    axes.add_patch(Rectangle((x, y), width, height, facecolor=LOOKS[verdict].color, **edge))
+
+
+def _cell(axes: Axes, column: float, row: float, here: str, paper: str, said: str = "") -> None:
+    """A cell with the verdict on what was measured, and in its corner that on the paper's tables.
+
+    said: what stands in place of the verdict's sign.
+    """
+    x, y, side = column + 0.04, row + 0.06, 0.88
+    _box(axes, x, y, 0.92, side, here)
+    if said:
+        axes.text(x + 0.46, y + 0.22, said, ha="center", va="center", fontsize=8)
+    else:
+        axes.text(x + 0.3, y + side / 2, LOOKS[here].sign, ha="center", va="center", fontsize=13, fontweight="bold")
+    x, y = x + 0.92 - CORNER, y + side - 1.35 * CORNER
+    _box(axes, x, y, CORNER, 1.35 * CORNER, paper)
+    axes.text(x + CORNER / 2, y + 0.66 * CORNER, LOOKS[paper].sign, ha="center", va="center", fontsize=7)
+
+
+def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> None:
+    """What signs and squares mean, in the largest rectangle of cells that no claim is about."""
+    top, left, height, width = _free(audited, datasets)
+    axes.add_patch(Rectangle((left + 0.1, top + 0.1), width - 0.2, height - 0.2, facecolor="white", linewidth=0))
+    x, top = left + 0.35, top + max(height - 4.9, 0) / 2
+    for line, (verdict, look) in enumerate(LOOKS.items()):
+        y = top + 0.3 + 0.62 * (line % 4)
+        at = x + (width / 2) * (line // 4)
+        _box(axes, at, y, 0.5, 0.42, verdict)
+        axes.text(at + 0.25, y + 0.22, look.sign, ha="center", va="center", fontsize=9, fontweight="bold")
+        axes.text(at + 0.65, y + 0.22, NAMES.get(verdict, verdict), ha="left", va="center")
+    y = top + 3.35
+    _cell(axes, x - 0.04, y, verdicts.CLAIMED, verdicts.SAME)
+    axes.text(x + 1.1, y + 0.3, "large: what was measured here", ha="left", va="center")
+    axes.text(x + 1.1, y + 0.75, "small: the paper's own tables", ha="left", va="center")
+
+
+def _free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
+    """Top, left, height, width of the largest rectangle of cells that no claim is about."""
+    taken = [[dataset in one.here for dataset in datasets] for one in audited]
+    best, area = (len(audited), 0, 0, len(datasets)), 0
+    for top in range(len(audited)):
+        for left in range(len(datasets)):
+            width = len(datasets) - left
+            for bottom in range(top, len(audited)):
+                run = next((i for i, one in enumerate(taken[bottom][left:]) if one), len(datasets) - left)
+                width = min(width, run)
+                if width * (bottom - top + 1) > area:
+                    area = width * (bottom - top + 1)
+                    best = top, left, bottom - top + 1, width
+    return best
+
+
+def caption(rows: pd.DataFrame, source: str) -> str:
+    """One line: where the measurements are from, the devices, what † means."""
+    on_gpu = rows["driver"] != ""
+    devices = ", ".join(dict.fromkeys([*rows["device"][on_gpu], *rows["device"][~on_gpu]]))
+    marks = " † Substitute for the paper's graph." if substitutes(rows) else ""
+    return f"{source}{f' On {devices}.' if devices else ''}{marks}"
+
+
+def write(
+    rows: pd.DataFrame,
+    listed: list[claims.Claim],
+    source: str,
+    tolerance: float,
+    folder: Path,
+    formats: Collection[str] = plots.FORMATS,
+) -> None:
+    """Write claims.svg, .pdf, .png (those of formats) into a folder. rows: as measurements.load gives them."""
+    rows = claims.select(rows, listed)
+    audited = claims.audit(rows, listed, tolerance)
+    said = caption(rows, source)
+    plots.write(folder / STEM, lambda: draw(audited, substitutes(rows), said), formats, STYLE)
+
+
+def main(args: argparse.Namespace) -> None:
+    write(measurements.load(args.measurements), claims.claims(args.claims), args.source, args.tolerance, args.out_dir)
+
+
+if __name__ == "__main__":
+    arguments = step.showing_parser(__doc__, out_dir="figures")
+    arguments.add_argument("--claims", type=Path, default=claims.CLAIMS, help="a CSV file of claims")
+    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
+    step.run(main, arguments)

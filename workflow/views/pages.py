@@ -1,0 +1,67 @@
+"""Pages of headings, paragraphs, lists and tables, as Markdown and as HTML.
+
+A page is a list of blocks: (kind, content), kind one of h1, h2, p (str), ul (list[str]), table (DataFrame of str);
+in HTML also pre (str).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from workflow.views.render import csv_text, html_document, html_list, markdown_table, markdown_text, save, scrolling
+
+Page = list[tuple[str, str | list[str] | pd.DataFrame]]
+PREFIX = {"h1": "# ", "h2": "## ", "p": ""}
+TEXT_CELLS = "td:nth-child(n) { text-align: left; white-space: normal }\np { max-width: 60em }\n"
+MANY_PARTS = 3  # from so many parts on there are links to them before the first
+
+
+def to_markdown(page: Page) -> str:
+    return "\n\n".join(_markdown(kind, content) for kind, content in page) + "\n"
+
+
+def _markdown(kind: str, content: str | list[str] | pd.DataFrame) -> str:
+    if kind == "table":
+        return markdown_table(content)
+    if kind == "ul":
+        return "\n".join(f"- {markdown_text(item)}" for item in content)
+    return PREFIX[kind] + markdown_text(content)
+
+
+def to_html(page: Page) -> str:
+    """A page that stands alone; its title is the first block's."""
+    return html_document(page[0][1], TEXT_CELLS, list(_html(page)))
+
+
+def _html(page: Page) -> Iterator[str]:
+    parts = [content for kind, content in page if kind == "h2"]
+    head, number = "", 0
+    for kind, content in page:
+        if kind in ("h1", "h2"):
+            head, number = content, number + (kind == "h2")
+            if number == 1 and kind == "h2" and len(parts) >= MANY_PARTS:
+                yield _contents(parts)
+            yield f'<{kind} id="part{number}">{html.escape(content)}</{kind}>'
+        elif kind == "table":
+            yield scrolling(content.to_html(index=False, border=0, justify="left"), head)
+        elif kind == "ul":
+            yield html_list(content)
+        elif kind == "pre":
+            yield scrolling(f"<pre>{html.escape(content)}</pre>", head)
+        else:
+            yield f"<{kind}>{html.escape(content)}</{kind}>"
+
+
+def _contents(parts: list[str]) -> str:
+    """Links to the parts of a page."""
+    links = [f'<li><a href="#part{number}">{html.escape(part)}</a></li>' for number, part in enumerate(parts, start=1)]
+    return "\n".join(['<nav aria-label="Contents"><ul>', *links, "</ul></nav>"])
+
+
+def write(stem: Path, facts: pd.DataFrame, page: Page) -> None:
+    """Write stem.csv from facts, and stem.md and stem.html from the page."""
+    save({".csv": csv_text(facts), ".md": to_markdown(page), ".html": to_html(page)}, stem)

@@ -1,0 +1,189 @@
+"""How results are written: numbers as text; tables as CSV, Markdown and HTML."""
+
+from __future__ import annotations
+
+import html
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kernels.datasets import atomic
+from workflow.judge import verdicts
+
+CROSS = "\N{MULTIPLICATION SIGN}"
+REGION = "the paper's timed region"
+RATIOS = "the geometric mean over batches of the ratios within a job; none where no job measured both."
+STYLE = """
+:root { color-scheme: light dark; --paper: #fff; --ink: #222; --rule: #ccc; --link: #0b57d0 }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #17191c; --ink: #e4e4e4; --rule: #4a4d52; --link: #8ab4f8 }
+}
+html { background: var(--paper); color: var(--ink) }
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; overflow-wrap: anywhere }
+a { color: var(--link) }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
+table { border-collapse: collapse; border-block: 2px solid; overflow-wrap: normal }
+caption { font-weight: bold; text-align: left; padding: 0 max(0px, 100% - 90vw) .6em 0 }
+th, td { padding: .35em .8em; text-align: left; vertical-align: top }
+th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid }
+tbody tr + tr { border-top: 1px solid var(--rule) }
+td { white-space: nowrap; font-variant-numeric: tabular-nums }
+.wide { overflow-x: auto }
+.wide > table { width: max-content; max-width: max(100%, 60em) }
+ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
+nav ul { columns: 24em }
+@media (max-width: 40em) {
+  body { margin: 1em }
+  h1 { font-size: 1.4em }
+  h2 { font-size: 1.2em }
+}
+"""
+
+
+def status_text(cell: pd.Series) -> str:
+    """What stands for the time of a cell that has none."""
+    if cell["status"] == "timeout":
+        seconds = cell["limit_s"]
+        for unit, length in (("h", 3600), ("min", 60)):
+            if seconds % length == 0:
+                return f">{seconds / length:g} {unit}"
+        return f">{seconds:g} s"
+    return cell["status"].replace("_", " ")
+
+
+def cores(cell: pd.Series) -> str:
+    """How many cores a CPU cell had; one, where it does not say."""
+    return f"{cell['cores']:.0f} cores" if cell["cores"] > 1 else "one core"
+
+
+def digits(number: float) -> str:
+    """Three significant digits, or all before the point."""
+    return f"{number:.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
+
+
+def ratio(value: float) -> str:
+    """As digits; a digit more where it rounds to 1, since on which side of 1 it lies decides."""
+    text, longer = digits(value), f"{value:.4g}"
+    return longer if text == "1.00" and longer != "1" else text
+
+
+def medians_of(what: str) -> str:
+    """Sentences under a table: what its times are."""
+    return (
+        f"median and [range] of {what}: of n runs, or of the medians of several batches. A job measures variants of "
+        "a dataset together, in rounds on one card; a batch is the jobs of one name, not always of all datasets."
+    )
+
+
+def runs(cell: pd.Series) -> str:
+    """How often a cell was measured, of a row of measurements.summarise: "n=6", of several batches "3 batches, n=9"."""
+    batches = f"{cell['batches']:.0f} batches, " if cell["batches"] > 1 else ""
+    return f"{batches}n={cell['repeats']:.0f}"
+
+
+def spread(cell: pd.Series, text: Callable[[float], str] | None = None) -> str:
+    """ "[5.69, 5.72], 3 batches, n=9" of a row of measurements.summarise; text: how a time is written, else digits."""
+    text = text or digits
+    return f"[{text(cell['min'])}, {text(cell['max'])}], {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
+
+
+def estimated(found: verdicts.Estimate) -> str:
+    """A ratio: "31.5 [30.0, 33.1]", of one batch without its ends."""
+    return ratio(found.value) + (f" [{ratio(found.low)}, {ratio(found.high)}]" if found.batches > 1 else "")
+
+
+def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) -> str:
+    """What the speed-up of `name` over `other` says, in words: tolerance as verdicts.directions takes it."""
+    word = verdicts.decide(found, verdicts.directions(tolerance))
+    if word == "faster":
+        return f"{name} is {estimated(found)} times faster than {other}"
+    if word == "slower":
+        inverse = replace(found, value=1 / found.value, low=1 / found.high, high=1 / found.low)
+        return f"{other} is {estimated(inverse)} times faster than {name}"
+    if word == verdicts.SAME:
+        return f"no difference between {name} and {other} ({CROSS}{estimated(found)})"
+    if word == verdicts.FEW:
+        number = "one batch" if found.batches == 1 else f"{found.batches} batches"
+        return f"{name} over {other}: {CROSS}{estimated(found)}, {number}, too few for a verdict"
+    return f"{found.batches} batches do not tell whether {name} or {other} is faster ({CROSS}{estimated(found)})"
+
+
+def speed_up(times: float) -> str:
+    """The text ", x1.51", with a proper cross; nothing where there is no ratio."""
+    return "" if np.isnan(times) else f", {CROSS}{digits(times)}"
+
+
+def markdown_text(text: str) -> str:
+    """Escape HTML in a text of Markdown; a line break becomes <br>."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", "<br>")
+
+
+def markdown_cell(text: str) -> str:
+    """As markdown_text, for a cell of a table."""
+    return markdown_text(text).replace("|", r"\|")
+
+
+def markdown_table(text: pd.DataFrame, numbers: Collection[str] = ()) -> str:
+    """numbers: the columns that stand on the right."""
+    align = ["right" if head in numbers else "left" for head in text]
+    cells = text.rename(columns=markdown_cell).map(markdown_cell)
+    return cells.to_markdown(index=False, colalign=align, disable_numparse=True)
+
+
+def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str]) -> str:
+    """numbers: the columns that stand on the right."""
+    lines = "".join(f"- {markdown_text(note)}\n" for note in notes)
+    return f"**{markdown_text(title)}**\n\n{markdown_table(text, numbers)}\n\n{lines}"
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[int]) -> str:
+    """numbers: which columns stand on the right, from 1."""
+    cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
+    right = ", ".join(f"td:nth-child({number})" for number in numbers)
+    shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
+    table = shown.to_html(cell_ids=False).rstrip()
+    return html_document(title, f"{right} {{ text-align: right }}\n", [scrolling(table, title), html_list(notes)])
+
+
+def scrolling(content: str, label: str) -> str:
+    """What scrolls by itself where it is wider than the page, by the arrow keys too; label: how it is announced."""
+    return f'<div class="wide" role="region" aria-label="{html.escape(label)}" tabindex="0">{content}</div>'
+
+
+def html_document(title: str, style: str, body: list[str]) -> str:
+    """A page that stands alone. style: rules beyond those of all pages; body: blocks of HTML."""
+    return "\n".join(
+        [
+            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<style>{STYLE}{style}</style>",
+            "<main>",
+            *body,
+            "</main>\n</html>\n",
+        ]
+    )
+
+
+def html_list(items: list[str]) -> str:
+    return "\n".join(["<ul>", *(f"<li>{html.escape(item)}</li>" for item in items), "</ul>"])
+
+
+def csv_text(facts: pd.DataFrame) -> str:
+    return facts.to_csv(index=False, lineterminator="\n", float_format="%.9g")
+
+
+def save(files: dict[str, str], stem: Path) -> None:
+    """Write the content given for each suffix: stem.csv and so on."""
+    for suffix, content in files.items():
+        path = stem.with_suffix(suffix)
+        with atomic(path, "w") as file:
+            file.write(content)
+        logging.info("wrote %s", path)
