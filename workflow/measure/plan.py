@@ -190,9 +190,9 @@ def no_dataset(config: dict, dataset: str) -> str:
     return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
 
 
-def identity(entry: dict) -> str:
-    """JSON of what decides a dataset's graph."""
-    return json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True)
+def identity(entry: dict) -> dict:
+    """Return what decides a dataset's graph, with its keys in one order: Snakemake compares parameters as text."""
+    return json.loads(json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True))
 
 
 def on_gpu(algorithm: str, variant: str) -> bool:
