@@ -1,6 +1,7 @@
 """Turn the raw file of one dataset into the text form: "n m", then "u v w" an arc, vertices from 0.
 
-The raw file is checked first, since it may have been put there by hand. A SNAP file gets random weights; a random graph is generated.
+The raw file is checked first, since it may have been put there by hand. A SNAP file gets random weights. A random
+graph is generated.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from snakemake.script import snakemake
-
 from workflow.data.download import download
 from workflow.step import logged
 
