@@ -126,12 +126,10 @@ rule peak:
         runtime=15,
     params:
         vertices=[8192, 32768],
-        commit=untracked(config["commit"]),
     message:
         "Measure peak on this card"
-    shell:
-        "python -m workflow.measure.peak --vertices {params.vertices:q} --commit={params.commit:q} "
-        "--out {output:q} --log {log:q}"
+    script:
+        "../scripts/peak.py"
 
 
 # What searches from many sources at once take, and from how many on a hierarchy pays.

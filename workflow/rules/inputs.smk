@@ -53,10 +53,10 @@ def unless_changed(wildcards, measured):
     """
     graph = f"resources/graphs/{wildcards.dataset}.npz"
     try:
-        found = records.read(measured, former=True) if measured.exists() else {}
+        found = records.read(measured) if measured.exists() else {}
     except InputError as error:
         raise WorkflowError(str(error)) from None
-    same = any(record["graph"].get("entry") == json.loads(entry(wildcards)) for record in found.values())
+    same = any(record["graph"].get("entry") == entry(wildcards) for record in found.values())
     return ancient(graph) if same else graph
 
 
@@ -64,9 +64,9 @@ def job_cells(wildcards):
     return JOBS[wildcards.problem, wildcards.dataset]
 
 
-def job_revisions(wildcards):
-    path = "results/batches/{batch}/{problem}/{dataset}/timings.csv".format(**wildcards)
-    return revisions.due_by(path, *("/".join(cell[:2]) for cell in job_cells(wildcards)))
+def job_variants(wildcards):
+    """Each variant and its revision."""
+    return [f"{cell[0]}/{cell[1]} {revisions.of(find(*cell[:2]))}" for cell in job_cells(wildcards)]
 
 
 def jobs_at_once():

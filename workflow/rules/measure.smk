@@ -47,22 +47,15 @@ rule measure:
         ),
     params:
         entry=entry,
-        revision=lambda wildcards: revisions.due_by(
-            "results/{place}/{algorithm}/{variant}/{dataset}.csv".format(**wildcards),
-            f"{wildcards.algorithm}/{wildcards.variant}",
-        )[0],
-        protocol=lambda wildcards: plan.protocol(
-            config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
+        revision=lambda wildcards: revisions.of(find(wildcards.algorithm, wildcards.variant)),
+        protocol=lambda wildcards: plan.settings_text(
+            plan.protocol_of(config, wildcards.algorithm, wildcards.variant, wildcards.place == "simulated")
         ),
         cores=untracked(kept_cores()),
-        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
-        commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
-    shell:
-        "python -m workflow.measure.measure --algorithm {wildcards.algorithm:q} --variant {wildcards.variant:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
-        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+    script:
+        "../scripts/measure.py"
 
 
 # All that is compared on one graph, in rounds: a job on one card. A rebuilt graph does not make it due.
@@ -90,19 +83,14 @@ rule job:
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
         entry=entry,
-        variants=lambda wildcards: json.dumps(
-            {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
-        ),
-        revisions=job_revisions,
+        variants=job_variants,
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),
-        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
-        commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
-    shell:
-        "python -m workflow.measure.job --variants {params.variants:q} --batch={wildcards.batch:q} "
-        "--graph {input:q} --cores {params.cores:q} "
-        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+    script:
+        "../scripts/job.py"
 
 
 rule batch:
@@ -122,14 +110,11 @@ rule collect:
         "../../environment.yml"
     message:
         "Collect all batches and cells"
-    shell:
-        "python -m workflow.store.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
+    script:
+        "../scripts/collect.py"
 
 
 SIMULATED_CELLS = plan.simulated_cells(config)
-PROTOCOLS = {}
-for cell in SIMULATED_CELLS:
-    PROTOCOLS.setdefault(plan.protocol(config, *cell[:2], simulated=True), []).append("/".join(cell))
 
 
 # All in one process, which leaves alone the cells that are of this revision, protocol and graph. A missing cell makes it
@@ -148,21 +133,19 @@ rule simulate:
     conda:
         "../../environment.yml"
     params:
-        cells=json.dumps(PROTOCOLS),
-        revisions=[revisions.of(find(*cell[:2])) for cell in SIMULATED_CELLS],
-        entries=[plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
+        variants=[f"{'/'.join(cell)} {revisions.of(find(*cell[:2]))}" for cell in SIMULATED_CELLS],
+        protocol=plan.settings_text(plan.protocol_of(config, simulated=True)),
+        extensions=plan.settings_text(config["extensions"]),
+        entries={cell[2]: plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS},
         missing=sum(
             Path("results/simulated.csv").exists() and not Path(places.cell_file(*cell, "simulated")).exists()
             for cell in SIMULATED_CELLS
         ),
-        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
-        commit=untracked(config["commit"]),
+        cores=untracked(0),
     message:
         "Check in the simulator"
-    shell:
-        "python -m workflow.measure.simulate --cells {params.cells:q} --graphs resources/graphs "
-        "--results results/simulated --config-digest {params.config_digest:q} --commit={params.commit:q} "
-        "--out {output:q} --log {log:q}"
+    script:
+        "../scripts/simulate.py"
 
 
 rule simulated:

@@ -17,18 +17,16 @@ rule measure_sweep:
         mem_mb=lambda wildcards: resources.memory_mb(config, *swept_cell(wildcards)),
         runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
     params:
+        sweep=lambda wildcards: wildcards.sweep,
         dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
-        revision=lambda wildcards: revisions.due_by(
-            f"results/{wildcards.sweep}.csv", "/".join(SWEPT[wildcards.sweep])
-        )[0],
-        options=lambda wildcards: json.dumps(sweep_options(wildcards), sort_keys=True),
-        protocol=plan.protocol(config),
-        commit=untracked(config["commit"]),
+        revision=lambda wildcards: revisions.of(find(*SWEPT[wildcards.sweep])),
+        options=lambda wildcards: plan.settings_text(sweep_options(wildcards)),
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        cores=untracked(0),
     message:
         "Measure {wildcards.sweep} on {params.dataset}"
-    shell:
-        "python -m workflow.measure.measure_sweep --sweep {wildcards.sweep:q} --options {params.options:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
+    script:
+        "../scripts/sweep.py"
 
 
 rule draw_sweep:
@@ -82,17 +80,15 @@ rule measure_sources:
         mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
         runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
     params:
-        revision=lambda wildcards: revisions.due_by(f"results/sources/{wildcards.dataset}.csv", "/".join(SEARCH))[0],
-        options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
-        protocol=plan.protocol(config),
+        sweep="sources",
+        revision=revisions.of(find(*SEARCH)),
+        options=plan.settings_text({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
+        protocol=plan.settings_text(plan.protocol_of(config)),
         cores=untracked(kept_cores()),
-        commit=untracked(config["commit"]),
     message:
         "Measure sources on {wildcards.dataset}"
-    shell:
-        "python -m workflow.measure.measure_sweep --sweep sources --options {params.options:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
-        "--commit={params.commit:q} --out {output:q} --log {log:q}"
+    script:
+        "../scripts/sweep.py"
 
 
 rule sources:
@@ -107,8 +103,8 @@ rule sources:
         "../../environment.yml"
     message:
         "Join sources"
-    shell:
-        "python -m workflow.measure.sources --measurements {input:q} --out {output:q} --log {log:q}"
+    script:
+        "../scripts/join_sources.py"
 
 
 # Searches from many sources at once in a hierarchy: a file for each dataset, as of the sources.
