@@ -97,9 +97,7 @@ def packed(path: Path) -> Graph:
     """The graph in a file; raises InputError where it was not made by the rule pack."""
     graph = Graph.load(path)
     if "sha256" not in graph.meta:
-        raise InputError(
-            f"{path}: does not say of which text form it is: make it by the rule pack"
-        )
+        raise InputError(f"{path}: does not say of which text form it is: make it by the rule pack")
     return graph
 
 
