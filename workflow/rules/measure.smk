@@ -114,9 +114,6 @@ rule collect:
         "../scripts/collect.py"
 
 
-SIMULATED_CELLS = plan.simulated_cells(config)
-
-
 # All in one process, which leaves alone the cells that are of this revision, protocol and graph. A missing cell makes it
 # due, and is no output, since Snakemake deletes the outputs of a job that fails. In mode cuda, as on a cluster, each
 # cell is a job.
@@ -148,34 +145,110 @@ rule simulate:
         "../scripts/simulate.py"
 
 
-rule simulated:
+rule measure_sweep:
     input:
-        "results/simulated.csv",
+        sweep_graph,
     output:
-        md="results/simulated.md",
-        html=in_report(["results/simulated.html"], "batches", "Simulator", "simulated"),
+        update("results/{sweep}.csv"),
     log:
-        "logs/simulated.log",
+        "logs/{sweep}.log",
+    wildcard_constraints:
+        sweep="|".join(SWEPT),
     conda:
         "../../environment.yml"
-    message:
-        "List what the simulator checked"
-    shell:
-        "python -m workflow.views.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
-
-
-# Takes whatever lies in results/cells/ and results/batches/, and measures nothing, so it has neither input nor output.
-rule archive:
-    log:
-        "logs/archive.log",
-    conda:
-        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.memory_mb(config, *swept_cell(wildcards)),
+        runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
     params:
-        default=config["archive"],
-        tolerance=config["audit"]["tolerance"],
-        datasets=SHOWN,
+        sweep=lambda wildcards: wildcards.sweep,
+        dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
+        revision=lambda wildcards: revisions.of(find(*SWEPT[wildcards.sweep])),
+        options=lambda wildcards: plan.settings_text(sweep_options(wildcards)),
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        cores=untracked(0),
     message:
-        "Keep what was measured in results/archive/"
-    shell:
-        "python -m workflow.store.archive --cells results/cells --archive results/archive "
-        "--default {params.default:q} --tolerance {params.tolerance:q} --datasets {params.datasets:q} --log {log:q}"
+        "Measure {wildcards.sweep} on {params.dataset}"
+    script:
+        "../scripts/sweep.py"
+
+
+# Searches from each of many sources: a file for each dataset, so that a stopped run continues where it was.
+rule measure_sources:
+    input:
+        "resources/graphs/{dataset}.npz",
+    output:
+        update("results/sources/{dataset}.csv"),
+    log:
+        "logs/sources/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    conda:
+        "../../environment.yml"
+    threads: job_threads()
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
+        runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
+    params:
+        sweep="sources",
+        revision=revisions.of(find(*SEARCH)),
+        options=plan.settings_text({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        cores=untracked(kept_cores()),
+    message:
+        "Measure sources on {wildcards.dataset}"
+    script:
+        "../scripts/sweep.py"
+
+
+rule sources:
+    input:
+        needs_sources,
+    output:
+        "results/sources.csv",
+    log:
+        "logs/sources.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    message:
+        "Join sources"
+    script:
+        "../scripts/join_sources.py"
+
+
+# Graphs of families, five sizes of each: growth and table6 show what was measured of them.
+rule families:
+    input:
+        families_files,
+
+
+# Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
+rule peak:
+    input:
+        lambda wildcards: needs_gpu("peak"),
+    output:
+        update("results/peak.csv"),
+    log:
+        "logs/peak.log",
+    conda:
+        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=16000,
+        runtime=15,
+    params:
+        vertices=[8192, 32768],
+    message:
+        "Measure peak on this card"
+    script:
+        "../scripts/peak.py"

@@ -1,34 +1,3 @@
-rule measure_sweep:
-    input:
-        sweep_graph,
-    output:
-        update("results/{sweep}.csv"),
-    log:
-        "logs/{sweep}.log",
-    wildcard_constraints:
-        sweep="|".join(SWEPT),
-    conda:
-        "../../environment.yml"
-    threads: workflow.resource_settings.cores or 1
-    resources:
-        gpu=1,
-        gpu_model=resources.gpu_model(on_gpu=True),
-        slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=lambda wildcards: resources.memory_mb(config, *swept_cell(wildcards)),
-        runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
-    params:
-        sweep=lambda wildcards: wildcards.sweep,
-        dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
-        revision=lambda wildcards: revisions.of(find(*SWEPT[wildcards.sweep])),
-        options=lambda wildcards: plan.settings_text(sweep_options(wildcards)),
-        protocol=plan.settings_text(plan.protocol_of(config)),
-        cores=untracked(0),
-    message:
-        "Measure {wildcards.sweep} on {params.dataset}"
-    script:
-        "../scripts/sweep.py"
-
-
 rule draw_sweep:
     input:
         sweep_measurements,
@@ -58,53 +27,6 @@ for sweep in SWEPT:
         input:
             f"results/{sweep}.csv",
             figure_files(sweep),
-
-
-# Searches from each of many sources: a file for each dataset, so that a stopped run continues where it was.
-rule measure_sources:
-    input:
-        "resources/graphs/{dataset}.npz",
-    output:
-        update("results/sources/{dataset}.csv"),
-    log:
-        "logs/sources/{dataset}.log",
-    wildcard_constraints:
-        dataset="|".join(config["datasets"]),
-    conda:
-        "../../environment.yml"
-    threads: job_threads()
-    resources:
-        gpu=1,
-        gpu_model=resources.gpu_model(on_gpu=True),
-        slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
-        runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
-    params:
-        sweep="sources",
-        revision=revisions.of(find(*SEARCH)),
-        options=plan.settings_text({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
-        protocol=plan.settings_text(plan.protocol_of(config)),
-        cores=untracked(kept_cores()),
-    message:
-        "Measure sources on {wildcards.dataset}"
-    script:
-        "../scripts/sweep.py"
-
-
-rule sources:
-    input:
-        needs_sources,
-    output:
-        "results/sources.csv",
-    log:
-        "logs/sources.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    message:
-        "Join sources"
-    script:
-        "../scripts/join_sources.py"
 
 
 # Searches from many sources at once in a hierarchy: a file for each dataset, as of the sources.
