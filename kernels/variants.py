@@ -4,63 +4,47 @@ What is listed here is measured, checked, shown in the tables and figures that i
 a variant, write its function and its entry; no other code and no test changes (docs/extending.md).
 """
 
+from __future__ import annotations
+
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from kernels import libraries
 from kernels.errors import InputError
-from kernels.fast import blocked_floyd_warshall as blocked
-from kernels.fast import ell, multi_source, near_far, staged_floyd_warshall
-from kernels.fast.hierarchy import variants as hierarchy
-from kernels.graph import Graph
-from kernels.paper import bellman_ford, dijkstra, floyd_warshall, serial
-from kernels.run import Result, Run
-from kernels.sparry import block_per_source, delta_stepping, edge
-from kernels.sparry import dijkstra as block_dijkstra
+
+if TYPE_CHECKING:
+    from kernels.graph import Graph
 
 FAMILIES = ("paper", "sparry", "ours", "library")
 ALL_PAIRS_REVISION = 1  # as Variant.revision, of searches of all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # vertices all pairs of which 32 bits can number
 
 
-@dataclass(frozen=True)
-class Bound:
-    """Theory: the operations grow at most with |V|^v |E|^e. why: where it comes from."""
+class Lazy:
+    """A function of a module of this package, which is imported at the first call."""
 
-    v: int
-    e: int
-    why: str
+    def __init__(self, module: str, name: str):
+        self.__module__, self.__name__ = f"{__package__}.{module}", name
 
-
-EVERY_ARC = Bound(
-    1,
-    1,
-    "V - 1 iterations over all arcs (flags leave some out); on a GPU the 2 (V - 1) launches are the other bound",
-)
-MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
-ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
+    def __call__(self, *arguments):
+        return getattr(importlib.import_module(self.__module__), self.__name__)(*arguments)
 
 
 @dataclass(frozen=True, eq=False)  # each is itself and no other, so that sets may hold it
 class Variant:
     """One way to run an algorithm.
 
-    problem: "sssp" (one source) or "apsp" (all pairs). title: as the paper heads its column.
-    function(graph, result, run) fills result. launches(vertices, tile): how many kernels it must
-    launch, None where that depends on the weights. family: one of FAMILIES; "ours" is repeated more
-    often (extensions in config.yaml).
-    shown: the tables and figures that show it, each with the head it has there. Keys: table1,
-    table2, table3, table6, figure5, figure6, figure8, peak_table.
-    Of several with one head and one problem the fastest is shown.
-    bound: what its time grows at most with. atomics: by name of a kernel, the least
-    number of each atomic operation in its PTX. index_bits: the width in which its kernels number all
-    pairs of vertices. bits: of a distance, where its rate is compared with the card's peak.
-    zero_weights: whether predecessors lead to the source also where arcs of weight 0 form circles.
-    cuda_graph: a CUDA-graph variant, which replays the same launches from CUDA graphs. parallel: a CPU
-    variant that runs on all cores. facts(graph, source): columns of its measurements that say how
-    it lays out the graph.
-    run_s, host_bytes: what a cluster's job may take of time and host memory. run_s: seconds per
-    n (n + m) (one source) or per n^3 (all pairs). host_bytes: bytes per (n + m), or per n^2.
+    problem: "sssp" (one source) or "apsp" (all pairs). title: the head of its column in the paper.
+    function(graph, result, run) fills result. launches(vertices, tile): the number of kernels that it launches, or
+    None if that depends on the weights. facts(graph, source): columns of its measurements that describe its layout of
+    the graph. Each is a function, or "module:name" in this package, which is imported when it is called.
+    family: one of FAMILIES; "ours" is repeated more often (extensions in config.yaml).
+    shown: the tables and figures that show it, each with its head there. Keys: table1, table2, table3, table6,
+    figure5, figure6, figure8, peak_table. Of several variants with one head and one problem the fastest is shown.
+    index_bits: the width of the numbers of pairs of vertices in its kernels. cuda_graph: whether it replays the
+    launches of its plain variant from CUDA graphs. zero_weights: whether predecessors lead to the source even if arcs
+    of weight 0 form circles. parallel: whether a CPU variant runs on all cores.
     revision: raise it by one if a change can change what is measured: the kernels' code, the sequence of launches,
     or what is inside the timed region (docs/extending.md). package: the library's distribution, whose version
     stands for the revision.
@@ -70,23 +54,23 @@ class Variant:
     name: str
     title: str
     problem: str
-    function: Callable[[Graph, Result, Run], None]
-    launches: Callable[[int, int], int | None]
+    function: Callable | str
+    launches: Callable | str
     family: str
     shown: Mapping[str, str] = field(default_factory=dict)
-    bound: Bound | None = None
-    atomics: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     device: str = "gpu"
     index_bits: int = 64
-    bits: int | None = None
     cuda_graph: bool = False
     zero_weights: bool = False
     parallel: bool = False
-    facts: Callable[[Graph, int], dict[str, int]] | None = None
-    run_s: float | None = None
-    host_bytes: int | None = None
+    facts: Callable | str | None = None
     revision: int = 1
     package: str = ""
+
+    def __post_init__(self):
+        for name in ("function", "launches", "facts"):
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, Lazy(*value.split(":")))
 
     @property
     def key(self) -> str:
@@ -121,22 +105,16 @@ class Variant:
 
 
 # What several entries share.
-_SERIAL = {"launches": serial.launches, "family": "paper", "device": "cpu", "zero_weights": True}
-_BELLMAN_FORD = {"problem": "sssp", "launches": bellman_ford.launches, "family": "paper", "bound": EVERY_ARC}
-_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "bound": MATRIX, "index_bits": 32, "zero_weights": True}
-_BLOCKED = {
-    **{"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours", "bound": MATRIX, "zero_weights": True},
-    "host_bytes": 8,
-}
-_BLOCKED_ATOMICS = {"initial": {"cas.b32": 2}}
+_SERIAL = {"launches": "paper.serial:launches", "family": "paper", "device": "cpu", "zero_weights": True}
+_BELLMAN_FORD = {"problem": "sssp", "launches": "paper.bellman_ford:launches", "family": "paper"}
+_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "index_bits": 32, "zero_weights": True}
+_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours", "zero_weights": True}
 _HIERARCHY = {
-    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "launches": hierarchy.launches},
+    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "launches": "fast.hierarchy.variants:launches"},
     **{"family": "ours", "zero_weights": True},
 }
-_ZERO_ARCS = {name: {"cas.b32": 1, "add.u32": 1} for name in ("start_zero_arcs", "follow_zero_arcs")}
-_CUSTOMIZE = {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}}
-_SPARRY = {"launches": block_per_source.launches, "family": "sparry", "index_bits": 32}
-_LIBRARY = {"launches": serial.launches, "family": "library", "device": "cpu", "zero_weights": True}
+_SPARRY = {"launches": "sparry.block_per_source:launches", "family": "sparry", "index_bits": 32}
+_LIBRARY = {"launches": "paper.serial:launches", "family": "library", "device": "cpu", "zero_weights": True}
 
 
 def _at(head: str, *places: str) -> dict[str, str]:
@@ -146,7 +124,6 @@ def _at(head: str, *places: str) -> dict[str, str]:
 
 _BEST, _BLOCK, _OURS, _CPU = "Paper's best", "Block per source", "Ours", "CPU library"
 _PREPARED = "Ours, prepared"
-_RELAX = {"min.s32": 1}
 
 _ENTRIES = (
     Variant(
@@ -154,36 +131,32 @@ _ENTRIES = (
         name="cpu",
         title="CPU",
         problem="sssp",
-        function=serial.bellman_ford,
+        function="paper.serial:bellman_ford",
         **_SERIAL,
-        bound=EVERY_ARC,
         shown=_at("CPU", "table1"),
     ),
     Variant(
         algorithm="bellman_ford",
         name="naive",
         title="Naive",
-        function=bellman_ford.naive,
+        function="paper.bellman_ford:naive",
         **_BELLMAN_FORD,
-        atomics={"relax_naive": _RELAX},
         shown=_at("Naive", "table1", "figure5"),
     ),
     Variant(
         algorithm="bellman_ford",
         name="stride",
         title="Stride",
-        function=bellman_ford.stride,
+        function="paper.bellman_ford:stride",
         **_BELLMAN_FORD,
-        atomics={"relax_stride": _RELAX},
         shown=_at("Stride", "table1", "figure5"),
     ),
     Variant(
         algorithm="bellman_ford",
         name="stride_flag",
         title="Stride with Flag",
-        function=bellman_ford.stride_flag,
+        function="paper.bellman_ford:stride_flag",
         **_BELLMAN_FORD,
-        atomics={"relax_stride_flag": _RELAX},
         shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table6", "figure8"),
     ),
     Variant(
@@ -191,20 +164,18 @@ _ENTRIES = (
         name="stride_ell",
         title="Stride, ELL",
         problem="sssp",
-        function=ell.stride,
-        launches=bellman_ford.launches,
+        function="fast.ell:stride",
+        launches="paper.bellman_ford:launches",
         family="ours",
-        bound=EVERY_ARC,
-        atomics={"relax": {"min.s32": 2}},
-        facts=ell.facts,
+        facts="fast.ell:facts",
     ),
     Variant(
         algorithm="bellman_ford",
         name="multi_source_apsp",
         title="Multi-Source",
         problem="apsp",
-        function=multi_source.apsp,
-        launches=multi_source.launches,
+        function="fast.multi_source:apsp",
+        launches="fast.multi_source:launches",
         family="ours",
         zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
@@ -214,9 +185,8 @@ _ENTRIES = (
         name="cpu",
         title="CPU",
         problem="apsp",
-        function=serial.dijkstra,
+        function="paper.serial:dijkstra",
         **_SERIAL,
-        bound=Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
         shown=_at("CPU", "table2"),
     ),
     Variant(
@@ -224,14 +194,11 @@ _ENTRIES = (
         name="naive",
         title="Naive",
         problem="apsp",
-        function=dijkstra.naive,
-        launches=dijkstra.launches,
+        function="paper.dijkstra:naive",
+        launches="paper.dijkstra:launches",
         family="paper",
         zero_weights=True,
         index_bits=32,
-        run_s=1.5e-10,
-        host_bytes=21,
-        bound=Bound(3, 0, "from each source two passes over V for each vertex it reaches"),
         shown=_at("Naive", "table2"),
     ),
     Variant(
@@ -239,17 +206,16 @@ _ENTRIES = (
         name="cpu",
         title="CPU",
         problem="apsp",
-        function=serial.floyd_warshall,
+        function="paper.serial:floyd_warshall",
         **_SERIAL,
-        bound=MATRIX,
         shown=_at("CPU", "table3"),
     ),
     Variant(
         algorithm="floyd_warshall",
         name="naive",
         title="Naive",
-        function=floyd_warshall.naive,
-        launches=floyd_warshall.launches,
+        function="paper.floyd_warshall:naive",
+        launches="paper.floyd_warshall:launches",
         **_FLOYD_WARSHALL,
         shown=_at("Naive", "table3", "figure6"),
     ),
@@ -257,8 +223,8 @@ _ENTRIES = (
         algorithm="floyd_warshall",
         name="super_naive",
         title="Super Naive",
-        function=floyd_warshall.super_naive,
-        launches=floyd_warshall.launches,
+        function="paper.floyd_warshall:super_naive",
+        launches="paper.floyd_warshall:launches",
         **_FLOYD_WARSHALL,
         shown=_at("Super Naive", "table3", "figure6"),
     ),
@@ -266,8 +232,8 @@ _ENTRIES = (
         algorithm="floyd_warshall",
         name="super_naive_shared",
         title="Super Naive Shared",
-        function=floyd_warshall.super_naive_shared,
-        launches=floyd_warshall.launches,
+        function="paper.floyd_warshall:super_naive_shared",
+        launches="paper.floyd_warshall:launches",
         **_FLOYD_WARSHALL,
         shown=_at("Super Naive Shared", "table3", "figure6"),
     ),
@@ -275,8 +241,8 @@ _ENTRIES = (
         algorithm="floyd_warshall",
         name="tiled",
         title="Tiled",
-        function=floyd_warshall.tiled,
-        launches=floyd_warshall.launches_tiled,
+        function="paper.floyd_warshall:tiled",
+        launches="paper.floyd_warshall:launches_tiled",
         **_FLOYD_WARSHALL,
         shown=_at("Tiled", "table3", "figure6"),
     ),
@@ -284,8 +250,8 @@ _ENTRIES = (
         algorithm="floyd_warshall",
         name="tiled_shared",
         title="Tiled with Shared Memory",
-        function=floyd_warshall.tiled_shared,
-        launches=floyd_warshall.launches_tiled,
+        function="paper.floyd_warshall:tiled_shared",
+        launches="paper.floyd_warshall:launches_tiled",
         **_FLOYD_WARSHALL,
         shown=_at("Tiled with Shared Memory", "table3")
         | _at("Tiled Shared", "figure6")
@@ -294,31 +260,25 @@ _ENTRIES = (
     Variant(
         name="blocked",
         title="Blocked",
-        function=blocked.blocked,
-        launches=blocked.launches,
+        function="fast.blocked_floyd_warshall:blocked",
+        launches="fast.blocked_floyd_warshall:launches",
         **_BLOCKED,
-        atomics=_BLOCKED_ATOMICS,
-        bits=32,
         shown=_at(_OURS, "table6", "figure8") | _at("Blocked", "peak_table"),
     ),
     Variant(
         name="blocked16",
         title="Blocked, 16 bits",
-        function=blocked.blocked16,
-        launches=blocked.launches16,
-        **{**_BLOCKED, "host_bytes": 16},
-        atomics=_BLOCKED_ATOMICS,
-        bits=16,
+        function="fast.blocked_floyd_warshall:blocked16",
+        launches="fast.blocked_floyd_warshall:launches16",
+        **_BLOCKED,
         shown=_at(_OURS, "table6", "figure8") | _at("Blocked, 16 bits", "peak_table"),
     ),
     Variant(
         name="staged",
         title="Blocked, Staged",
-        function=staged_floyd_warshall.staged,
-        launches=staged_floyd_warshall.launches,
+        function="fast.staged_floyd_warshall:staged",
+        launches="fast.staged_floyd_warshall:launches",
         **_BLOCKED,
-        atomics=_BLOCKED_ATOMICS,
-        bits=32,
         shown=_at(_OURS, "table6", "figure8") | _at("Blocked, Staged", "peak_table"),
     ),
     Variant(
@@ -326,21 +286,17 @@ _ENTRIES = (
         name="sssp",
         title="Edge",
         problem="sssp",
-        function=edge.sssp,
+        function="sparry.edge:sssp",
         **_SPARRY,
-        atomics={"kernel": _RELAX},
         shown=_at(_BLOCK, "table6", "figure8"),
-        bound=Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
     ),
     Variant(
         algorithm="edge",
         name="apsp",
         title="Edge",
         problem="apsp",
-        function=edge.apsp,
+        function="sparry.edge:apsp",
         **_SPARRY,
-        bound=ROUNDS,
-        atomics={"kernel": _RELAX},
         shown=_at(_BLOCK, "table6", "figure8"),
     ),
     Variant(
@@ -348,10 +304,8 @@ _ENTRIES = (
         name="block_apsp",
         title="Dijkstra",
         problem="apsp",
-        function=block_dijkstra.block_apsp,
+        function="sparry.dijkstra:block_apsp",
         **_SPARRY,
-        bound=ROUNDS,
-        atomics={"kernel": _RELAX},
         shown=_at(_BLOCK, "table6", "figure8"),
     ),
     Variant(
@@ -359,11 +313,9 @@ _ENTRIES = (
         name="block_apsp",
         title="Delta-Stepping",
         problem="apsp",
-        function=delta_stepping.block_apsp,
+        function="sparry.delta_stepping:block_apsp",
         **_SPARRY,
-        bound=ROUNDS,
         shown=_at(_BLOCK, "table6", "figure8"),
-        atomics={"kernel": {"min.s32": 3, "shared.min.s32": 1}},
     ),
     Variant(
         algorithm="delta_stepping",
@@ -371,35 +323,25 @@ _ENTRIES = (
         title="Near-Far",
         problem="sssp",
         revision=2,
-        function=near_far.sssp,
-        launches=near_far.launches,
-        run_s=1e-12,
+        function="fast.near_far:sssp",
+        launches="fast.near_far:launches",
         family="ours",
         zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
-        atomics={
-            "search": {
-                **{"min.s32": 4, "shared.add.u32": 8, "shared.min.u32": 2},
-                **{"global.min.u32": 1, "global.max.u32": 2},
-            },
-        }
-        | _ZERO_ARCS,
     ),
     Variant(
         name="sssp",
         problem="sssp",
         revision=2,
-        function=hierarchy.sssp,
+        function="fast.hierarchy.variants:sssp",
         **_HIERARCHY,
-        atomics=_CUSTOMIZE | _ZERO_ARCS,
         shown=_at(_PREPARED, "table6", "figure8"),
     ),
     Variant(
         name="apsp",
         problem="apsp",
-        function=hierarchy.apsp,
+        function="fast.hierarchy.variants:apsp",
         **_HIERARCHY,
-        atomics=_CUSTOMIZE | _ZERO_ARCS,
         shown=_at(_PREPARED, "table6", "figure8"),
     ),
     Variant(
@@ -407,7 +349,7 @@ _ENTRIES = (
         name="scipy",
         title="SciPy",
         problem="sssp",
-        function=libraries.scipy_dijkstra,
+        function="libraries:scipy_dijkstra",
         package="scipy",
         **_LIBRARY,
         shown=_at(_CPU, "table6", "figure8"),
@@ -417,7 +359,7 @@ _ENTRIES = (
         name="scipy_apsp",
         title="SciPy",
         problem="apsp",
-        function=libraries.scipy_dijkstra,
+        function="libraries:scipy_dijkstra",
         package="scipy",
         **_LIBRARY,
         shown=_at(_CPU, "table6", "figure8"),
@@ -427,10 +369,9 @@ _ENTRIES = (
         name="networkit",
         title="NetworKit",
         problem="sssp",
-        function=libraries.networkit_dijkstra,
+        function="libraries:networkit_dijkstra",
         package="networkit",
         **_LIBRARY,
-        host_bytes=112,
         shown=_at(_CPU, "table6", "figure8"),
     ),
     Variant(
@@ -438,7 +379,7 @@ _ENTRIES = (
         name="networkit_apsp",
         title="NetworKit",
         problem="apsp",
-        function=libraries.networkit_dijkstra,
+        function="libraries:networkit_dijkstra",
         package="networkit",
         **_LIBRARY,
         parallel=True,
@@ -449,11 +390,9 @@ _ENTRIES = (
         name="scipy",
         title="SciPy",
         problem="apsp",
-        function=libraries.scipy_floyd_warshall,
+        function="libraries:scipy_floyd_warshall",
         package="scipy",
         **_LIBRARY,
-        bound=MATRIX,
-        host_bytes=24,
         shown=_at(_CPU, "table6", "figure8"),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernels.variants import MATRIX, VARIANTS
+from kernels.variants import VARIANTS
 from tests.support.cells import cells, read_csv
 from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project, data, in_batch, measured
@@ -58,9 +58,9 @@ def test_a_known_exponent_is_given_back():
 
 def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
     graphs = pd.DataFrame({"vertices": [10.0, 20, 40, 80, 160], "arcs": [30.0, 10, 70, 20, 90]})
-    found = growth.fit(growth.values(MATRIX, graphs), 7 * graphs["vertices"] ** 3)
+    found = growth.fit(growth.values(growth.MATRIX, graphs), 7 * graphs["vertices"] ** 3)
     assert (found["exponent"], np.exp(found["intercept"])) == pytest.approx((1, 7))
-    bound = VARIANTS["dijkstra/block_apsp"].bound
+    bound = growth.bound_of("dijkstra/block_apsp")
     assert growth.term(bound) == "V² E"
     np.testing.assert_allclose(growth.values(bound, graphs), graphs["vertices"] ** 2 * graphs["arcs"])
 
@@ -170,7 +170,7 @@ def test_cards_are_not_mixed():
 
 
 def test_every_paper_variant_has_a_bound():
-    assert all(VARIANTS[key].bound for key, _ in measurements.paper_times().index)
+    assert all(growth.bound_of(key) for key, _ in measurements.paper_times().index)
 
 
 def test_the_median_of_batches_is_fitted_and_said(tmp_path):

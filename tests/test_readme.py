@@ -18,7 +18,6 @@ from matplotlib.text import Text
 from kernels.check import check
 from kernels.errors import InputError
 from kernels.graph import Graph
-from kernels.paper import bellman_ford
 from kernels.run import Result, Run
 from kernels.variants import VARIANTS, Variant
 from tests.support import many_sources
@@ -428,13 +427,11 @@ def blocks():
 
 @pytest.mark.simulator
 def test_the_example_of_a_variant_runs(monkeypatch):
-    function, imports, entry = blocks()
+    function, entry = blocks()
     module = ModuleType("quarter")
     exec(function, vars(module))
     monkeypatch.setitem(sys.modules, "kernels.fast.quarter", module)
-    names = {"Variant": Variant, "bellman_ford": bellman_ford}
-    exec(imports, names)
-    variant = eval(entry, names)
+    variant = eval(entry, {"Variant": Variant})
     rng = np.random.default_rng(1)
     graph = Graph.from_arcs(11, rng.integers(0, 11, 40), rng.integers(0, 11, 40), rng.integers(1, 9, 40))
     result, run = Result.poisoned(variant.problem, graph.vertices), Run(block=4)

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kernels.errors import InputError
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests import revisions as ptx
-from workflow.measure import journal, revisions
+from workflow.measure import revisions
 
 ROOT = Path(__file__).parents[1]
 COMPILERS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm")
@@ -82,28 +81,3 @@ def test_settings_are_those_that_are_not_usual():
     changed = replace(usual, block=512, tile=16, delta=7, grid=9, source=3)
     assert revisions.settings(variant, changed) == "block=512 tile=16 delta=7 grid=9 source=3"
     assert revisions.settings(VARIANTS["floyd_warshall/tiled"], replace(usual, source=3)) == ""
-
-
-def test_a_file_with_digests_is_due_by_these(tmp_path):
-    now = "bellman_ford/naive", "dijkstra/naive"
-    assert revisions.due_by(tmp_path / "none.csv", *now) == ["1", "1"]
-    table = tmp_path / "timings.csv"
-    table.write_text("algorithm,variant,code,round\nbellman_ford,naive,abc,1\nbellman_ford,naive,abc,2\n")
-    assert revisions.due_by(table, *now) == ["abc", "1"]
-    table.write_text("kind,code\nrows,abc\n")
-    assert revisions.due_by(table) == ["abc"]
-    part = tmp_path / "part.json"
-    part.write_text('{"code": "abc"}')
-    assert revisions.due_by(part) == ["abc"]
-    part.write_text("{")
-    assert revisions.due_by(part) == ["1"]
-
-
-def test_a_journal_from_before_there_were_revisions_is_refused_and_kept(tmp_path):
-    path = tmp_path / "timings.csv.part"
-    path.write_text('{"batch": "one", "variants": {"bellman_ford/naive": ["abc", {}]}}\n')
-    with pytest.raises(
-        InputError, match=r"timings\.csv\.part: .* commit 7b35d0b reads it: finish it there, or delete it"
-    ):
-        journal.Journal(path, {"batch": "one", "revisions": {}})
-    assert path.exists()

@@ -7,10 +7,9 @@ from functools import cache
 
 from numba import config, cuda
 
-from kernels.gpu import simulator
+from kernels.gpu import SIMULATOR, simulator
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-SIMULATOR = "numba CUDA simulator"  # the name of its device
 if SIMULATED:
     simulator.improve()
 # NVML's bits for clocks below what was asked for; idling and set application clocks do not count.

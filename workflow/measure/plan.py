@@ -7,11 +7,9 @@ import json
 from fnmatch import fnmatch
 from pathlib import Path
 
-from numba import cuda
-
-from kernels import families
+from kernels import choice, families
 from kernels.errors import InputError
-from kernels.gpu.card import SIMULATED
+from kernels.gpu import driver_api
 from kernels.variants import VARIANTS, find, select, shown_in
 from workflow.store import paper
 from workflow.views import tables
@@ -27,9 +25,9 @@ NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was
 
 def simulating(config: dict) -> bool:
     """Whether GPU variants run in numba's simulator: by the environment, else as `mode` says."""
-    if SIMULATED or config["mode"] == "simulator":
+    if driver_api.simulated() or config["mode"] == "simulator":
         return True
-    return config["mode"] == "auto" and not cuda.is_available()
+    return config["mode"] == "auto" and not choice.gpu_visible()
 
 
 def cells(config: dict, datasets=None) -> list[Cell]:

@@ -13,10 +13,13 @@ from workflow.store.all_pairs import LARGE, MOST_PROCESSES
 # --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.
 BASE_S = 600  # starting, compiling, warming up, the oracle
 BASE_MB = 2000  # Python, numba and a CUDA context
-# Where a variant's entry says nothing else, by problem: seconds of a run, of n (n + m) for one source, of n^3 for all
-# pairs; bytes on the host, of n + m for one source, of n^2 for all pairs.
-SECONDS = {"sssp": 6e-11, "apsp": 4e-11}
-BYTES = {"sssp": 64, "apsp": 16}
+# By problem, and of variants that differ: seconds of a run per n (n + m) for one source, per n^3 for all pairs; bytes
+# on the host per n + m for one source, per n^2 for all pairs.
+SECONDS = {"sssp": 6e-11, "apsp": 4e-11, "dijkstra/naive": 1.5e-10, "delta_stepping/near_far": 1e-12}
+BYTES = {
+    **{"sssp": 64, "apsp": 16, "dijkstra/naive": 21, "dijkstra/networkit": 112, "floyd_warshall/scipy": 24},
+    **{"floyd_warshall/blocked": 8, "floyd_warshall/staged": 8},
+}
 # Of all pairs as a stream: bytes and seconds of n + m, for the host, for one source and for the oracle's one source.
 ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
 ORACLE_MB, ORACLE_BYTES = 300, 60  # of each of several processes that the oracle's rows are shared out to; of n + m
@@ -38,7 +41,7 @@ def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int
     protocol, cell = plan.protocol_of(config, algorithm, variant), find(algorithm, variant)
     n, m = _size(config, dataset)
     work = n * (n + m) if cell.problem == "sssp" else n**3
-    run = (cell.run_s or SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
+    run = SECONDS.get(cell.key, SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
     return math.ceil((BASE_S + protocol["budget_s"] + run) / 60)
 
 
@@ -47,7 +50,7 @@ def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     protocol, (n, m), cell = config["protocol"], _size(config, dataset), find(algorithm, variant)
     checked = n if n <= protocol["full_check"] else min(n, protocol["checked_rows"])
     items, rows = (n + m, 1) if cell.problem == "sssp" else (n * n, checked)
-    return BASE_MB + math.ceil(((cell.host_bytes or BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
+    return BASE_MB + math.ceil((BYTES.get(cell.key, BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
 
 
 def all_pairs_mb(config: dict, dataset: str, threads: int = 1) -> int:

@@ -24,9 +24,7 @@ rule all_pairs_shard:
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
         entry=entry,
-        revision=lambda wildcards: revisions.due_by(
-            "results/all_pairs/{dataset}/{shards}/{shard}.json".format(**wildcards)
-        )[0],
+        revision=ALL_PAIRS_REVISION,
         sample=config["all_pairs"]["sample"],
         block=config["simulator" if SIMULATING else "protocol"]["block"],
         simulated=SIMULATING,

@@ -50,7 +50,7 @@ rule measure_many_sources:
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
-        revision=lambda wildcards: revisions.due_by(f"results/many_sources/{wildcards.dataset}.csv")[0],
+        revision=ALL_PAIRS_REVISION,
         options=json.dumps(
             {key: config["sweeps"]["many_sources"][key] for key in ("repeats", "rows_checked", "budget_s")}
         ),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kernels.gpu import card
+from kernels.gpu import SIMULATOR
 from workflow.store.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
 FORMER = (  # kinds of calls that are in archives and no longer measured
@@ -29,7 +29,7 @@ SCHEMA = Schema(
         once("dataset", "what", "repeat"),
         numbered("repeat", "dataset", "what"),
         matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != card.SIMULATOR),
+        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
         Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
         *(version(column) for column in ("driver", "cuda", "numba_cuda")),
         one_of("tree_clean", "True", "False", ""),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from kernels.gpu.card import SIMULATOR
+from kernels.gpu import SIMULATOR
 from kernels.variants import VARIANTS
 from workflow.measure import revisions
 from workflow.store import paper, records

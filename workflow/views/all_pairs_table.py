@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.gpu.card import SIMULATOR
+from kernels.gpu import SIMULATOR
 from workflow import step
 from workflow.store import all_pairs, measurements
 from workflow.views.render import csv_text, digits, html_page, save, to_markdown

@@ -6,6 +6,7 @@ against |V|, and against what theory says it is proportional to.
 
 import argparse
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from matplotlib.transforms import offset_copy
 from scipy.stats import linregress, t
 
 from kernels.families import KINDS
-from kernels.variants import VARIANTS, Bound
+from kernels.variants import VARIANTS
 from workflow import step
 from workflow.store import measurements
 from workflow.views import long_table, plots, series
@@ -55,6 +56,39 @@ OF_FAMILIES = (
     "grid, rmat, uniform: families of generated graphs, each fitted over its datasets alone, and drawn where it has "
     "a fit."
 )
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Theory: the number of operations grows at most with |V|^v |E|^e. why: the reason."""
+
+    v: int
+    e: int
+    why: str
+
+
+EVERY_ARC = Bound(
+    1,
+    1,
+    "V - 1 iterations over all arcs (flags leave some out); on a GPU the 2 (V - 1) launches are the other bound",
+)
+MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
+ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
+BOUNDS = {  # by variant; a CUDA-graph variant has that of its plain one
+    **dict.fromkeys(
+        (f"bellman_ford/{name}" for name in ("cpu", "naive", "stride", "stride_flag", "stride_ell")), EVERY_ARC
+    ),
+    "dijkstra/cpu": Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
+    "dijkstra/naive": Bound(3, 0, "from each source two passes over V for each vertex it reaches"),
+    **{key: MATRIX for key in VARIANTS if key.startswith("floyd_warshall/")},
+    "edge/sssp": Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
+    **dict.fromkeys(("edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp"), ROUNDS),
+}
+
+
+def bound_of(key: str) -> Bound | None:
+    """Return the bound of a variant, or None if none is known."""
+    return BOUNDS.get(VARIANTS[key].plain)
 
 
 def term(bound: Bound) -> str:
@@ -96,12 +130,12 @@ def fits(cells: pd.DataFrame) -> pd.DataFrame:
     """A row for each family, variant and device; cells: as measured gives them.
 
     family, column, device, problem, datasets (joined by spaces), sizes (how many of them), term (theory's, empty where
-    the registry has no bound), slope (theory's, NaN likewise); fit() over |V| as vertices_exponent …, over the term as
+    there is no bound), slope (theory's, NaN likewise); fit() over |V| as vertices_exponent …, over the term as
     term_exponent ….
     """
     rows = []
     for (family, key, device), group in cells.groupby(["family", "column", "device"], sort=False):
-        bound = VARIANTS[key].bound
+        bound = bound_of(key)
         over = {"vertices": fit(group["vertices"], group["kernels"])}
         over["term"] = fit(values(bound, group), group["kernels"]) if bound else NOT_FITTED
         rows.append(
@@ -162,8 +196,8 @@ def theory(facts: pd.DataFrame) -> list[str]:
     """A sentence on each bound: which variants it is for and where it comes from."""
     reasons: dict[Bound, list[str]] = {}
     for key in dict.fromkeys(VARIANTS[key].plain for key in facts["column"]):
-        if VARIANTS[key].bound:
-            reasons.setdefault(VARIANTS[key].bound, []).append(long_table.label(key))
+        if bound := bound_of(key):
+            reasons.setdefault(bound, []).append(long_table.label(key))
     return [f"O({term(bound)}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.gpu.card import SIMULATOR
+from kernels.gpu import SIMULATOR
 from workflow import step
 from workflow.store import measurements
 from workflow.store.checked_csv import (

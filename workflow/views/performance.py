@@ -17,7 +17,7 @@ from workflow.views.documents import narrow, spread, time_text
 from workflow.views.long_table import label
 from workflow.views.render import digits
 
-RATED = [key for key, variant in VARIANTS.items() if variant.bits]  # compared with the card's peak
+RATED = list(peak_table.BITS)  # compared with the card's peak
 ELL = "bellman_ford/stride_ell"
 _OURS = [variant for variant in VARIANTS.values() if variant.ours and variant.key != ELL]
 HIERARCHY = [variant.key for variant in _OURS if variant.algorithm == "hierarchy"]
@@ -30,7 +30,7 @@ PAGES = {
     ),
     "all-pairs-sparse": (
         "sparse",
-        [v.key for v in _OURS if v.problem == "apsp" and not v.bits and v.key not in HIERARCHY],
+        [v.key for v in _OURS if v.problem == "apsp" and v.key not in RATED and v.key not in HIERARCHY],
     ),
     "hierarchy": ("hierarchy", HIERARCHY),
     "all-pairs-dense": ("dense", [key for key in RATED if key != "floyd_warshall/staged"]),
@@ -59,7 +59,7 @@ def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
     limits = (chains["relaxations"] / chains["seconds"]).groupby([chains["bits"], chains["device"]]).median().to_dict()
     found = measurements.summarise(rows)
     keys = found.index.get_level_values("column")
-    bits = [VARIANTS[key].bits for key in keys]
+    bits = [peak_table.BITS[key] for key in keys]
     return pd.DataFrame(
         {
             "rate": found["vertices"] ** 3 / found["kernels"],
@@ -73,7 +73,7 @@ def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
 def rate_text(key: str, cell: pd.Series) -> str:
     """The rate of a cell, with predecessors: relaxations/s of Floyd-Warshall, else arcs/s, from each of its sources."""
     variant = VARIANTS[key]
-    if variant.bits:
+    if key in RATED:
         return f"{digits(cell['vertices'] ** 3 / cell['median'] / 1e12)} T relaxations/s"
     arcs = cell["arcs"] * (cell["vertices"] if variant.problem == "apsp" else 1)
     return f"{digits(arcs / cell['median'] / 1e9)} G arcs/s"
