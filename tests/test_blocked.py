@@ -1,6 +1,5 @@
 """Blocked Floyd-Warshall: what the test of every variant, on small random graphs, does not reach."""
 
-from argparse import Namespace
 from functools import cache
 from types import SimpleNamespace
 
@@ -244,5 +243,5 @@ def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch)
 def test_peak_without_a_gpu_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
     with pytest.raises(InputError, match="peak needs a GPU and none is visible"):
-        peak_script.main(Namespace(vertices=[8], repeats=1, commit="", out=tmp_path / "peak.csv"))
+        peak_script.measure_peak([8], tmp_path / "peak.csv")
     assert not list(tmp_path.iterdir())

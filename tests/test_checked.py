@@ -228,7 +228,7 @@ def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(peak, "measured", lambda *_: [first, PEAK | changes])
     with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}.*: nothing was written"):
-        peak.main(Namespace(vertices=[10], repeats=1, commit="", out=tmp_path / "new.csv"))
+        peak.measure_peak([10], tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -3,9 +3,6 @@
 import gzip
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -264,36 +261,6 @@ def test_what_is_not_the_papers_says_so(paper, differs):
         if differs
         else None
     )
-
-
-def test_the_command_ends_with_one_line():
-    put(DIMACS)
-
-    def run(step, entry, *options):
-        return subprocess.run(
-            [sys.executable, "-m", f"workflow.scripts.{step}", "--dataset=mine", f"--entry={json.dumps(entry)}"]
-            + [str(option) for option in options],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-        )
-
-    converting = ("convert", "--raw", RAW, "--out", TEXT, "--log", "convert.log")
-    failed = run(converting[0], {**ENTRY, "arcs": 9}, *converting[1:])
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("error: mine has 4 arcs, config says 9") and failed.stderr.count("\n") == 1
-    assert Path("convert.log").read_text() == failed.stderr
-    assert not TEXT.exists()
-    assert run(converting[0], ENTRY, *converting[1:]).returncode == 0
-
-    packing = ("pack", "--text", TEXT, "--out", PACKED)
-    TEXT.write_text(TEXT.read_text().replace("2 1 5", "2 1 6"))
-    failed = run(packing[0], ENTRY, *packing[1:])
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("error: mine: between 1 and 2") and failed.stderr.count("\n") == 1
-    assert not PACKED.exists()
-    assert run(packing[0], {**ENTRY, "directed": True}, *packing[1:]).returncode == 0
-    assert Graph.load(PACKED).arcs == 4
 
 
 @pytest.mark.parametrize("sample", ["sample1", "sample2", "sample3"])

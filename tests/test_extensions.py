@@ -3,8 +3,6 @@
 import csv
 import re
 import shutil
-import subprocess
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -484,18 +482,15 @@ def written(rows, path):
 def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches, tmp_path):
     nyc = written(searches, tmp_path / "nyc.csv")
     bay = written(searches.assign(dataset="bay"), tmp_path / "bay.csv")
-    command = [sys.executable, "-m", "workflow.measure.sources", "--out", tmp_path / "out/sources.csv"]
-    done = subprocess.run([*command, "--measurements", nyc, bay], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    schema = measurements.schema(sources.SWEEP.columns)
+    schema.write(schema.text([nyc, bay]), tmp_path / "out/sources.csv")
     joined = sources.load([tmp_path / "out/sources.csv"])
     assert list(joined.columns[: len(measurements.COLUMNS)]) == list(measurements.COLUMNS)
     assert joined.groupby(["dataset", "source"]).size().to_dict() == {
         (dataset, source): 3 for dataset in ("nyc", "bay") for source in (4, 7)
     }
-    (tmp_path / "out/sources.csv").unlink()
-    done = subprocess.run([*command, "--measurements", nyc, nyc], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "was read before" in done.stderr
-    assert not list((tmp_path / "out").iterdir())
+    with pytest.raises(InputError, match="was read before"):
+        schema.text([nyc, nyc])
 
 
 def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
@@ -748,18 +747,7 @@ def test_a_cell_as_it_is_measured(variant, tmp_path):
     on.save(tmp_path / "made.npz")
     out = tmp_path / "made.csv"
     protocol = {"repeats": 3}
-    measure.main(
-        Namespace(
-            algorithm=variant.algorithm,
-            variant=variant.name,
-            graph=tmp_path / "made.npz",
-            protocol=protocol,
-            config_digest="",
-            commit="c0ffee",
-            cores=0,
-            out=out,
-        )
-    )
+    measure.measure(variant, tmp_path / "made.npz", protocol, out, measure.Setting(commit="c0ffee"))
     with open(out, newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["status"] for row in rows] == ["ok"] * 3

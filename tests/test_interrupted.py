@@ -49,7 +49,7 @@ def jobs(process, script):
     found = []
     for child in psutil.Process(process.pid).children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # it ended meanwhile
-            if f"workflow.scripts.{script}" in child.cmdline():
+            if any(word.endswith(f".{script}.py") for word in child.cmdline()):
                 found.append(child)
     return [child for child in found if child.ppid() not in {other.pid for other in found}]  # one it forks looks alike
 
@@ -174,7 +174,7 @@ def test_a_killed_measurement_leaves_the_one_before(tmp_path):
     project.snakemake(cell)
     path = tmp_path / cell
     before = path.read_bytes()
-    (tmp_path / "workflow/measure/measure.py").write_text("import time\n\ntime.sleep(60)\n")
+    (tmp_path / "workflow/scripts/measure.py").write_text("import time\n\ntime.sleep(60)\n")
     with project.start("-f", cell) as process:
         wait_for(lambda: jobs(process, "measure"), process)
         kill_job(process, "measure")

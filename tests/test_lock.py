@@ -7,20 +7,18 @@ import platform
 import re
 import subprocess
 import sys
-from argparse import Namespace
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from kernels import harness
 from kernels.errors import InputError
 from kernels.gpu import card
+from kernels.variants import VARIANTS
 from tests.support.graphs import graph_of
 from tests.support.limits import files_of_at_most
 from workflow.measure import lock, measure, measure_sweep, peak
-from workflow.views import draw_sweep
 
 HOLDER = """
 import sys
@@ -117,16 +115,17 @@ def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, c
 
 
 def a_cell(out):
-    names = Namespace(algorithm="bellman_ford", variant="cpu", commit="", cores=0)
-    measure.main(Namespace(**vars(names), graph=Path("there is none"), out=out))
+    measure.measure(VARIANTS["bellman_ford/cpu"], Path("there is none"), {}, out)
 
 
 def a_sweep(out):
-    measure_sweep.write(draw_sweep.SWEEPS["delta_sweep"], graph_of(3), {"repeats": 1}, harness.Protocol(), "", out)
+    graph_of(3).save(out.parents[1] / "path.npz")
+    sweep, graph = measure_sweep.SWEEPS["delta_sweep"], out.parents[1] / "path.npz"
+    measure_sweep.measure_sweep(sweep, graph, {"repeats": 1}, {}, out, measure.Setting())
 
 
 def a_peak(out):
-    peak.main(Namespace(vertices=[8], repeats=1, commit="", out=out))
+    peak.measure_peak([8], out)
 
 
 @pytest.mark.parametrize("step", [a_cell, a_sweep, a_peak])

@@ -20,7 +20,7 @@ from kernels.errors import InputError, NotEnoughMemory
 from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
-from kernels.variants import VARIANTS
+from kernels.variants import VARIANTS, find
 from tests.support.rows import DATASETS, SAMPLE, SHA256
 from workflow.measure import measure
 from workflow.store import archive, collect, measurements, records
@@ -78,18 +78,8 @@ def cell(key, dataset="nyc", place="cells", **protocol):
     """Measure a variant as the step does; returns its CSV's path."""
     algorithm, variant = key.split("/")
     out = Path("results", place, algorithm, variant, f"{dataset}.csv")
-    measure.main(
-        Namespace(
-            algorithm=algorithm,
-            variant=variant,
-            graph=Path(f"{dataset}.npz"),
-            protocol=PROTOCOL | protocol,
-            config_digest="c0ffee",
-            commit="",
-            cores=0,
-            out=out,
-        )
-    )
+    setting = measure.Setting(config_digest="c0ffee")
+    measure.measure(find(algorithm, variant), Path(f"{dataset}.npz"), PROTOCOL | protocol, out, setting)
     return out
 
 
@@ -364,7 +354,7 @@ def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
 
 
 def run_collect(*cells):
-    collect.main(Namespace(cells=list(cells), csv=Path("results/timings.csv"), json=Path("results/provenance.json")))
+    collect.write(*collect.read(list(cells)), Path("results/timings.csv"), Path("results/provenance.json"))
     return read("results/timings.csv"), records.read(Path("results/provenance.json"))
 
 
@@ -516,21 +506,6 @@ def test_nothing_measured_is_nothing_to_archive():
     ):
         run_archive()
     assert not Path("results/archive").exists()
-
-
-def test_the_step_ends_with_one_line():
-    words = (
-        "-m workflow.measure.measure --algorithm bellman_ford --variant cpu --graph none.npz --out results/cells/a.csv"
-    )
-    ran = subprocess.run(
-        [sys.executable, *words.split(), "--log", "logs/a.log"],
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 1
-    assert ran.stderr == Path("logs/a.log").read_text() == "error: none.npz: no such file\n"
-    assert results() == ["logs/a.log"]
 
 
 def test_the_harness_counts_what_was_checked():

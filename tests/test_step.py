@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -23,10 +22,10 @@ from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
 from kernels.gpu import card, driver_api
 from kernels.graph import Graph
 from kernels.harness import Protocol
+from kernels.variants import VARIANTS
 from tests.support.limits import files_of_at_most
-from workflow import step
-from workflow.data import convert, download
-from workflow.measure import measure, measure_sweep, peak
+from workflow.data import download
+from workflow.measure import measure, measure_sweep, peak, sources
 from workflow.store import archive, collect
 from workflow.views import appendix, audit, peak_table, readme, simulated
 
@@ -77,24 +76,24 @@ def test_a_defect_goes_on(error):
         raise error
 
 
-def ran(body, *arguments, **options):
-    """What a step does with this statement as its work, in a process of its own."""
-    code = f"import os, signal\nfrom workflow import step\ndef main(args): {body}\n"
+def ran(body, *log, **options):
+    """What a script does with this statement as its work, in a process of its own."""
+    code = f"import os, signal, sys\nfrom workflow.step import logged\nwith logged(sys.argv[1:]): {body}\n"
     return subprocess.run(
-        [sys.executable, "-c", f"{code}step.run(main, step.parser('A step.'))", *map(str, arguments)],
+        [sys.executable, "-c", code, *map(str, log)],
         **{"cwd": ROOT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options},
     )
 
 
 def test_a_machines_error_ends_a_step_with_a_line(tmp_path):
-    failed = ran("raise PermissionError(13, 'Permission denied', 'there')", "--log", tmp_path / "deep/log")
+    failed = ran("raise PermissionError(13, 'Permission denied', 'there')", tmp_path / "deep/log")
     assert failed.returncode == 1
     assert failed.stderr == "error: there: Permission denied: change its permissions, or choose another path\n"
     assert (tmp_path / "deep/log").read_text() == failed.stderr
 
 
 def test_a_defect_ends_a_step_with_its_traceback(tmp_path):
-    failed = ran("{}['key']", "--log", tmp_path / "log")
+    failed = ran("{}['key']", tmp_path / "log")
     assert failed.returncode == 1
     assert failed.stderr.startswith("this is a defect of the program, not of its input:\nTraceback ")
     assert (tmp_path / "log").read_text() == failed.stderr
@@ -112,54 +111,12 @@ def test_an_interrupted_step_ends_quietly():
 def test_a_log_that_cannot_be_written_is_said(tmp_path, log, line):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    failed = ran("pass", "--log", tmp_path / log)
+    failed = ran("pass", tmp_path / log)
     assert failed.returncode == 1
     assert failed.stderr.startswith(f"error: {tmp_path}/{line}") and failed.stderr.count("\n") == 1
 
 
-def test_help_that_cannot_be_printed():
-    with open("/dev/full", "w") as full:
-        failed = ran("pass", "--help", stdout=full, env={**os.environ, "PYTHONUNBUFFERED": ""})
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("error: standard output: No space left on device: ")
-    assert failed.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [("{", "not JSON: Expecting"), ("[" * 10**5, "not JSON"), ("[]", "not a JSON object")]
-)
-def test_an_option_that_is_no_json_object(text, message):
-    with pytest.raises(argparse.ArgumentTypeError, match=message):
-        step.json_object(text)
-
-
 ENTRY = {"format": "text", "vertices": 2, "arcs": 1}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": "csv"}, "--entry.format: 'csv' is not one of"),
-        ({"vertices": "2"}, "--entry.vertices: '2' is not of type 'integer'"),
-        ({"edges": 3}, r"--entry: Additional properties .* \('edges' was unexpected\): see config.schema.yaml"),
-    ],
-)
-def test_an_entry_is_one_that_config_may_have(change, message):
-    step.check_entry(ENTRY)
-    step.check_entry({}, needed=[])
-    with pytest.raises(InputError, match=message):
-        step.check_entry(ENTRY | change)
-    with pytest.raises(InputError, match="--entry: 'arcs' is a required property"):
-        step.check_entry({"format": "text", "vertices": 2})
-
-
-def test_a_sweeps_options_need_no_dataset():
-    for key, needed in measure_sweep.NEEDED.items():
-        options = {"deltas": [1], "threads": [8], "shares": [0.5], "count": 1, "seed": 0, "repeats": 1}
-        options = {name: options[name] for name in needed}
-        step.check_part("--options", options, "sweeps", key, needed=needed)
-        with pytest.raises(InputError, match=r"--options\.repeats: 0 is less than the minimum of 1"):
-            step.check_part("--options", options | {"repeats": 0}, "sweeps", key, needed=needed)
 
 
 # Files that cannot be written
@@ -252,17 +209,17 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
 
 
 @pytest.mark.parametrize(
-    ("main", "more"),
+    "start",
     [
-        (measure.main, {"algorithm": "bellman_ford", "variant": "cpu", "cores": 0}),
-        (measure_sweep.main, {"sweep": "sources", "options": {"count": 1, "seed": 0, "repeats": 1}}),
-        (peak.main, {"vertices": [8], "repeats": 1, "commit": ""}),
+        lambda out: measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out),
+        lambda out: measure_sweep.measure_sweep(sources.SWEEP, Path("none.npz"), {}, {}, out, measure.Setting()),
+        lambda out: peak.measure_peak([8], out),
     ],
 )
-def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypatch, main, more):
+def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypatch, start):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     with pytest.raises(InputError, match="this is a folder: name a file to write"):
-        main(argparse.Namespace(out=tmp_path, graph=tmp_path / "none.npz", **more))
+        start(tmp_path)
 
 
 # The protocol
@@ -295,20 +252,6 @@ def test_a_protocol_takes_whole_numbers_of_numpy():
 
 
 # What the steps read
-
-
-SCRIPTS = [path.stem for path in (ROOT / "workflow/scripts").glob("*.py") if "__main__" in path.read_text()]
-assert len(SCRIPTS) > 20
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
-def test_each_step_says_what_it_takes(script, monkeypatch, capsys):
-    monkeypatch.setattr(step, "run", lambda main, arguments: arguments.parse_args(["--help"]))
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module(f"workflow.scripts.{script}", run_name="__main__")
-    assert end.value.code == 0
-    assert "--log" in capsys.readouterr().out
 
 
 def of_files(read):
@@ -357,12 +300,6 @@ def test_no_second_file_of_peaks():
         peak_table.load(["a", "b"])
 
 
-def test_a_dataset_that_is_made_from_a_file_needs_one(tmp_path):
-    given = argparse.Namespace(dataset="mine", entry=ENTRY, raw=None, out=tmp_path / "out", origins=tmp_path)
-    with pytest.raises(InputError, match="--raw is missing: a dataset of format text is made from a file"):
-        convert.main(given)
-
-
 def test_an_archive_that_is_damaged_stays(tmp_path):
     timings = ROOT / "results/archive/h200/timings.csv"
     (tmp_path / "timings.csv").write_text("x\n")
@@ -374,28 +311,10 @@ def test_an_archive_that_is_damaged_stays(tmp_path):
     assert (tmp_path / "timings.csv").read_bytes() == timings.read_bytes()
 
 
-def test_a_measurement_is_not_written_over_by_its_record(tmp_path):
-    given = argparse.Namespace(algorithm="bellman_ford", variant="cpu", out=tmp_path / "rows.json")
-    with pytest.raises(InputError, match=r"rows\.json: this name is for the record beside the rows"):
-        measure.main(given)
-
-
 def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
     Graph.from_arcs(2, [0], [1], [1]).save(tmp_path / "bare.npz")
-    given = argparse.Namespace(
-        algorithm="bellman_ford", variant="cpu", cores=0, out=tmp_path / "rows", graph=tmp_path / "bare.npz"
-    )
     with pytest.raises(InputError, match=r"bare\.npz: does not say of which text form it is"):
-        measure.main(given)
-
-
-@pytest.mark.parametrize("text", ["nan", "-0.1", "1", "inf"])
-def test_a_share_is_from_0_to_below_1(text):
-    assert (step.share("0"), step.count("1")) == (0, 1)
-    with pytest.raises(argparse.ArgumentTypeError, match=f"{text} is not from 0 to below 1"):
-        step.share(text)
-    with pytest.raises(argparse.ArgumentTypeError, match="0 is not 1 or more"):
-        step.count("0")
+        measure.measure(VARIANTS["bellman_ford/cpu"], tmp_path / "bare.npz", {}, tmp_path / "rows.csv")
 
 
 @pytest.mark.parametrize("vertices", [5.0, "5", True])

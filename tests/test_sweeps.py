@@ -3,11 +3,8 @@
 import csv
 import dataclasses
 import functools
-import json
 import re
 import shutil
-import subprocess
-import sys
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
@@ -27,7 +24,7 @@ from tests.support.graphs import graph_of
 from tests.support.pictures import legible, words
 from tests.support.project import DATASETS, SIMULATOR, Project, data
 from tests.support.rows import CONFIG
-from workflow.measure import measure_sweep
+from workflow.measure import measure, measure_sweep
 from workflow.measure.sweeps import Point
 from workflow.store import archive, measurements
 from workflow.views import draw_sweep, plots
@@ -113,14 +110,10 @@ def test_the_papers_own_shape_is_among_them():
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
     graph_of(3).save(tmp_path / "path.npz")
-    command = [sys.executable, "-m", "workflow.measure.measure_sweep", "--sweep", sweep.name]
     options = yaml.safe_load((ROOT / "config.yaml").read_text())["sweeps"][sweep.name.removesuffix("_sweep")]
-    command += ["--options", json.dumps(options)]
-    command += ["--graph", tmp_path / "path.npz", "--out", tmp_path / "results/sweep.csv", "--log", tmp_path / "log"]
-    done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == (tmp_path / "log").read_text()
-    assert re.fullmatch(f"error: {sweep.name} needs a GPU and none is visible: .*\n", done.stderr)
+    graph, out = tmp_path / "path.npz", tmp_path / "results/sweep.csv"
+    with pytest.raises(InputError, match=f"{sweep.name} needs a GPU and none is visible: "):
+        measure_sweep.measure_sweep(sweep, graph, options, {}, out, measure.Setting())
     assert not (tmp_path / "results").exists()
 
 
@@ -139,7 +132,8 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
-    args = graph_of(3), {"repeats": 2}, harness.Protocol(), "abc", out
+    graph_of(3).save(tmp_path / "path.npz")
+    args = tmp_path / "path.npz", {"repeats": 2}, {}, out, measure.Setting(commit="abc")
     variants = [right, right]
 
     def points(graph, options):
@@ -149,7 +143,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
         )
 
     sweep = dataclasses.replace(DELTA, points=points)
-    measure_sweep.write(sweep, *args)
+    measure_sweep.measure_sweep(sweep, *args)
     rows = load(sweep, [out])
     assert rows[["delta", "source", "round"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
     assert set(rows["status"]) == {"ok"} and set(rows["substitute"]) == {"made up"}
@@ -157,12 +151,12 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     before = out.read_bytes()
     variants[1] = dataclasses.replace(right, function=in_milliseconds)
     with pytest.raises(InputError, match=r"sweep\.csv, line 4 .*: the phases must sum to .*: nothing was written"):
-        measure_sweep.write(sweep, *args)
+        measure_sweep.measure_sweep(sweep, *args)
     variants[1] = dataclasses.replace(right, function=wrong)
     with pytest.raises(InputError, match="delta_sweep: wrong result, nothing is published: "):
-        measure_sweep.write(sweep, *args)
+        measure_sweep.measure_sweep(sweep, *args)
     assert out.read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"sweep.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"sweep.csv", "path.npz"}
 
 
 @pytest.mark.parametrize(

@@ -38,22 +38,16 @@ DATASETS = {
     "sample1": {**COMPLETE, "simulate": True, "gpu": ["bellman_ford/stride_flag"], "cpu": ["bellman_ford"]},
 }
 STUB = '''
-import argparse, json, pathlib, numpy
-parser = argparse.ArgumentParser(allow_abbrev=False)
-parser.add_argument("--graph")
-parser.add_argument("--batch", default="")
-parser.add_argument("--variants", type=json.loads)
-parser.add_argument("--out", type=pathlib.Path)
-args, _ = parser.parse_known_args()
-out = args.out
-cells = [key.split("/") for key in args.variants] if args.batch else [out.parts[-3:-1]]
-dataset = out.parent.name if args.batch else out.stem
-graph = json.loads(str(numpy.load(args.graph)["meta"]))
+import json, pathlib, numpy
+out, batch = pathlib.Path(snakemake.output.csv), snakemake.wildcards.get("batch", "")
+cells = [key.split()[0].split("/") for key in snakemake.params.variants] if batch else [out.parts[-3:-1]]
+dataset = snakemake.wildcards.dataset
+graph = json.loads(str(numpy.load(snakemake.input[0])["meta"]))
 columns = """{columns}""".split(",")
 lines, records = [",".join(columns)], {}
 for algorithm, variant in cells:
     values = dict(
-        algorithm=algorithm, variant=variant, dataset=dataset, batch=args.batch, round=1, status="no_memory",
+        algorithm=algorithm, variant=variant, dataset=dataset, batch=batch, round=1, status="no_memory",
         launches=0, vertices=1, arcs=0, needed_bytes=1, rows_checked=0,
         numba_cuda="1", numba="1", numpy="1", revision="1", dataset_sha256=graph["sha256"], started="2026-01-01T00:00Z",
     )
@@ -62,11 +56,11 @@ for algorithm, variant in cells:
     lines.append(",".join(str(values.get(name, "")) for name in columns))
     record = dict(algorithm=algorithm, variant=variant, dataset=dataset, protocol=dict(tile=32), graph=graph, card=None)
     record |= dict.fromkeys(("commit", "config_digest", "host", "system", "python", "revision", "settings"), "")
-    record |= dict(tree_clean=None, slurm={}, packages={}) | (dict(batch=args.batch) if args.batch else {})
-    records["/".join(filter(None, (algorithm, variant, dataset, args.batch)))] = record
+    record |= dict(tree_clean=None, slurm={}, packages={}) | (dict(batch=batch) if batch else {})
+    records["/".join(filter(None, (algorithm, variant, dataset, batch)))] = record
 out.write_text("\\n".join([*lines, ""]))
-beside = out.with_name("provenance.json") if args.batch else out.with_suffix(".json")
-beside.write_text(json.dumps(records if args.batch else record))
+beside = out.with_name("provenance.json") if batch else out.with_suffix(".json")
+beside.write_text(json.dumps(records if batch else record))
 '''
 
 

@@ -1,22 +1,17 @@
 """Turn the raw file of one dataset into the text form: "n m", then "u v w" an arc, vertices from 0.
 
-    python -m workflow.data.convert --dataset nyc --entry JSON --raw FILE.gr.gz --out FILE.txt
-
---entry is the dataset's entry in config.yaml. The raw file is checked first, for it may have been put
-there by hand. A SNAP file gets random weights; a random graph is generated.
+The raw file is checked first, since it may have been put there by hand. A SNAP file gets random weights. A random
+graph is generated.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 from pathlib import Path
 
 import numpy as np
 
 from kernels import datasets, families
-from kernels.errors import InputError
-from workflow import step
 from workflow.data import download
 
 READERS = {"dimacs": datasets.read_dimacs, "snap": datasets.read_snap, "text": datasets.read_text}
@@ -53,20 +48,3 @@ def drawn(entry: dict) -> dict:
     """The range and seed config gives for a dataset's weights, as arguments of kernels.datasets.draw."""
     names = {"min": "low", "max": "high", "seed": "seed"}
     return {names[key]: value for key, value in entry.get("weights", {}).items()}
-
-
-def main(args: argparse.Namespace) -> None:
-    step.check_entry(args.entry)
-    if args.entry["format"] != "random" and not args.raw:
-        raise InputError(f"--raw is missing: a dataset of format {args.entry['format']} is made from a file")
-    convert(args.dataset, args.entry, args.raw, args.out, args.origins)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--dataset", required=True)
-    arguments.add_argument("--entry", type=step.json_object, required=True, metavar="JSON")
-    arguments.add_argument("--raw", type=Path, metavar="FILE")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.txt")
-    arguments.add_argument("--origins", type=Path, default=download.ORIGINS, help="the records' folder")
-    step.run(main, arguments)

@@ -1,15 +1,11 @@
 """Fetch the raw file of one dataset, from the first of its sources that has it, and check it.
 
-    python -m workflow.data.download --dataset nyc --entry JSON --archives JSON --options JSON --out FILE
-
---entry is the dataset's entry in config.yaml, --archives and --options are its keys archives and download.
-A file that lies at FILE already is checked and used, without a network. While a download runs, FILE.part
-holds what has come and FILE.part.json where it comes from; after a broken one, the next resumes from them.
+A file that is there already is checked and used, without a network. While a download runs, FILE.part holds what has
+come and FILE.part.json where it comes from. After a broken download the next one resumes from them.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import math
@@ -391,20 +387,3 @@ def progress(chunks: Iterator[bytes], done: int, total: int | None) -> Iterator[
             before, done = done, done + len(chunk)
             if total and not terminal and 10 * before // total < 10 * done // total:
                 logging.info("%d %%", 100 * done // total)
-
-
-def main(args: argparse.Namespace) -> None:
-    step.check_entry(args.entry, needed=["sources"])
-    step.check_part("--archives", args.archives, "archives")
-    step.check_part("--options", args.options, "download")
-    download(args.dataset, args.entry, args.archives, args.options, args.out, args.origins)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--dataset", required=True)
-    for name in ("entry", "archives", "options"):
-        arguments.add_argument(f"--{name}", type=step.json_object, required=True, metavar="JSON")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE")
-    arguments.add_argument("--origins", type=Path, default=ORIGINS, help="the folder of the origins' records")
-    step.run(main, arguments)

@@ -1,15 +1,12 @@
 """Pack the text form of one dataset as CSR arrays, with what is known of where it comes from.
 
-    python -m workflow.data.pack --dataset nyc --entry JSON --text FILE.txt --out FILE.npz
-
---entry is the dataset's entry in config.yaml. The packed graph's meta holds name, sha256 (of the text
+The packed graph's meta holds name, sha256 (of the text
 form), entry (sources, format, weights), origin (the record of the raw file, or None), generated (how,
 where there is no raw file, or None) and substitute (one sentence where the data is not the paper's, or None).
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import re
 from pathlib import Path
@@ -19,7 +16,6 @@ import numpy as np
 from kernels import datasets, families
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow import step
 from workflow.data import download
 from workflow.store import paper
 
@@ -94,18 +90,3 @@ def substitute(dataset: str, vertices: int, arcs: int, raw: str | None) -> str |
         f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {shown} "
         f"(the paper: {there.vertices:,} vertices, {there.arcs:,} arcs from {there.file})"
     )
-
-
-def main(args: argparse.Namespace) -> None:
-    step.check_entry(args.entry)
-    pack(args.dataset, args.entry, args.text, args.out, args.origins)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--dataset", required=True)
-    arguments.add_argument("--entry", type=step.json_object, required=True, metavar="JSON")
-    arguments.add_argument("--text", type=Path, required=True, metavar="FILE.txt")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--origins", type=Path, default=download.ORIGINS, help="the records' folder")
-    step.run(main, arguments)

@@ -4,37 +4,35 @@ Each round runs every variant once, in random order. Runs that end are kept in t
 cut off goes on there; on another card or host, at another revision, with other cores or versions, it starts anew.
 """
 
-import argparse
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from kernels import libraries
 from kernels.datasets import atomic
-from kernels.errors import InputError
 from kernels.gpu import card
+from kernels.graph import Graph
 from kernels.harness import Protocol
-from kernels.variants import Variant, find
-from workflow import digests, step
+from kernels.variants import Variant
+from workflow import digests
 from workflow.measure import host, measure, revisions
 from workflow.measure.journal import Journal
 from workflow.store import records
 from workflow.store.measurements import schema
 
 
-def main(args: argparse.Namespace) -> None:
-    protocols = {find(*key.split("/", 1)): protocol for key, protocol in args.variants.items()}
-    if len({variant.problem for variant in protocols}) != 1:
-        raise InputError("--variants: must name variants of one problem, one source or all pairs")
+def measure_job(
+    protocols: Mapping[Variant, dict], graph: Path, batch: str, out: Path, setting: measure.Setting
+) -> None:
+    """Measure variants of one problem on a packed graph, and write both files at the end."""
     on_gpu = any(variant.on_gpu for variant in protocols)
-    with measure.reserved(args.out, protocols, args.cores):
-        make(args, protocols, on_gpu)
+    with measure.reserved(out, protocols, setting.cores):
+        _measure(protocols, measure.packed(graph), batch, out, setting, on_gpu)
 
 
-def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool) -> None:
-    """Measure, and write both files at the end."""
-    graph = measure.packed(args.graph)
+def _measure(protocols, graph: Graph, batch: str, out: Path, setting: measure.Setting, on_gpu: bool) -> None:
     job = {
-        "batch": args.batch,
+        "batch": batch,
         "dataset": graph.name,
         "graph": graph.meta["sha256"],
         "card": card.card_uuid() if on_gpu else "",
@@ -43,34 +41,16 @@ def make(args: argparse.Namespace, protocols: dict[Variant, dict], on_gpu: bool)
         "protocols": {variant.key: protocol for variant, protocol in protocols.items()},
         "made with": [card.describe(on_gpu), libraries.cores(), measure.packages()],
     }
-    journal = Journal(args.out.with_name(f"{args.out.name}.part"), job)
+    journal = Journal(out.with_name(f"{out.name}.part"), job)
     if journal.runs:
-        logging.info("%s: %d runs are kept from before", args.out, len(journal.runs))
-    seed = int(digests.digest(f"{args.batch}/{graph.name}".encode()), 16)
-    rows, found = measure.make(protocols, graph, args, args.batch, seed, journal)
-    text = schema(simulated=on_gpu and card.SIMULATED).to_csv(rows, args.out)
-    path = records.beside(args.out)
+        logging.info("%s: %d runs are kept from before", out, len(journal.runs))
+    seed = int(digests.digest(f"{batch}/{graph.name}".encode()), 16)
+    rows, found = measure.make(protocols, graph, setting, batch, seed, journal)
+    text = schema(simulated=on_gpu and card.SIMULATED).to_csv(rows, out)
+    path = records.beside(out)
     for record in found:
         records.check(record, path)
-    with atomic(args.out, "w") as csv_file, atomic(path, "w") as json_file:
+    with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
         csv_file.write(text)
         json_file.write(records.text({records.name(record): record for record in found}))
     journal.delete()
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument(
-        "--variants",
-        type=step.json_object,
-        required=True,
-        metavar="JSON",
-        help="by algorithm/variant, config.yaml's protocol",
-    )
-    arguments.add_argument("--batch", required=True, help="the name of the batch")
-    arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
-    arguments.add_argument("--config-digest", default="")
-    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
-    arguments.add_argument("--out", type=Path, required=True, metavar="timings.csv")
-    step.run(main, arguments)

@@ -1,6 +1,7 @@
 """Measure one variant on one packed graph: a CSV row a run, and beside it a JSON of what it ran on."""
 
-import argparse
+from __future__ import annotations
+
 import importlib.metadata
 import json
 import logging
@@ -9,6 +10,7 @@ import platform
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernels import harness, libraries
@@ -16,8 +18,8 @@ from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.variants import Variant, find
-from workflow import step
+from kernels.variants import Variant
+from workflow import digests
 from workflow.measure import host, lock, revisions
 from workflow.measure.journal import Journal
 from workflow.store import records
@@ -36,23 +38,41 @@ PACKAGES = [
 ]
 
 
-def main(args: argparse.Namespace) -> None:
-    variant = find(args.algorithm, args.variant)
-    if args.out.suffix == ".json":
-        raise InputError(f"{args.out}: this name is for the record beside the rows: choose one that ends in .csv")
-    with reserved(args.out, [variant], args.cores):
-        graph = packed(args.graph)
-        rows, (record,) = make({variant: args.protocol}, graph, args)
-        text = schema(simulated=variant.on_gpu and card.SIMULATED).to_csv(rows, args.out)
-        path = args.out.with_suffix(".json")
+@dataclass(frozen=True)
+class Setting:
+    """How a step runs here.
+
+    cores: how many of its cores a job on a card keeps; 0 for all. commit: the project's, if there is no .git to ask.
+    config_digest: of the whole configuration.
+    """
+
+    cores: int = 0
+    commit: str = ""
+    config_digest: str = ""
+
+    @classmethod
+    def of(cls, snakemake) -> Setting:
+        """Return the setting of a rule's script."""
+        config = snakemake.config
+        digest = digests.digest(json.dumps(config, sort_keys=True).encode())
+        return cls(snakemake.params.cores, config["commit"], digest)
+
+
+def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: Setting = Setting()) -> None:
+    """Measure a variant on a packed graph, and write a row a run to `out` and a record beside it."""
+    with reserved(out, [variant], setting.cores):
+        loaded = packed(graph)
+        rows, (record,) = make({variant: protocol}, loaded, setting)
+        text = schema(simulated=variant.on_gpu and card.SIMULATED).to_csv(rows, out)
+        path = out.with_suffix(".json")
         records.check(record, path)
-        with atomic(args.out, "w") as csv_file, atomic(path, "w") as json_file:
+        with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
             csv_file.write(text)
             json.dump(record, json_file, indent=1, sort_keys=True)
             json_file.write("\n")
     for row in rows:
         seconds = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
-        logging.info("%s on %s: %s  %s", variant.key, graph.name, seconds, row["note"])
+        logging.info("%s on %s: %s  %s", variant.key, loaded.name, seconds, row["note"])
 
 
 @contextmanager
@@ -77,27 +97,27 @@ def packed(path: Path) -> Graph:
     """The graph in a file; raises InputError where it was not made by the rule pack."""
     graph = Graph.load(path)
     if "sha256" not in graph.meta:
-        raise InputError(f"{path}: does not say of which text form it is: make it with workflow/data/pack.py")
+        raise InputError(f"{path}: does not say of which text form it is: make it by the rule pack")
     return graph
 
 
 def make(
     protocols: Mapping[Variant, dict],
     graph: Graph,
-    args: argparse.Namespace,
+    setting: Setting,
     batch: str = "",
     seed: int = 0,
     journal: Journal | None = None,
 ) -> tuple[list[dict], list[dict]]:
     """Measure the variants in rounds: the rows with all columns, and a record of each variant, in their order.
 
-    protocols: config.yaml's protocol for each. args: config_digest and commit. seed: of the orders in a round.
+    protocols: config.yaml's protocol for each. seed: of the orders in a round.
     journal: keeps finished runs; those it has are not made again.
     Raises InputError where a result is wrong.
     """
     wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
     on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
-    commit, clean = state_of_project(args.commit)
+    commit, clean = state_of_project(setting.commit)
     before = card.card_state() if on_card else None
     by_key = {variant.key: variant for variant in wanted}
     runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
@@ -122,7 +142,7 @@ def make(
                 "dataset": graph.name,
                 "commit": commit,
                 "tree_clean": clean,
-                "config_digest": args.config_digest,
+                "config_digest": setting.config_digest,
                 **({"batch": batch} if batch else {}),
                 **revisions.columns(variant, protocol),
                 "protocol": protocols[variant],
@@ -208,18 +228,3 @@ def packages() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--algorithm", required=True)
-    arguments.add_argument("--variant", required=True)
-    arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument(
-        "--protocol", type=step.json_object, default={}, metavar="JSON", help="config.yaml's protocol"
-    )
-    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
-    arguments.add_argument("--config-digest", default="")
-    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    step.run(main, arguments)

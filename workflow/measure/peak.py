@@ -3,7 +3,6 @@
 A row a repeat; relaxations over seconds is the rate. dense is n^3 relaxations, vertices is its n.
 """
 
-import argparse
 import importlib.metadata
 import logging
 import platform
@@ -15,7 +14,6 @@ from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast import peak
 from kernels.gpu import card
 from kernels.run import Run
-from workflow import step
 from workflow.measure import lock, measure
 from workflow.views.peak_table import SCHEMA
 
@@ -44,24 +42,20 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
             logging.info("%s of %s bits: %.3g relaxations/s", name, 16 if packed else 32, relaxations / seconds)
 
 
-def main(args: argparse.Namespace) -> None:
+def measure_peak(vertices: list[int], out: Path, commit: str = "", repeats: int = 5) -> None:
+    """Measure on this card, and write the CSV at the end.
+
+    Raises InputError if there is no GPU or too little memory, if another process measures the file, or if a result is
+    wrong.
+    """
     if not card.gpu_visible():
         raise InputError("peak needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-    writable(args.out)
-    with lock.held(args.out):
+    writable(out)
+    with lock.held(out):
         try:
-            rows = list(measured(args.vertices, args.repeats, args.commit))
+            rows = list(measured(vertices, repeats, commit))
         except NotEnoughMemory as error:
-            raise InputError(f"peak: {error}: choose fewer --vertices than {max(args.vertices)}") from None
+            raise InputError(f"peak: {error}: name smaller matrices than of {max(vertices):,} vertices") from None
         except WrongResult as error:
             raise InputError(f"peak: wrong result, nothing is published: {error}") from None
-        SCHEMA.write(rows, args.out)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--vertices", type=step.count, nargs="*", default=[8192, 32768], help="of dense matrices")
-    arguments.add_argument("--repeats", type=step.count, default=5)
-    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    step.run(main, arguments)
+        SCHEMA.write(rows, out)

@@ -190,23 +190,24 @@ def no_dataset(config: dict, dataset: str) -> str:
     return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
 
 
-def identity(entry: dict) -> str:
-    """JSON of what decides a dataset's graph."""
-    return json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True)
+def identity(entry: dict) -> dict:
+    """Return what decides a dataset's graph, with its keys in one order: Snakemake compares parameters as text."""
+    return json.loads(json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True))
 
 
 def on_gpu(algorithm: str, variant: str) -> bool:
     return find(algorithm, variant).on_gpu
 
 
-def protocol(config: dict, algorithm: str = "", variant: str = "", *, simulated: bool = False) -> str:
-    """JSON of how cells (of a variant) are measured, or simulated: then with the simulator's blocks and tiles."""
-    return json.dumps(protocol_of(config, algorithm, variant, simulated), sort_keys=True)
-
-
-def protocol_of(config: dict, algorithm: str, variant: str, simulated: bool = False) -> dict:
+def protocol_of(config: dict, algorithm: str = "", variant: str = "", simulated: bool = False) -> dict:
+    """Return how cells (of a variant) are measured, or simulated: then with the simulator's blocks and tiles."""
     found = config["protocol"] | (config["simulator"] if simulated else {})
     found = {key: value for key, value in found.items() if key not in OF_BATCHES}
     if variant and find(algorithm, variant).ours:
         found |= {key: max(found[key], least) for key, least in config["extensions"].items()}
     return found
+
+
+def settings_text(protocol: dict) -> str:
+    """Return a protocol as one line, which Snakemake compares and shows."""
+    return " ".join(f"{name}={value}" for name, value in sorted(protocol.items()))

@@ -4,9 +4,8 @@ A cell whose record says the same revision, protocol and graph is left as it is.
 checked, and what is finished stays; the step then fails. At the end all rows are in one CSV.
 """
 
-import argparse
-import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from kernels.datasets import writable
@@ -14,8 +13,8 @@ from kernels.errors import InputError, explain
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.variants import find
-from workflow import step
 from workflow.measure import measure, revisions
+from workflow.measure.plan import Cell
 from workflow.store import records
 from workflow.store.measurements import schema
 
@@ -33,45 +32,28 @@ def current(out: Path, protocol: dict, graph: Graph) -> bool:
     return (entry, record["protocol"], record["revision"]) == same
 
 
-def main(args: argparse.Namespace) -> None:
+def simulate(cells: Mapping[Cell, dict], graphs: Path, results: Path, out: Path, setting: measure.Setting) -> None:
+    """Check cells in the simulator, each by its protocol, and write all rows to `out`.
+
+    Raises InputError that names the cells that failed, once all others are checked.
+    """
     if not card.SIMULATED:
         raise InputError("the CUDA simulator is not on: set NUMBA_ENABLE_CUDASIM=1")
-    writable(args.out)
+    writable(out)
     made, failed = [], []
-    for text, names in args.cells.items():
-        protocol = json.loads(text)
-        for name in names:
-            algorithm, variant, dataset = name.split("/")
-            out = args.results / algorithm / variant / f"{dataset}.csv"
-            made.append(out)
-            graph = args.graphs / f"{dataset}.npz"
-            if current(out, protocol, Graph.load(graph)):
-                continue
-            common = {"protocol": protocol, "config_digest": args.config_digest, "commit": args.commit, "cores": 0}
-            try:
-                measure.main(argparse.Namespace(algorithm=algorithm, variant=variant, graph=graph, out=out, **common))
-            except Exception as error:  # the other cells are checked all the same
-                said = explain(error)
-                (logging.error if said else logging.exception)("%s: %s", name, said or "a defect of the program")
-                failed.append(name)
+    for (algorithm, variant, dataset), protocol in cells.items():
+        name = f"{algorithm}/{variant}/{dataset}"
+        made.append(results / f"{name}.csv")
+        graph = graphs / f"{dataset}.npz"
+        if current(made[-1], protocol, Graph.load(graph)):
+            continue
+        try:
+            measure.measure(find(algorithm, variant), graph, protocol, made[-1], setting)
+        except Exception as error:  # the other cells are checked all the same
+            said = explain(error)
+            (logging.error if said else logging.exception)("%s: %s", name, said or "a defect of the program")
+            failed.append(name)
     if failed:
         raise InputError(f"{len(failed)} of {len(made)} cells failed, the others are kept: {', '.join(failed)}")
     kind = schema(simulated=True)
-    kind.write(kind.text(made), args.out)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument(
-        "--cells",
-        type=step.json_object,
-        required=True,
-        metavar="JSON",
-        help="by each protocol, which is JSON as text, a list of algorithm/variant/dataset",
-    )
-    arguments.add_argument("--graphs", type=Path, required=True, metavar="DIR", help="where <dataset>.npz are")
-    arguments.add_argument("--results", type=Path, required=True, metavar="DIR")
-    arguments.add_argument("--config-digest", default="")
-    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    step.run(main, arguments)
+    kind.write(kind.text(made), out)

@@ -1,11 +1,8 @@
 """Searches from each of many sources: results/sources/<dataset>.csv each, joined into results/sources.csv.
 
-    python -m workflow.measure.sources --measurements results/sources/nyc.csv results/sources/bay.csv --out FILE.csv
-
 workflow/measure/measure_sweep.py measures them.
 """
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +11,6 @@ import pandas as pd
 
 from kernels.graph import Graph
 from kernels.variants import find
-from workflow import step
 from workflow.measure.sweeps import Point, Sweep
 from workflow.store import measurements
 
@@ -38,15 +34,3 @@ SWEEP = Sweep("sources", ("source",), points, None)
 def load(paths: list[Path]) -> pd.DataFrame:
     """The rows of the CSVs, as measurements.load gives them."""
     return measurements.load(paths, SWEEP.columns)
-
-
-def main(args: argparse.Namespace) -> None:
-    schema = measurements.schema(SWEEP.columns)
-    schema.write(schema.text(args.measurements), args.out)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--measurements", type=Path, nargs="+", required=True, metavar="FILE.csv")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    step.run(main, arguments)

@@ -80,3 +80,20 @@ rule compare:
     shell:
         "python -m workflow.judge.compare --measurements {input.measurements:q} --many-sources {input.many:q} "
         "--archive {params.archive:q} --tolerance {params.tolerance:q} --out-dir results --log {log:q}"
+
+
+# Takes whatever lies in results/cells/ and results/batches/, and measures nothing, so it has neither input nor output.
+rule archive:
+    log:
+        "logs/archive.log",
+    conda:
+        "../../environment.yml"
+    params:
+        default=config["archive"],
+        tolerance=config["audit"]["tolerance"],
+        datasets=SHOWN,
+    message:
+        "Keep what was measured in results/archive/"
+    shell:
+        "python -m workflow.store.archive --cells results/cells --archive results/archive "
+        "--default {params.default:q} --tolerance {params.tolerance:q} --datasets {params.datasets:q} --log {log:q}"

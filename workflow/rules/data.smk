@@ -1,3 +1,7 @@
+wildcard_constraints:
+    dataset="|".join(config["datasets"]),
+
+
 # On a cluster too these run where Snakemake runs: its nodes may have no network, and the rest takes a minute at most,
 # but for large families.
 localrules:
@@ -20,13 +24,10 @@ rule download:
     params:
         dataset=lambda wildcards: RAW[wildcards.file][0],
         entry=lambda wildcards: plan.identity(RAW[wildcards.file][1]),
-        archives=untracked(json.dumps(config["archives"])),
-        options=untracked(json.dumps(config["download"])),
     message:
         "Download {wildcards.file}"
-    shell:
-        "python -m workflow.data.download --dataset {params.dataset:q} --entry {params.entry:q} "
-        "--archives {params.archives:q} --options {params.options:q} --out {output:q} --log {log:q}"
+    script:
+        "../scripts/download.py"
 
 
 rule convert:
@@ -36,18 +37,14 @@ rule convert:
         "resources/graphs/{dataset}.txt",
     log:
         "logs/convert/{dataset}.log",
-    wildcard_constraints:
-        dataset="|".join(config["datasets"]),
     conda:
         "../../environment.yml"
     params:
         entry=entry,
-        raw=lambda wildcards, input: [f"--raw={path}" for path in input],
     message:
         "Convert {wildcards.dataset} to the paper's text format"
-    shell:
-        "python -m workflow.data.convert --dataset {wildcards.dataset:q} --entry {params.entry:q} {params.raw:q} "
-        "--out {output:q} --log {log:q}"
+    script:
+        "../scripts/convert.py"
 
 
 rule pack:
@@ -57,17 +54,14 @@ rule pack:
         "resources/graphs/{dataset}.npz",
     log:
         "logs/pack/{dataset}.log",
-    wildcard_constraints:
-        dataset="|".join(config["datasets"]),
     conda:
         "../../environment.yml"
     params:
         entry=entry,
     message:
         "Pack {wildcards.dataset} as CSR arrays"
-    shell:
-        "python -m workflow.data.pack --dataset {wildcards.dataset:q} --entry {params.entry:q} "
-        "--text {input:q} --out {output:q} --log {log:q}"
+    script:
+        "../scripts/pack.py"
 
 
 # What a contraction hierarchy needs of the arcs alone. A graph that is not fit ends here.
@@ -78,11 +72,9 @@ rule prepare:
         "resources/graphs/{dataset}.hierarchy.npz",
     log:
         "logs/prepare/{dataset}.log",
-    wildcard_constraints:
-        dataset="|".join(config["datasets"]),
     conda:
         "../../environment.yml"
     message:
         "Prepare a hierarchy of {wildcards.dataset}"
-    shell:
-        "python -m workflow.data.prepare --graph {input:q} --out {output:q} --log {log:q}"
+    script:
+        "../scripts/prepare.py"

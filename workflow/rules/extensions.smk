@@ -58,12 +58,6 @@ rule launch_overhead:
         "--out-dir results --log {log:q}"
 
 
-# Graphs of families, five sizes of each: growth and table6 show what was measured of them.
-rule families:
-    input:
-        families_files,
-
-
 rule growth:
     input:
         measured(COMPARED, also=FAMILY_CELLS),
@@ -105,33 +99,6 @@ rule peak_table:
     shell:
         "python -m workflow.views.peak_table --measurements {input.cells:q} --peak {input.peak:q} "
         "--source {params.source:q} --out-dir results --log {log:q}"
-
-
-# Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
-rule peak:
-    input:
-        lambda wildcards: needs_gpu("peak"),
-    output:
-        update("results/peak.csv"),
-    log:
-        "logs/peak.log",
-    conda:
-        "../../environment.yml"
-    threads: workflow.resource_settings.cores or 1
-    resources:
-        gpu=1,
-        gpu_model=resources.gpu_model(on_gpu=True),
-        slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=16000,
-        runtime=15,
-    params:
-        vertices=[8192, 32768],
-        commit=untracked(config["commit"]),
-    message:
-        "Measure peak on this card"
-    shell:
-        "python -m workflow.measure.peak --vertices {params.vertices:q} --commit={params.commit:q} "
-        "--out {output:q} --log {log:q}"
 
 
 # What searches from many sources at once take, and from how many on a hierarchy pays.

@@ -47,22 +47,15 @@ rule measure:
         ),
     params:
         entry=entry,
-        revision=lambda wildcards: revisions.due_by(
-            "results/{place}/{algorithm}/{variant}/{dataset}.csv".format(**wildcards),
-            f"{wildcards.algorithm}/{wildcards.variant}",
-        )[0],
-        protocol=lambda wildcards: plan.protocol(
-            config, wildcards.algorithm, wildcards.variant, simulated=wildcards.place == "simulated"
+        revision=lambda wildcards: revisions.of(find(wildcards.algorithm, wildcards.variant)),
+        protocol=lambda wildcards: plan.settings_text(
+            plan.protocol_of(config, wildcards.algorithm, wildcards.variant, wildcards.place == "simulated")
         ),
         cores=untracked(kept_cores()),
-        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
-        commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
-    shell:
-        "python -m workflow.measure.measure --algorithm {wildcards.algorithm:q} --variant {wildcards.variant:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
-        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+    script:
+        "../scripts/measure.py"
 
 
 # All that is compared on one graph, in rounds: a job on one card. A rebuilt graph does not make it due.
@@ -90,19 +83,14 @@ rule job:
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
         entry=entry,
-        variants=lambda wildcards: json.dumps(
-            {f"{cell[0]}/{cell[1]}": plan.protocol_of(config, *cell[:2]) for cell in job_cells(wildcards)}
-        ),
-        revisions=job_revisions,
+        variants=job_variants,
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),
-        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
-        commit=untracked(config["commit"]),
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
-    shell:
-        "python -m workflow.measure.job --variants {params.variants:q} --batch={wildcards.batch:q} "
-        "--graph {input:q} --cores {params.cores:q} "
-        "--config-digest {params.config_digest:q} --commit={params.commit:q} --out {output.csv:q} --log {log:q}"
+    script:
+        "../scripts/job.py"
 
 
 rule batch:
@@ -122,14 +110,8 @@ rule collect:
         "../../environment.yml"
     message:
         "Collect all batches and cells"
-    shell:
-        "python -m workflow.store.collect --cells {input:q} --csv {output.csv:q} --json {output.json:q} --log {log:q}"
-
-
-SIMULATED_CELLS = plan.simulated_cells(config)
-PROTOCOLS = {}
-for cell in SIMULATED_CELLS:
-    PROTOCOLS.setdefault(plan.protocol(config, *cell[:2], simulated=True), []).append("/".join(cell))
+    script:
+        "../scripts/collect.py"
 
 
 # All in one process, which leaves alone the cells that are of this revision, protocol and graph. A missing cell makes it
@@ -148,51 +130,125 @@ rule simulate:
     conda:
         "../../environment.yml"
     params:
-        cells=json.dumps(PROTOCOLS),
-        revisions=[revisions.of(find(*cell[:2])) for cell in SIMULATED_CELLS],
-        entries=[plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS],
+        variants=[f"{'/'.join(cell)} {revisions.of(find(*cell[:2]))}" for cell in SIMULATED_CELLS],
+        protocol=plan.settings_text(plan.protocol_of(config, simulated=True)),
+        extensions=plan.settings_text(config["extensions"]),
+        entries={cell[2]: plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS},
         missing=sum(
             Path("results/simulated.csv").exists() and not Path(places.cell_file(*cell, "simulated")).exists()
             for cell in SIMULATED_CELLS
         ),
-        config_digest=untracked(digests.digest(json.dumps(config, sort_keys=True).encode())),
-        commit=untracked(config["commit"]),
+        cores=untracked(0),
     message:
         "Check in the simulator"
-    shell:
-        "python -m workflow.measure.simulate --cells {params.cells:q} --graphs resources/graphs "
-        "--results results/simulated --config-digest {params.config_digest:q} --commit={params.commit:q} "
-        "--out {output:q} --log {log:q}"
+    script:
+        "../scripts/simulate.py"
 
 
-rule simulated:
+rule measure_sweep:
     input:
-        "results/simulated.csv",
+        sweep_graph,
     output:
-        md="results/simulated.md",
-        html=in_report(["results/simulated.html"], "batches", "Simulator", "simulated"),
+        update("results/{sweep}.csv"),
     log:
-        "logs/simulated.log",
+        "logs/{sweep}.log",
+    wildcard_constraints:
+        sweep="|".join(SWEPT),
     conda:
         "../../environment.yml"
-    message:
-        "List what the simulator checked"
-    shell:
-        "python -m workflow.views.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"
-
-
-# Takes whatever lies in results/cells/ and results/batches/, and measures nothing, so it has neither input nor output.
-rule archive:
-    log:
-        "logs/archive.log",
-    conda:
-        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.memory_mb(config, *swept_cell(wildcards)),
+        runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
     params:
-        default=config["archive"],
-        tolerance=config["audit"]["tolerance"],
-        datasets=SHOWN,
+        sweep=lambda wildcards: wildcards.sweep,
+        dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
+        revision=lambda wildcards: revisions.of(find(*SWEPT[wildcards.sweep])),
+        options=lambda wildcards: plan.settings_text(sweep_options(wildcards)),
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        cores=untracked(0),
     message:
-        "Keep what was measured in results/archive/"
-    shell:
-        "python -m workflow.store.archive --cells results/cells --archive results/archive "
-        "--default {params.default:q} --tolerance {params.tolerance:q} --datasets {params.datasets:q} --log {log:q}"
+        "Measure {wildcards.sweep} on {params.dataset}"
+    script:
+        "../scripts/sweep.py"
+
+
+# Searches from each of many sources: a file for each dataset, so that a stopped run continues where it was.
+rule measure_sources:
+    input:
+        "resources/graphs/{dataset}.npz",
+    output:
+        update("results/sources/{dataset}.csv"),
+    log:
+        "logs/sources/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    conda:
+        "../../environment.yml"
+    threads: job_threads()
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
+        runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
+    params:
+        sweep="sources",
+        revision=revisions.of(find(*SEARCH)),
+        options=plan.settings_text({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
+        protocol=plan.settings_text(plan.protocol_of(config)),
+        cores=untracked(kept_cores()),
+    message:
+        "Measure sources on {wildcards.dataset}"
+    script:
+        "../scripts/sweep.py"
+
+
+rule sources:
+    input:
+        needs_sources,
+    output:
+        "results/sources.csv",
+    log:
+        "logs/sources.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    message:
+        "Join sources"
+    script:
+        "../scripts/join_sources.py"
+
+
+# Graphs of families, five sizes of each: growth and table6 show what was measured of them.
+rule families:
+    input:
+        families_files,
+
+
+# Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
+rule peak:
+    input:
+        lambda wildcards: needs_gpu("peak"),
+    output:
+        update("results/peak.csv"),
+    log:
+        "logs/peak.log",
+    conda:
+        "../../environment.yml"
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=16000,
+        runtime=15,
+    params:
+        vertices=[8192, 32768],
+    message:
+        "Measure peak on this card"
+    script:
+        "../scripts/peak.py"

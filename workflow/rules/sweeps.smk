@@ -1,36 +1,3 @@
-rule measure_sweep:
-    input:
-        sweep_graph,
-    output:
-        update("results/{sweep}.csv"),
-    log:
-        "logs/{sweep}.log",
-    wildcard_constraints:
-        sweep="|".join(SWEPT),
-    conda:
-        "../../environment.yml"
-    threads: workflow.resource_settings.cores or 1
-    resources:
-        gpu=1,
-        gpu_model=resources.gpu_model(on_gpu=True),
-        slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=lambda wildcards: resources.memory_mb(config, *swept_cell(wildcards)),
-        runtime=lambda wildcards: 10 * resources.runtime_min(config, *swept_cell(wildcards)),
-    params:
-        dataset=lambda wildcards: sweep_options(wildcards)["dataset"],
-        revision=lambda wildcards: revisions.due_by(
-            f"results/{wildcards.sweep}.csv", "/".join(SWEPT[wildcards.sweep])
-        )[0],
-        options=lambda wildcards: json.dumps(sweep_options(wildcards), sort_keys=True),
-        protocol=plan.protocol(config),
-        commit=untracked(config["commit"]),
-    message:
-        "Measure {wildcards.sweep} on {params.dataset}"
-    shell:
-        "python -m workflow.measure.measure_sweep --sweep {wildcards.sweep:q} --options {params.options:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --commit={params.commit:q} --out {output:q} --log {log:q}"
-
-
 rule draw_sweep:
     input:
         sweep_measurements,
@@ -60,55 +27,6 @@ for sweep in SWEPT:
         input:
             f"results/{sweep}.csv",
             figure_files(sweep),
-
-
-# Searches from each of many sources: a file for each dataset, so that a stopped run continues where it was.
-rule measure_sources:
-    input:
-        "resources/graphs/{dataset}.npz",
-    output:
-        update("results/sources/{dataset}.csv"),
-    log:
-        "logs/sources/{dataset}.log",
-    wildcard_constraints:
-        dataset="|".join(config["datasets"]),
-    conda:
-        "../../environment.yml"
-    threads: job_threads()
-    resources:
-        gpu=1,
-        gpu_model=resources.gpu_model(on_gpu=True),
-        slurm_partition=resources.partition(on_gpu=True),
-        mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
-        runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
-    params:
-        revision=lambda wildcards: revisions.due_by(f"results/sources/{wildcards.dataset}.csv", "/".join(SEARCH))[0],
-        options=json.dumps({key: config["sweeps"]["sources"][key] for key in ("count", "repeats", "seed")}),
-        protocol=plan.protocol(config),
-        cores=untracked(kept_cores()),
-        commit=untracked(config["commit"]),
-    message:
-        "Measure sources on {wildcards.dataset}"
-    shell:
-        "python -m workflow.measure.measure_sweep --sweep sources --options {params.options:q} "
-        "--graph {input:q} --protocol {params.protocol:q} --cores {params.cores:q} "
-        "--commit={params.commit:q} --out {output:q} --log {log:q}"
-
-
-rule sources:
-    input:
-        needs_sources,
-    output:
-        "results/sources.csv",
-    log:
-        "logs/sources.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    message:
-        "Join sources"
-    shell:
-        "python -m workflow.measure.sources --measurements {input:q} --out {output:q} --log {log:q}"
 
 
 # Searches from many sources at once in a hierarchy: a file for each dataset, as of the sources.

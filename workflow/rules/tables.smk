@@ -65,3 +65,19 @@ rule readme:
         "Fill the generated parts of README.md and docs/"
     shell:
         "python -m workflow.views.readme --archives {params.archives:q} --log {log:q}"
+
+
+rule simulated:
+    input:
+        "results/simulated.csv",
+    output:
+        md="results/simulated.md",
+        html=in_report(["results/simulated.html"], "batches", "Simulator", "simulated"),
+    log:
+        "logs/simulated.log",
+    conda:
+        "../../environment.yml"
+    message:
+        "List what the simulator checked"
+    shell:
+        "python -m workflow.views.simulated --cells {input:q} --out {output.md:q} --page {output.html:q} --log {log:q}"

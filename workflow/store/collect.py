@@ -1,13 +1,11 @@
 """Join batches and cells into one CSV of measurements and one JSON of what they ran on."""
 
-import argparse
 from pathlib import Path
 
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.harness import Protocol
 from kernels.variants import find
-from workflow import step
 from workflow.store import records
 from workflow.store.measurements import load, schema
 
@@ -46,17 +44,3 @@ def write(rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, 
     with atomic(table, "w") as csv_file, atomic(record, "w") as json_file:
         csv_file.write(text)
         json_file.write(records.text(provenance))
-
-
-def main(args: argparse.Namespace) -> None:
-    write(*read(args.cells), args.csv, args.json)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument(
-        "--cells", type=Path, nargs="*", default=[], metavar="FILE.csv", help="of cells measured alone, and of jobs"
-    )
-    arguments.add_argument("--csv", type=Path, required=True)
-    arguments.add_argument("--json", type=Path, required=True)
-    step.run(main, arguments)

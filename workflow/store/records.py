@@ -28,11 +28,10 @@ def beside(table: Path) -> Path:
     return table.with_name(ARCHIVED) if table.name == "timings.csv" else table.with_suffix(".json")
 
 
-def read(path: Path, *, former: bool = False) -> dict[str, dict]:
+def read(path: Path) -> dict[str, dict]:
     """The records of a file by their names; a file holds one, or all of a job or an archive.
 
-    former: also read records from before there were revisions. Raises InputError where the file cannot be read, or a
-    record is not as the schema says.
+    Raises InputError if the file cannot be read, or a record is not as the schema says.
     """
     if path.name == ARCHIVED:
         advice = f"restore it from git if it is an archive's, else delete {path.with_name('timings.csv')} and run again"
@@ -45,9 +44,7 @@ def read(path: Path, *, former: bool = False) -> dict[str, dict]:
         found = {}
         for cell, record in (_expanded(content) if path.name == ARCHIVED else {"": content}).items():
             if isinstance(record, dict) and "revision" not in record:
-                if not former:
-                    raise ValueError(f"it {FORMER}")
-                record = record | dict.fromkeys(("revision", "settings"), "")
+                raise ValueError(f"it {FORMER}")
             if wrong := fault(record, _schema()):
                 raise ValueError(f"{cell}: {wrong}" if cell else wrong)
             found[cell] = record

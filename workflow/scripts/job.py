@@ -1,0 +1,16 @@
+"""Measure all variants that are compared on a graph, in rounds, on one card."""
+
+from pathlib import Path
+
+from kernels.variants import find
+from workflow.measure import plan
+from workflow.measure.job import measure_job
+from workflow.measure.measure import Setting
+from workflow.step import logged
+
+with logged(snakemake.log):
+    config, names = snakemake.config, snakemake.wildcards
+    cells = plan.jobs(config)[names.problem, names.dataset]
+    protocols = {find(*cell[:2]): plan.protocol_of(config, *cell[:2]) for cell in cells}
+    graph, out = Path(snakemake.input[0]), Path(snakemake.output.csv)
+    measure_job(protocols, graph, names.batch, out, Setting.of(snakemake))

@@ -1,0 +1,14 @@
+"""Measure a variant on a packed graph, alone."""
+
+from pathlib import Path
+
+from kernels.variants import find
+from workflow.measure import plan
+from workflow.measure.measure import Setting, measure
+from workflow.step import logged
+
+with logged(snakemake.log):
+    names = snakemake.wildcards
+    variant = find(names.algorithm, names.variant)
+    protocol = plan.protocol_of(snakemake.config, variant.algorithm, variant.name, names.place == "simulated")
+    measure(variant, Path(snakemake.input[0]), protocol, Path(snakemake.output.csv), Setting.of(snakemake))

@@ -1,0 +1,14 @@
+"""Check variants in numba's CUDA simulator, all in one process."""
+
+from pathlib import Path
+
+from workflow.measure import plan
+from workflow.measure.measure import Setting
+from workflow.measure.simulate import simulate
+from workflow.step import logged
+
+with logged(snakemake.log):
+    config = snakemake.config
+    protocols = {cell: plan.protocol_of(config, *cell[:2], simulated=True) for cell in plan.simulated_cells(config)}
+    graphs, results, out = Path("resources/graphs"), Path("results/simulated"), Path(snakemake.output[0])
+    simulate(protocols, graphs, results, out, Setting.of(snakemake))
