@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -110,12 +111,9 @@ def interleave(
             graph.check_source(protocol.source)
         variant.check_size(graph)
         due[variant] = 1 if variant.on_gpu and card.SIMULATED else protocol.repeats
-    refused = {}
-    for variant, protocol in protocols.items():
-        try:
-            _prepare(variant, graph, protocol)
-        except (NotEnoughMemory, TimeLimit) as error:
-            refused[variant] = error
+    refused = {
+        v: _row_or_refusal(v, protocol, partial(_prepare, v, graph, protocol)) for v, protocol in protocols.items()
+    }
     random, result, number = np.random.default_rng(seed), None, 0
     while due:
         number += 1
@@ -123,17 +121,11 @@ def interleave(
         for position, variant in enumerate(order, 1):
             protocol = protocols[variant]
             if not (row := done.get((variant, number))):
-                try:
-                    if variant in refused:
-                        raise refused[variant]
+                if not (row := refused[variant]):
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
                         forget(graph)  # so that each variant's first run lays it out
-                    row = _run_checked(variant, graph, result, protocol)
-                except NotEnoughMemory as error:
-                    row = _no_memory(variant, protocol, error)
-                except TimeLimit as error:
-                    row = _row("timeout", _new_run(variant, protocol)) | {"limit_s": error.seconds}
+                    row = _row_or_refusal(variant, protocol, partial(_run_checked, variant, graph, result, protocol))
                 row |= {"round": number, "position": position}
                 yield variant, row
             if row["status"] == "ok":
@@ -152,6 +144,16 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
         note = f"{len(rows)} of {protocol.repeats} repeats: budget of {protocol.budget_s:g} s"
         return [row | {"note": "; ".join(filter(None, [row["note"], note]))} for row in rows]
     return rows
+
+
+def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dict | None]) -> dict | None:
+    """Return what `step` returns; if it lacks memory or time, a row that says so."""
+    try:
+        return step()
+    except NotEnoughMemory as error:
+        return _no_memory(variant, protocol, error)
+    except TimeLimit as error:
+        return _row("timeout", _new_run(variant, protocol)) | {"limit_s": error.seconds}
 
 
 def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> dict:

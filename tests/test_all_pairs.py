@@ -332,9 +332,8 @@ def test_the_table_has_times_where_there_are_any(project):
 def test_a_graph_that_is_not_fit_is_refused_with_the_numbers(tmp_path, monkeypatch):
     town()[0].save(tmp_path / "graph.npz")
     monkeypatch.setattr(elimination, "MAX_HEIGHT", 3)
-    args = Namespace(graph=tmp_path / "graph.npz", out=tmp_path / "graph.hierarchy.npz")
     with pytest.raises(InputError, match=r"not fit for a contraction hierarchy: .* \d+ vertices high, .*take 3: take"):
-        prepare.main(args)
+        prepare.prepare(tmp_path / "graph.npz", tmp_path / "graph.hierarchy.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["graph.npz"]
 
 

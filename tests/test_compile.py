@@ -3,7 +3,9 @@
 import re
 from contextlib import nullcontext
 from types import SimpleNamespace
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 from numba import cuda, typeof
 from numba.cuda import dispatcher
@@ -14,6 +16,7 @@ from kernels.fast import multi_source
 from kernels.gpu import internals
 from kernels.run import Result
 from kernels.variants import VARIANTS
+from tests.revisions import digest
 from tests.support.ptx import CAPABILITIES, assert_atomics, atomics_of
 from tests.support.recorder import SHARED, Recorder, path
 
@@ -78,6 +81,28 @@ def test_the_kernel_that_checks_the_arguments_compiles(capability):
     assert ".entry" in ptx
     values = sum(len(internals.as_passed(OnHost(a) if a.ndim else a)) for a in arguments)
     assert ptx.count(".param .") == values  # as many as as_passed lays out
+
+
+class Pair(NamedTuple):
+    number: np.uint32
+    array: np.ndarray
+
+
+def write_pair(pair, array):
+    array[0] = pair.number + pair.array[0]
+
+
+def write_parts(number, array, other):
+    other[0] = number + array[0]
+
+
+def test_a_tuple_is_passed_as_its_fields():
+    number, array = np.uint32(1), np.zeros(1, np.uint32)
+    ptx = [
+        cuda.compile_ptx(function, tuple(map(typeof, arguments)), cc=(9, 0))[0]
+        for function, arguments in ((write_pair, (Pair(number, array), array)), (write_parts, (number, array, array)))
+    ]
+    assert digest(ptx[0]) == digest(ptx[1])
 
 
 SIZES = [(key, vertices) for key in GPU_VARIANTS for vertices in (20, 60)]  # fits in shared memory, and does not

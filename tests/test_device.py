@@ -4,6 +4,7 @@ import ctypes
 from functools import cache, partial
 from itertools import cycle
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -96,12 +97,18 @@ class OnCard:
     __cuda_array_interface__ = {"data": (4096, False)}  # noqa: RUF012
 
 
+class Pair(NamedTuple):
+    number: np.uint32
+    array: OnCard
+
+
 def test_arguments_as_numba_passes_them():
     assert as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
     OnCard.size, OnCard.shape = 2**32, (2**32,)  # all pairs of 65,536 vertices
     assert as_passed(OnCard()) == [0, 0, 2**32, 4, 4096, 2**32, 4]
     assert as_passed(np.uint32(5)) == [5]
     assert as_passed(np.int32(-1)) == [2**64 - 1]
+    assert as_passed(Pair(np.uint32(5), OnCard())) == [5, 0, 0, 2**32, 4, 4096, 2**32, 4]
 
 
 @pytest.mark.simulator

@@ -98,7 +98,7 @@ def change_distance(many, numbers):
 
 def change_sum(many, numbers):
     if many.reduces:
-        many.sums[0] += 1
+        many.totals.sums[0] += 1
 
 
 @pytest.mark.simulator

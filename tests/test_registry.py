@@ -18,7 +18,7 @@ from kernels.paper.bellman_ford import csr, drive, predecessors_stride, relax_st
 
 def dummy(graph, result, run):
     kernels = relax_stride, update_stride, predecessors_stride
-    drive(graph, result, run, csr(graph, run), *kernels, divide_blocks_by=4)
+    drive(graph, result, run, csr(graph, run), kernels, divide_blocks_by=4)
 '''
 ENTRY = """
 VARIANTS["bellman_ford/dummy"] = replace(

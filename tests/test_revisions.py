@@ -7,8 +7,11 @@ import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from numba import cuda, uint32
+from numba.cuda import dispatcher
 
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
@@ -41,6 +44,23 @@ def compare(folder: Path) -> subprocess.CompletedProcess:
 def test_the_kernels_are_those_of_the_recorded_revisions():
     ran = compare(ROOT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_part_of_a_kernel_may_become_a_function(monkeypatch):
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+
+    @cuda.jit(device=True)
+    def third(out):
+        return out[0] // 3
+
+    def whole(out):
+        out[0] = out[0] // 3
+
+    def parted(out):
+        out[0] = third(out)
+
+    first, second = (cuda.compile_ptx(kernel, (uint32[::1],), cc=(9, 0))[0] for kernel in (whole, parted))
+    assert ptx.digest(first) == ptx.digest(second)
 
 
 @pytest.mark.ci

@@ -41,7 +41,7 @@ from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
-DEPTH = 16  # vertices k whose distances are in shared memory at a time
+DEPTH = 16  # of TileShape.depth, at most
 PAD = 4  # unused words after each row of to_k: a warp writes to several rows at once, which else use the same banks
 PACKED_INF = 2**15 - 1
 BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product whose registers a multiprocessor has
@@ -99,6 +99,21 @@ class TileShape:
         """A word of infinities."""
         return PACKED_INF * 0x10001 if self.packed else INF
 
+    @property
+    def relax(self):
+        """The device function that takes the minimum of a word and the sum of two others."""
+        return add_min_pairs if self.packed else add_min
+
+    @property
+    def wide(self) -> int:
+        """Words next to each other that a thread of the product takes at a time."""
+        return self.per // 2
+
+    @property
+    def depth(self) -> int:
+        """Vertices k whose distances are in shared memory at a time."""
+        return min(DEPTH, self.tile)
+
     def rounds(self, vertices: int) -> int:
         """Rounds, and tiles one below the other, of a matrix."""
         return blocks_for(vertices, self.tile)
@@ -124,17 +139,19 @@ def kernels(shape: TileShape) -> SimpleNamespace:
     its rows from round_ * tile on, where round_ is its number. `target` holds whole tiles of any rows. Without strips,
     pivot = target = the matrix, and first_tile = 0.
     """
-    initial, unpack = conversions(shape)
     panel, trailing = products(shape)
     return SimpleNamespace(
-        initial=initial, diagonal=diagonal_kernel(shape), panel=panel, trailing=trailing, unpack=unpack
+        initial=initial_kernel(shape),
+        diagonal=diagonal_kernel(shape),
+        panel=panel,
+        trailing=trailing,
+        unpack=unpack_kernel(shape),
     )
 
 
-def conversions(shape: TileShape) -> tuple:
-    """The first and the last kernel: from the graph to the matrix, and from the matrix to distances of 32 bits."""
-    per_word, packed, inf = shape.per_word, shape.packed, shape.inf
-    relax = add_min_pairs if packed else add_min
+def initial_kernel(shape: TileShape):
+    """The first kernel: from the graph to the matrix."""
+    per_word, packed, inf, relax = shape.per_word, shape.packed, shape.inf, shape.relax
 
     @cuda.jit(device=True)
     def word_of(distance, v):
@@ -143,14 +160,6 @@ def conversions(shape: TileShape) -> tuple:
             distance = min(distance, PACKED_INF)
             return u32(distance << 16 | PACKED_INF) if v % 2 else u32(PACKED_INF << 16 | distance)
         return u32(distance)
-
-    @cuda.jit(device=True)
-    def distance_in(word, v):
-        """The distance to v in a word; INF where there is no path."""
-        if packed:
-            distance = u32(word >> 16) if v % 2 else u32(word & 0xFFFF)
-            return u32(INF) if distance == PACKED_INF else distance
-        return word
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
@@ -180,6 +189,21 @@ def conversions(shape: TileShape) -> tuple:
                 atomic_min(matrix, row + u32(v // per_word), word_of(weights[arc], v))
                 arc = u32(arc + stride)
 
+    return initial
+
+
+def unpack_kernel(shape: TileShape):
+    """The last kernel: from the matrix to distances of 32 bits."""
+    per_word, packed = shape.per_word, shape.packed
+
+    @cuda.jit(device=True)
+    def distance_in(word, v):
+        """The distance to v in a word; INF where there is no path."""
+        if packed:
+            distance = u32(word >> 16) if v % 2 else u32(word & 0xFFFF)
+            return u32(INF) if distance == PACKED_INF else distance
+        return word
+
     @cuda.jit
     def unpack(n, pitch, matrix, dist):
         """The distances in 32 bits, from the rows of the matrix: one block per row."""
@@ -189,23 +213,18 @@ def conversions(shape: TileShape) -> tuple:
             dist[row * n + v] = distance_in(matrix[row * pitch + u32(v // per_word)], v)
             v = u32(v + cuda.blockDim.x)
 
-    return initial, unpack
+    return unpack
 
 
-def diagonal_kernel(shape: TileShape):
-    """The kernel of a round's diagonal tile."""
-    tile, per_word, packed = shape.tile, shape.per_word, shape.packed
-    per, diagonal_side = shape.diagonal_per, shape.diagonal_side
-    diagonal_bounds = {} if SIMULATED else {"launch_bounds": diagonal_side**2}  # else it may need too many registers
+def tile_copiers(shape: TileShape) -> tuple:
+    """Device functions (pitch, corner, pivot, dist): a thread's words of the diagonal tile to `dist`, and back.
 
-    @cuda.jit(**diagonal_bounds)
-    def diagonal(pitch, first_tile, round_, pivot):
-        """Floyd-Warshall in one tile: one block; each thread has `per` x `per` distances, unpacked to 32 bits."""
-        to_k = cuda.shared.array((2, tile), uint32)
-        from_k = cuda.shared.array((2, tile), uint32)
-        dist = cuda.local.array((per, per), uint32)
-        y, x = u32(cuda.threadIdx.x // diagonal_side), u32(cuda.threadIdx.x % diagonal_side)
-        corner = u64(round_ * tile + y * per) * pitch + u32(((first_tile + round_) * tile + x * per) // per_word)
+    dist: the distances, unpacked. corner: where in pivot the thread's first word is.
+    """
+    per_word, packed, per = shape.per_word, shape.packed, shape.diagonal_per
+
+    @cuda.jit(device=True)
+    def load_tile(pitch, corner, pivot, dist):
         r = u32(0)
         while r < per:
             c = u32(0)
@@ -217,6 +236,36 @@ def diagonal_kernel(shape: TileShape):
                     dist[r, c] = word
                 c = u32(c + 1)
             r = u32(r + 1)
+
+    @cuda.jit(device=True)
+    def store_tile(pitch, corner, pivot, dist):
+        r = u32(0)
+        while r < per:
+            c = u32(0)
+            while c < per // per_word:
+                word = u32(dist[r, u32(2 * c + 1)] << 16 | dist[r, u32(2 * c)]) if packed else dist[r, c]
+                pivot[corner + u64(r) * pitch + c] = word
+                c = u32(c + 1)
+            r = u32(r + 1)
+
+    return load_tile, store_tile
+
+
+def diagonal_kernel(shape: TileShape):
+    """The kernel of a round's diagonal tile."""
+    tile, per_word, per, diagonal_side = shape.tile, shape.per_word, shape.diagonal_per, shape.diagonal_side
+    diagonal_bounds = {} if SIMULATED else {"launch_bounds": diagonal_side**2}  # else it may need too many registers
+    load_tile, store_tile = tile_copiers(shape)
+
+    @cuda.jit(**diagonal_bounds)
+    def diagonal(pitch, first_tile, round_, pivot):
+        """Floyd-Warshall in one tile: one block; each thread has `per` x `per` distances, unpacked to 32 bits."""
+        to_k = cuda.shared.array((2, tile), uint32)
+        from_k = cuda.shared.array((2, tile), uint32)
+        dist = cuda.local.array((per, per), uint32)
+        y, x = u32(cuda.threadIdx.x // diagonal_side), u32(cuda.threadIdx.x % diagonal_side)
+        corner = u64(round_ * tile + y * per) * pitch + u32(((first_tile + round_) * tile + x * per) // per_word)
+        load_tile(pitch, corner, pivot, dist)
         owner = u32(0)  # the threads with this y have row k, those with this x column k
         while owner < diagonal_side:
             k = u32(0)
@@ -242,30 +291,17 @@ def diagonal_kernel(shape: TileShape):
                     r = u32(r + 1)
                 k = u32(k + 1)
             owner = u32(owner + 1)
-        r = u32(0)
-        while r < per:
-            c = u32(0)
-            while c < per // per_word:
-                word = u32(dist[r, u32(2 * c + 1)] << 16 | dist[r, u32(2 * c)]) if packed else dist[r, c]
-                pivot[corner + u64(r) * pitch + c] = word
-                c = u32(c + 1)
-            r = u32(r + 1)
+        store_tile(pitch, corner, pivot, dist)
 
     return diagonal
 
 
-def products(shape: TileShape) -> tuple:
-    """The kernels of a round's panel and of the trailing rows, which make the same product of tiles."""
-    side, per, tile, per_word, packed, inf = shape.side, shape.per, shape.tile, shape.per_word, shape.packed, shape.inf
-    height, threads = shape.height, shape.threads
-    bounds = {} if SIMULATED else {"launch_bounds": (threads, BLOCKS_PER_MULTIPROCESSOR)}
-    wide, depth = per // 2, min(DEPTH, tile)  # words next to each other that a thread takes at a time
-    to_k_words, padded = depth // per_word, height + PAD
-    relax = add_min_pairs if packed else add_min
+@cache
+def part_movers(wide: int) -> tuple:
+    """Device functions (matrix, at, part): load and store `wide` words of a matrix, which `part` holds."""
 
     @cuda.jit(device=True)
     def load(matrix, at, part):
-        """part = `wide` words of the matrix."""
         if wide == 4 and not SIMULATED:
             part[0], part[1], part[2], part[3] = load_four(matrix, at)
         else:
@@ -284,30 +320,14 @@ def products(shape: TileShape) -> tuple:
                 matrix[at + i] = part[i]
                 i = u32(i + 1)
 
-    @cuda.jit(device=True)
-    def position(thread, i, length):
-        """Index, of `length`, of a thread's i-th row or column: half of them lie in each half of the tile.
+    return load, store
 
-        So 16-byte loads next to each other have no bank conflicts.
-        """
-        return u32((i // wide) * (length // 2) + thread * wide + i % wide)
 
-    @cuda.jit(device=True)
-    def relax_through(k, y, x, to_k, from_k, dist):
-        """Relax the thread's words by way of one k."""
-        left = cuda.local.array(per, uint32)
-        right = cuda.local.array(per, uint32)
-        i = u32(0)
-        while i < per:
-            left[i], right[i] = to_k[k, position(y, i, height)], from_k[k, position(x, i, tile)]
-            i = u32(i + 1)
-        r = u32(0)
-        while r < per:
-            c = u32(0)
-            while c < per:
-                dist[r, c] = relax(left[r], right[c], dist[r, c])
-                c = u32(c + 1)
-            r = u32(r + 1)
+def product_readers(shape: TileShape) -> tuple:
+    """Device functions that read `depth` vertices k into shared memory: the distances to them, and those from them."""
+    tile, height, packed, depth = shape.tile, shape.height, shape.packed, shape.depth
+    threads, wide, to_k_words = shape.threads, shape.wide, shape.depth // shape.per_word
+    load, _ = part_movers(wide)
 
     @cuda.jit(device=True)
     def read_to_k(pitch, columns, target, t, to_k, part):
@@ -342,6 +362,39 @@ def products(shape: TileShape) -> tuple:
                 c = u32(c + 1)
             e = u32(e + 1)
 
+    return read_to_k, read_from_k
+
+
+def product_relaxers(shape: TileShape) -> tuple:
+    """Device functions that relax a thread's words by way of one k, and then the target by these words."""
+    per, tile, height, wide, relax = shape.per, shape.tile, shape.height, shape.wide, shape.relax
+    load, store = part_movers(wide)
+
+    @cuda.jit(device=True)
+    def position(thread, i, length):
+        """Index, of `length`, of a thread's i-th row or column: half of them lie in each half of the tile.
+
+        So 16-byte loads next to each other have no bank conflicts.
+        """
+        return u32((i // wide) * (length // 2) + thread * wide + i % wide)
+
+    @cuda.jit(device=True)
+    def relax_through(k, y, x, to_k, from_k, dist):
+        """Relax the thread's words by way of one k."""
+        left = cuda.local.array(per, uint32)
+        right = cuda.local.array(per, uint32)
+        i = u32(0)
+        while i < per:
+            left[i], right[i] = to_k[k, position(y, i, height)], from_k[k, position(x, i, tile)]
+            i = u32(i + 1)
+        r = u32(0)
+        while r < per:
+            c = u32(0)
+            while c < per:
+                dist[r, c] = relax(left[r], right[c], dist[r, c])
+                c = u32(c + 1)
+            r = u32(r + 1)
+
     @cuda.jit(device=True)
     def relax_rows(pitch, top, j0, y, x, dist, target, part):
         """target = min(target, dist) in the thread's words."""
@@ -359,6 +412,16 @@ def products(shape: TileShape) -> tuple:
                 store(target, at, part)
                 c = u32(c + wide)
             r = u32(r + 1)
+
+    return relax_through, relax_rows
+
+
+def product(shape: TileShape):
+    """A device function: the product of tiles that a block makes."""
+    side, per, tile, inf, wide = shape.side, shape.per, shape.tile, shape.inf, shape.wide
+    depth, to_k_words, padded = shape.depth, shape.depth // shape.per_word, shape.height + PAD
+    read_to_k, read_from_k = product_readers(shape)
+    relax_through, relax_rows = product_relaxers(shape)
 
     @cuda.jit(device=True)
     def multiply(pitch, top, k_column, k_row, pivot, target):
@@ -393,6 +456,14 @@ def products(shape: TileShape) -> tuple:
             done = u32(done + depth)
             columns, rows = columns + u64(to_k_words), rows + u64(depth) * pitch
         relax_rows(pitch, top, j0, y, x, dist, target, part)
+
+    return multiply
+
+
+def products(shape: TileShape) -> tuple:
+    """The kernels of a round's panel and of the trailing rows, which make the same product of tiles."""
+    tile, per_word, height, multiply = shape.tile, shape.per_word, shape.height, product(shape)
+    bounds = {} if SIMULATED else {"launch_bounds": (shape.threads, BLOCKS_PER_MULTIPROCESSOR)}
 
     @cuda.jit(**bounds)
     def panel(pitch, first_tile, round_, pivot):

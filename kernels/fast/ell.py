@@ -84,44 +84,44 @@ def facts(graph: Graph, source: int) -> dict[str, int]:
 
 
 @cuda.jit
-def relax(column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, previous, dist):
+def relax(column, rows, previous, dist):
     u, stride = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
         # The length is read from memory in each step, as in bellman_ford: else the compiler unrolls the loop.
         slot, arc, ahead = u, u32(0), (i32(0), i32(0))
-        if arc < u32(lengths[u]):
-            ahead = heads[slot], weights[slot]
-        while arc < u32(lengths[u]):
+        if arc < u32(rows.lengths[u]):
+            ahead = rows.heads[slot], rows.weights[slot]
+        while arc < u32(rows.lengths[u]):
             (v, w), arc, slot = ahead, u32(arc + 1), u32(slot + column)
-            if arc < u32(lengths[u]):
-                ahead = heads[slot], weights[slot]
+            if arc < u32(rows.lengths[u]):
+                ahead = rows.heads[slot], rows.weights[slot]
             relax_arc(u, u32(v), w, previous, dist)
         u = u32(u + stride)
     arc = thread_x()
-    while arc < len(overflow_tails):
-        relax_arc(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], previous, dist)
+    while arc < len(rows.overflow_tails):
+        u, v = u32(rows.overflow_tails[arc]), u32(rows.overflow_heads[arc])
+        relax_arc(u, v, rows.overflow_weights[arc], previous, dist)
         arc = u32(arc + stride)
 
 
 @cuda.jit
-def find_predecessors(
-    column, lengths, heads, weights, overflow_tails, overflow_heads, overflow_weights, dist, predecessor
-):
+def find_predecessors(column, rows, dist, predecessor):
     u, stride = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
-        slot, left = u, lengths[u]
+        slot, left = u, rows.lengths[u]
         while left > 0:
-            set_predecessor(u, u32(heads[slot]), weights[slot], dist, predecessor)
+            set_predecessor(u, u32(rows.heads[slot]), rows.weights[slot], dist, predecessor)
             slot = u32(slot + column)
             left = i32(left - 1)
         u = u32(u + stride)
     arc = thread_x()
-    while arc < len(overflow_tails):
-        set_predecessor(u32(overflow_tails[arc]), u32(overflow_heads[arc]), overflow_weights[arc], dist, predecessor)
+    while arc < len(rows.overflow_tails):
+        u, v = u32(rows.overflow_tails[arc]), u32(rows.overflow_heads[arc])
+        set_predecessor(u, v, rows.overflow_weights[arc], dist, predecessor)
         arc = u32(arc + stride)
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
-    arcs = np.uint32(pitch(graph.vertices)), *run.upload_untimed(*layout(graph))
-    drive(graph, result, run, arcs, relax, update_stride, find_predecessors, divide_blocks_by=2)
+    arcs = np.uint32(pitch(graph.vertices)), Layout(*run.upload_untimed(*layout(graph)))
+    drive(graph, result, run, arcs, (relax, update_stride, find_predecessors), divide_blocks_by=2)

@@ -132,18 +132,12 @@ def arc_reader(narrow: bool, count_hops: bool):
 
 
 @cache
-def relaxation(narrow: bool, count_hops: bool, native: bool):
-    """A device function: the distances from the block's sources to the core's `size` vertices, four words per vertex.
-
-    native: the card takes the minimum of both halves of a word in one instruction.
-    """
-    word = u64 if count_hops else u32
-    lesser = lesser_word if not narrow else min_pairs_native if native else min_pairs
-    read = arc_reader(narrow, count_hops)
-    sources = u32(8 if narrow else 4)
+def row_setter(narrow: bool, count_hops: bool):
+    """A device function: rows of no distances, but 0 from each of the block's sources to itself."""
+    word, sources = u64 if count_hops else u32, u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
-    def relax(size, first_source, no_path, slices, arcs, weights, rows):
+    def set_rows(size, first_source, no_path, rows):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         unreached = u32(no_path * u32(0x10001)) if narrow else no_path
         cuda.syncthreads()  # others may still read the previous batch's rows
@@ -162,6 +156,24 @@ def relaxation(narrow: bool, count_hops: bool, native: bool):
                 else:
                     rows[u32(at | k)] = word(0)
             v = u32(v + threads)
+
+    return set_rows
+
+
+@cache
+def relaxation(narrow: bool, count_hops: bool, native: bool):
+    """A device function: the distances from the block's sources to the core's `size` vertices, four words per vertex.
+
+    native: the card takes the minimum of both halves of a word in one instruction.
+    """
+    word = u64 if count_hops else u32
+    lesser = lesser_word if not narrow else min_pairs_native if native else min_pairs
+    set_rows, read = row_setter(narrow, count_hops), arc_reader(narrow, count_hops)
+
+    @cuda.jit(device=True)
+    def relax(size, first_source, no_path, slices, arcs, weights, rows):
+        thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
+        set_rows(size, first_source, no_path, rows)
         cuda.syncthreads()
         changed = True
         while changed:
@@ -250,7 +262,7 @@ def better_pair(low, high, word, u):
 
 
 @cuda.jit(device=True)
-def write_narrow_results(n, first_source, no_path, core, in_indptr, arcs, weights, rows, dist, predecessor):
+def write_narrow_results(n, first_source, no_path, graph, rows, dist, predecessor):
     """Distances and predecessors of eight sources.
 
     A best is a distance above the place of its tail in core, so that one minimum finds both. The eight are named one
@@ -259,23 +271,23 @@ def write_narrow_results(n, first_source, no_path, core, in_indptr, arcs, weight
     v = u32(cuda.threadIdx.x)
     while v < n:
         b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = u32(no_path << u32(16))
-        arc, end = in_indptr[v], in_indptr[u32(v + u32(1))]
+        arc, end = graph.in_indptr[v], graph.in_indptr[u32(v + u32(1))]
         while arc < end:
-            u, w = read_narrow(arcs, weights, arc)
+            u, w = read_narrow(graph.arcs, graph.weights, arc)
             at = u32(u32(4) * u)
             b0, b1 = better_pair(b0, b1, u32(rows[at] + w), u)
             b2, b3 = better_pair(b2, b3, u32(rows[u32(at | u32(1))] + w), u)
             b4, b5 = better_pair(b4, b5, u32(rows[u32(at | u32(2))] + w), u)
             b6, b7 = better_pair(b6, b7, u32(rows[u32(at | u32(3))] + w), u)
             arc = u32(arc + u32(1))
-        write_narrow_path(n, v, 0, first_source, no_path, core, b0, dist, predecessor)
-        write_narrow_path(n, v, 1, first_source, no_path, core, b1, dist, predecessor)
-        write_narrow_path(n, v, 2, first_source, no_path, core, b2, dist, predecessor)
-        write_narrow_path(n, v, 3, first_source, no_path, core, b3, dist, predecessor)
-        write_narrow_path(n, v, 4, first_source, no_path, core, b4, dist, predecessor)
-        write_narrow_path(n, v, 5, first_source, no_path, core, b5, dist, predecessor)
-        write_narrow_path(n, v, 6, first_source, no_path, core, b6, dist, predecessor)
-        write_narrow_path(n, v, 7, first_source, no_path, core, b7, dist, predecessor)
+        write_narrow_path(n, v, 0, first_source, no_path, graph.core, b0, dist, predecessor)
+        write_narrow_path(n, v, 1, first_source, no_path, graph.core, b1, dist, predecessor)
+        write_narrow_path(n, v, 2, first_source, no_path, graph.core, b2, dist, predecessor)
+        write_narrow_path(n, v, 3, first_source, no_path, graph.core, b3, dist, predecessor)
+        write_narrow_path(n, v, 4, first_source, no_path, graph.core, b4, dist, predecessor)
+        write_narrow_path(n, v, 5, first_source, no_path, graph.core, b5, dist, predecessor)
+        write_narrow_path(n, v, 6, first_source, no_path, graph.core, b6, dist, predecessor)
+        write_narrow_path(n, v, 7, first_source, no_path, graph.core, b7, dist, predecessor)
         v = u32(v + cuda.blockDim.x)
 
 
@@ -287,20 +299,20 @@ def wide_results(count_hops: bool):
     shift = word(32 if count_hops else 0)
 
     @cuda.jit(device=True)
-    def write_wide_results(n, first_source, no_path, core, in_indptr, tails, weights, rows, dist, predecessor):
+    def write_wide_results(n, first_source, no_path, graph, rows, dist, predecessor):
         v = u32(cuda.threadIdx.x)
         while v < n:
             k = u32(0)
             while k < u32(4):
                 best, tail = no_path, u32(0)
-                arc, end = in_indptr[v], in_indptr[u32(v + u32(1))]
+                arc, end = graph.in_indptr[v], graph.in_indptr[u32(v + u32(1))]
                 while arc < end:
-                    u, w = read(tails, weights, arc)
+                    u, w = read(graph.tails, graph.weights, arc)
                     x = word(rows[u32(u32(4) * u + k)] + w)
                     if x < best:
                         best, tail = x, u
                     arc = u32(arc + u32(1))
-                write_path(n, v, k, first_source, core, best < no_path, best >> shift, tail, dist, predecessor)
+                write_path(n, v, k, first_source, graph.core, best < no_path, best >> shift, tail, dist, predecessor)
                 k = u32(k + u32(1))
             v = u32(v + cuda.blockDim.x)
 
@@ -338,15 +350,12 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
     write_wide_results = wide_results(count_hops)
 
     @cuda.jit
-    def kernel(
-        n, no_path_16, core, sinks, slices, slice_arcs, slice_tails, slice_weights, in_indptr, arcs, tails, weights,
-        work, dist, predecessor,
-    ):  # fmt: skip
-        size, block, blocks = u32(len(core)), u64(cuda.blockIdx.x), u64(cuda.gridDim.x)
+    def kernel(n, no_path_16, graph, work, dist, predecessor):
+        size, block, blocks = u32(len(graph.core)), u64(cuda.blockIdx.x), u64(cuda.gridDim.x)
         batches = u64((size + u32(SOURCES - 1)) // u32(SOURCES))
         batch = u32(block * batches // blocks)
         if batch == u32((block + u64(1)) * batches // blocks):
-            fill_sinks(n, u32(block - batch), sinks, dist, predecessor)
+            fill_sinks(n, u32(block - batch), graph.sinks, dist, predecessor)
             return
         if in_shared:
             rows = cuda.shared.array(0, word_type, ALIGNMENT)
@@ -356,17 +365,15 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
         first_source = u32(u32(SOURCES) * batch)
         done = False
         if may_be_narrow and no_path_16 != 0:
-            relax_narrow(size, first_source, no_path_16, slices, slice_arcs, slice_weights, rows)
+            relax_narrow(size, first_source, no_path_16, graph.slices, graph.slice_arcs, graph.slice_weights, rows)
             done = all_fit(size, no_path_16, rows)
             if done:
-                write_narrow_results(
-                    n, first_source, no_path_16, core, in_indptr, arcs, weights, rows, dist, predecessor
-                )
+                write_narrow_results(n, first_source, no_path_16, graph, rows, dist, predecessor)
         if not done:
             end = min(u32(first_source + u32(SOURCES)), size)
             while first_source < end:
-                relax_wide(size, first_source, no_path, slices, slice_tails, slice_weights, rows)
-                write_wide_results(n, first_source, no_path, core, in_indptr, tails, weights, rows, dist, predecessor)
+                relax_wide(size, first_source, no_path, graph.slices, graph.slice_tails, graph.slice_weights, rows)
+                write_wide_results(n, first_source, no_path, graph, rows, dist, predecessor)
                 first_source = u32(first_source + u32(4))
 
     return kernel
@@ -386,13 +393,13 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     batches = blocks_for(len(parts.core), SOURCES)
     blocks = batches + blocks_for(len(parts.sinks), SOURCES)
     run.require(2 * 4 * n * n + (0 if in_shared else batches * needed))
-    arrays = run.upload_untimed(*parts)
+    on_card = Layout(*run.upload_untimed(*parts))
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
             word = u64 if count_hops else u32
             (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
-            arguments = (u32(n), u32(no_path_in_16_bits(graph)), *arrays, work, dist, predecessor)
+            arguments = (u32(n), u32(no_path_in_16_bits(graph)), on_card, work, dist, predecessor)
             shared = needed if in_shared else 0
             kernel = search_from_all(in_shared, count_hops, has_16_bit_pair_minimum())
             search = run.prepare((kernel, blocks, run.block, arguments, shared))

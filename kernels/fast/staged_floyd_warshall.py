@@ -51,17 +51,16 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
     run.cuda_graph = True  # the host waits for a strip's launches, and not for the copies beside them
     distances = result.distances.view(np.uint32)
     size = height * shape.tile
-    dist_of = [distances[top : top + size] for top in range(0, n, size)]
-    predecessors_of = [result.predecessors[top : top + size] for top in range(0, n, size)]
+    pairs = [(distances[top : top + size], result.predecessors[top : top + size]) for top in range(0, n, size)]
     pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
     with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until no copy is left
         with run.phase("copy_in"):
             buffers = run.allocate(*[(size * shape.pitch(n), np.uint32)] * STRIPS)
             (overflow,) = run.upload(np.zeros(1, np.int32))
         with run.phase("kernels"):
-            _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run)
+            _find_distances(shape, n, out_arcs, [dist for dist, _ in pairs], buffers, copies, run)
         with run.phase("predecessors"):
-            _find_predecessors(shape, n, in_arcs, dist_of, predecessors_of, buffers, overflow, copies, run)
+            _find_predecessors(shape, n, in_arcs, pairs, buffers, overflow, copies, run)
     return None
 
 
@@ -115,20 +114,20 @@ def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
     copies.wait()
 
 
-def _find_predecessors(shape, n, in_arcs, dist_of, predecessors_of, buffers, overflow, copies, run):
-    """Fill predecessors_of, the strips of the predecessors on the host."""
+def _find_predecessors(shape, n, in_arcs, pairs, buffers, overflow, copies, run):
+    """Fill the predecessors; pairs: the distances and predecessors of each strip, on the host."""
     dist, predecessor, pitch = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], shape.pitch(n)
-    copies.to_card(dist_of[0], dist[0], pitch)
+    copies.to_card(pairs[0][0], dist[0], pitch)
     copies.wait()
-    for strip, rows in enumerate(dist_of):
+    for strip, (rows, _) in enumerate(pairs):
         this, other = strip % 2, (strip + 1) % 2
-        if strip + 1 < len(dist_of):
-            copies.to_card(dist_of[strip + 1], dist[other], pitch)
+        if strip + 1 < len(pairs):
+            copies.to_card(pairs[strip + 1][0], dist[other], pitch)
         if strip > 0:
-            copies.to_host(predecessor[other], predecessors_of[strip - 1], n)
-        numbers = np.uint32(n), np.uint32(pitch), np.uint32(strip * len(dist_of[0]))
+            copies.to_host(predecessor[other], pairs[strip - 1][1], n)
+        numbers = np.uint32(n), np.uint32(pitch), np.uint32(strip * len(pairs[0][0]))
         arguments = (*numbers, *in_arcs, dist[this], predecessor[this], overflow)
         run.launch((find_predecessors, len(rows), min(run.block, ROW_THREADS), arguments))
         copies.wait()
-    copies.to_host(predecessor[this], predecessors_of[-1], n)
+    copies.to_host(predecessor[this], pairs[-1][1], n)
     copies.wait()

@@ -31,8 +31,11 @@ def as_passed(argument) -> list[int]:
     """The 8-byte values as which numba passes an argument to a kernel.
 
     A NumPy integer is one, whatever its width: the kernel reads the lower bytes. A device array is seven where it has
-    one dimension: two pointers that kernels do not use, items, bytes an item, address, then shape and strides.
+    one dimension: two pointers that kernels do not use, items, bytes an item, address, then shape and strides. A
+    NamedTuple is passed as its fields.
     """
+    if isinstance(argument, tuple):
+        return [value for field in argument for value in as_passed(field)]
     if isinstance(argument, np.integer):
         return [int(argument) % 2**64]
     address = argument.__cuda_array_interface__["data"][0]

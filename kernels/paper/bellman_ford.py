@@ -119,18 +119,19 @@ def update_stride_flag(previous, dist, changed):
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
     """One thread per vertex (section 2.1.1)."""
-    drive(graph, result, run, csr(graph, run), relax_naive, update_naive, predecessors_naive)
+    drive(graph, result, run, csr(graph, run), (relax_naive, update_naive, predecessors_naive))
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """Half the blocks, each thread striding over vertices (section 2.1.2)."""
-    drive(graph, result, run, csr(graph, run), relax_stride, update_stride, predecessors_stride, divide_blocks_by=2)
+    kernels = relax_stride, update_stride, predecessors_stride
+    drive(graph, result, run, csr(graph, run), kernels, divide_blocks_by=2)
 
 
 def stride_flag(graph: Graph, result: Result, run: Run) -> None:
     """Stride, and only vertices whose distance has just changed relax their arcs (section 2.1.3)."""
     kernels = relax_stride_flag, update_stride_flag, predecessors_stride
-    drive(graph, result, run, csr(graph, run), *kernels, divide_blocks_by=2, flagged=True)
+    drive(graph, result, run, csr(graph, run), kernels, divide_blocks_by=2, flagged=True)
 
 
 def launches(vertices: int, tile: int) -> int:
@@ -143,13 +144,14 @@ def csr(graph: Graph, run: Run) -> list:
     return run.upload_untimed(graph.indptr, graph.indices, graph.weights)
 
 
-def drive(graph, result, run, arcs, relax, update, find_predecessors, *, divide_blocks_by=1, flagged=False):
+def drive(graph, result, run, arcs, kernels, *, divide_blocks_by=1, flagged=False):
     """Fill result, (n,), from run.source.
 
-    arcs: the kernels' first arguments, on the card before the clock starts. divide_blocks_by: 2 for half as many blocks
-    as give each vertex a thread, at least one. flagged: the kernels also take an array of flags.
+    arcs: the kernels' first arguments, on the card before the clock starts. kernels: relax, update and
+    find_predecessors. divide_blocks_by: 2 for half as many blocks as give each vertex a thread, at least one. flagged:
+    the kernels also take an array of flags.
     """
-    n = graph.vertices
+    n, (relax, update, find_predecessors) = graph.vertices, kernels
     blocks = (run.grid if divide_blocks_by > 1 else None) or max(1, blocks_for(n, run.block) // divide_blocks_by)
     start = np.full(n, INF, np.int32)
     start[run.source] = 0

@@ -111,17 +111,24 @@ def relax_tiled_remaining(n, round_, dist, predecessor):
         relax_tile(n, thread_y(), thread_x(), primary, False, dist, predecessor)
 
 
+@cuda.jit(device=True)
+def load(n, i, j, values, outside):
+    return values[np.uint32(i * n + j)] if i < n and j < n else np.int32(outside)
+
+
 @cache
 def tiled_shared_kernels(tile: int) -> tuple:
     """The kernels of the three phases, for tiles of tile x tile in shared memory.
 
     Each shared array has a source line of its own: the simulator tells them apart by it.
     """
-    shape = (tile, tile)
+    through = path_finder(tile)
+    return primary_kernel(tile), row_and_column_kernel(tile, through), remaining_kernel(tile, through)
 
-    @cuda.jit(device=True)
-    def load(n, i, j, values, outside):
-        return values[np.uint32(i * n + j)] if i < n and j < n else np.int32(outside)
+
+def primary_kernel(tile: int):
+    """The kernel of the first phase."""
+    shape = (tile, tile)
 
     @cuda.jit
     def primary_tile(n, round_, dist, predecessor):
@@ -143,9 +150,17 @@ def tiled_shared_kernels(tile: int) -> tuple:
             dist[np.uint32(i * n + j)] = tile_dist[y, x]
             predecessor[np.uint32(i * n + j)] = last[y, x]
 
+    return primary_tile
+
+
+def path_finder(tile: int):
+    """A device function: the shortest path to j through the primary tile's vertices, and its last arc's tail.
+
+    The distances to and from these vertices are final.
+    """
+
     @cuda.jit(device=True)
     def through(n, j, primary, to_k, from_k, shortest, last, predecessor):
-        # The shortest path to j through the primary tile's vertices; the distances to and from these are final.
         y, x = np.uint32(cuda.threadIdx.y), np.uint32(cuda.threadIdx.x)
         via = n
         k = np.uint32(0)
@@ -156,6 +171,13 @@ def tiled_shared_kernels(tile: int) -> tuple:
         if via != n:
             last = predecessor[np.uint32(via * n + j)]
         return shortest, last
+
+    return through
+
+
+def row_and_column_kernel(tile: int, through):
+    """The kernel of the second phase."""
+    shape = (tile, tile)
 
     @cuda.jit
     def row_and_column_tiles(n, round_, dist, predecessor):
@@ -178,6 +200,13 @@ def tiled_shared_kernels(tile: int) -> tuple:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
 
+    return row_and_column_tiles
+
+
+def remaining_kernel(tile: int, through):
+    """The kernel of the third phase."""
+    shape = (tile, tile)
+
     @cuda.jit
     def remaining_tiles(n, round_, dist, predecessor):
         if cuda.blockIdx.x == round_ or cuda.blockIdx.y == round_:
@@ -196,7 +225,7 @@ def tiled_shared_kernels(tile: int) -> tuple:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
 
-    return primary_tile, row_and_column_tiles, remaining_tiles
+    return remaining_tiles
 
 
 def super_naive(graph: Graph, result: Result, run: Run) -> None:

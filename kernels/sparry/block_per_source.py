@@ -38,21 +38,22 @@ def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecesso
         r = np.uint32(r + cuda.gridDim.x)
 
 
-def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: tuple, *, first=0, rows=None, extra=()):
-    """Fill `rows` rows of the result, the first of which belongs to source `first`.
+def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: tuple, *, sources=None, extra=()):
+    """Fill the rows of the result, which belong to a range of sources, by default all.
 
     kernel(in_shared) gives the kernel; its arguments are n, first, rows, *extra, *arrays, for each dtype of `work` a
     working array of n items a block, and dist. `arrays` and the CSR arrays are uploaded before the clock starts.
     """
     n = graph.vertices
-    rows = n if rows is None else rows
+    sources = range(n) if sources is None else sources
+    rows = len(sources)
     blocks = min(rows, run.blocks)
     bytes_of_block = n * sum(np.dtype(dtype).itemsize for dtype in work)
     in_shared = bytes_of_block <= run.shared_limit
     run.require(2 * 4 * rows * n + (0 if in_shared else blocks * bytes_of_block))
     csr = run.upload_untimed(graph.indptr, graph.indices, graph.weights)
     arrays = run.upload_untimed(*arrays)
-    numbers = tuple(map(np.uint32, (n, first, rows)))
+    numbers = tuple(map(np.uint32, (n, sources.start, rows)))
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((rows * n, np.int32), (rows * n, np.int32))

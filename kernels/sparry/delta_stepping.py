@@ -32,17 +32,80 @@ def default_delta(graph: Graph) -> int:
     return min(max(1, -(-int(graph.weights.max()) * graph.vertices // graph.arcs)), INF)
 
 
+@cuda.jit(device=True)
+def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):
+    """Relax the light or the heavy arcs of u."""
+    arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
+    while arc < end:
+        v, w = np.uint32(base + indices[arc]), weights[arc]
+        if (w > delta) == heavy and d < np.int32(tentative[v] - w):
+            cuda.atomic.min(tentative, v, np.int32(d + w))
+        arc = np.uint32(arc + 1)
+
+
+@cuda.jit(device=True)
+def queue_source(n, source, tentative, base, marks, offset, dist, row):
+    """Queue the source alone; return the least distance of a queued vertex that the thread owns, or INF."""
+    nearest = np.int32(INF)
+    v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+    while v < n:
+        is_source = v == source
+        d = np.int32(0) if is_source else np.int32(INF)
+        tentative[np.uint32(base + v)] = d
+        dist[np.uint32(row + v)] = d
+        marks[np.uint32(offset + v)] = np.uint8(QUEUED if is_source else 0)
+        if is_source:
+            nearest = np.int32(0)
+        v = np.uint32(v + threads)
+    return nearest
+
+
+@cuda.jit(device=True)
+def least_of_block(nearest, least):
+    """Return the least value of all threads, by `least`, one word of shared memory."""
+    if cuda.threadIdx.x == 0:
+        least[0] = INF
+    cuda.syncthreads()
+    if nearest != INF:
+        cuda.atomic.min(least, 0, nearest)
+    cuda.syncthreads()
+    return least[0]
+
+
+@cuda.jit(device=True)
+def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):
+    """Update; return 1 if the thread queued a vertex of the bucket."""
+    more = np.int32(0)
+    v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+    while v < n:
+        d = tentative[np.uint32(base + v)]
+        if d < dist[np.uint32(row + v)]:
+            dist[np.uint32(row + v)] = d
+            marks[np.uint32(offset + v)] |= QUEUED
+            if np.int32(d - start) < delta:
+                more = np.int32(1)
+        v = np.uint32(v + threads)
+    return more
+
+
+@cuda.jit(device=True)
+def update_all(n, tentative, base, marks, offset, dist, row):
+    """Update; return what queue_source does."""
+    nearest = np.int32(INF)
+    v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+    while v < n:
+        d = tentative[np.uint32(base + v)]
+        if d < dist[np.uint32(row + v)]:
+            dist[np.uint32(row + v)] = d
+            marks[np.uint32(offset + v)] |= QUEUED
+        if marks[np.uint32(offset + v)] & QUEUED:
+            nearest = min(nearest, d)
+        v = np.uint32(v + threads)
+    return nearest
+
+
 @cache
 def search_by_buckets(in_shared: bool):
-    @cuda.jit(device=True)
-    def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):
-        arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
-        while arc < end:
-            v, w = np.uint32(base + indices[arc]), weights[arc]
-            if (w > delta) == heavy and d < np.int32(tentative[v] - w):
-                cuda.atomic.min(tentative, v, np.int32(d + w))
-            arc = np.uint32(arc + 1)
-
     @cuda.jit
     def kernel(n, first, rows, delta, indptr, indices, weights, tentative, marks, dist):
         least = cuda.shared.array(1, int32)
@@ -58,27 +121,12 @@ def search_by_buckets(in_shared: bool):
         r = np.uint32(cuda.blockIdx.x)
         while r < rows:
             row = np.uint32(r * n)
-            nearest = np.int32(INF)  # the least distance of a queued vertex that this thread owns
-            v = thread
-            while v < n:
-                is_source = v == np.uint32(first + r)
-                d = np.int32(0) if is_source else np.int32(INF)
-                tentative[np.uint32(base + v)] = d
-                dist[np.uint32(row + v)] = d
-                marks[np.uint32(offset + v)] = np.uint8(QUEUED if is_source else 0)
-                if is_source:
-                    nearest = np.int32(0)
-                v = np.uint32(v + threads)
+            nearest = queue_source(n, np.uint32(first + r), tentative, base, marks, offset, dist, row)
             while True:
-                if thread == 0:
-                    least[0] = INF
-                cuda.syncthreads()
-                if nearest != INF:
-                    cuda.atomic.min(least, 0, nearest)
-                cuda.syncthreads()
-                if least[0] == INF:
+                lowest = least_of_block(nearest, least)
+                if lowest == INF:
                     break
-                start = np.int32(least[0] - least[0] % delta)
+                start = np.int32(lowest - lowest % delta)
                 again = True
                 while again:
                     u = thread
@@ -89,16 +137,7 @@ def search_by_buckets(in_shared: bool):
                             relax_arcs(u, d, delta, False, indptr, indices, weights, tentative, base)
                         u = np.uint32(u + threads)
                     cuda.syncthreads()
-                    more = np.int32(0)
-                    v = thread
-                    while v < n:
-                        d = tentative[np.uint32(base + v)]
-                        if d < dist[np.uint32(row + v)]:
-                            dist[np.uint32(row + v)] = d
-                            marks[np.uint32(offset + v)] |= QUEUED
-                            if np.int32(d - start) < delta:
-                                more = np.int32(1)
-                        v = np.uint32(v + threads)
+                    more = update_bucket(n, start, delta, tentative, base, marks, offset, dist, row)
                     again = cuda.syncthreads_or(more) != 0
                 u = thread
                 while u < n:
@@ -108,16 +147,7 @@ def search_by_buckets(in_shared: bool):
                         relax_arcs(u, d, delta, True, indptr, indices, weights, tentative, base)
                     u = np.uint32(u + threads)
                 cuda.syncthreads()
-                nearest = np.int32(INF)
-                v = thread
-                while v < n:
-                    d = tentative[np.uint32(base + v)]
-                    if d < dist[np.uint32(row + v)]:
-                        dist[np.uint32(row + v)] = d
-                        marks[np.uint32(offset + v)] |= QUEUED
-                    if marks[np.uint32(offset + v)] & QUEUED:
-                        nearest = min(nearest, d)
-                    v = np.uint32(v + threads)
+                nearest = update_all(n, tentative, base, marks, offset, dist, row)
             cuda.syncthreads()  # all have read the least distance before it is set for the next source
             r = np.uint32(r + cuda.gridDim.x)
 

@@ -15,6 +15,22 @@ from kernels.run import Result, Run
 from kernels.sparry import block_per_source
 
 
+@cuda.jit(device=True)
+def update(n, tentative, base, changed, offset, dist, row):
+    """Take the tentative distances that are less; return 1 if a vertex of the thread is changed."""
+    any_changed = np.int32(0)
+    v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
+    while v < n:
+        d = tentative[np.uint32(base + v)]
+        less = d < dist[np.uint32(row + v)]
+        changed[np.uint32(offset + v)] = less
+        if less:
+            dist[np.uint32(row + v)] = d
+            any_changed = np.int32(1)
+        v = np.uint32(v + threads)
+    return any_changed
+
+
 @cache
 def search_from_block(in_shared: bool):
     @cuda.jit
@@ -37,17 +53,7 @@ def search_from_block(in_shared: bool):
                 dist[np.uint32(row + v)] = INF
                 v = np.uint32(v + threads)
             while True:
-                any_changed = np.int32(0)
-                v = thread
-                while v < n:
-                    d = tentative[np.uint32(base + v)]
-                    less = d < dist[np.uint32(row + v)]
-                    changed[np.uint32(offset + v)] = less
-                    if less:
-                        dist[np.uint32(row + v)] = d
-                        any_changed = np.int32(1)
-                    v = np.uint32(v + threads)
-                if not cuda.syncthreads_or(any_changed):
+                if not cuda.syncthreads_or(update(n, tentative, base, changed, offset, dist, row)):
                     break
                 u = thread
                 while u < n:

@@ -68,7 +68,7 @@ def relax_edges(in_shared: bool, both_ways: bool):
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
     """One block for run.source; fills result, (n,)."""
-    _drive(graph, result, run, first=run.source, rows=1)
+    _drive(graph, result, run, range(run.source, run.source + 1))
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
@@ -76,7 +76,7 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     _drive(graph, result, run)
 
 
-def _drive(graph, result, run, **rows):
+def _drive(graph, result, run, sources=None):
     arcs = np.stack([graph.tails, graph.indices, graph.weights])
     if not graph.directed:
         arcs = arcs[:, graph.tails <= graph.indices]
@@ -87,5 +87,5 @@ def _drive(graph, result, run, **rows):
         lambda in_shared: relax_edges(in_shared, not graph.directed),
         tuple(map(np.ascontiguousarray, arcs)),
         (np.int32,),
-        **rows,
+        sources=sources,
     )

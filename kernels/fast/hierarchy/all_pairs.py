@@ -144,10 +144,8 @@ def reduced(searches: Searches, sources: np.ndarray) -> Reduced:
     parts = []
     for piece in searches.pieces(sources):
         count = len(piece)
-        farthest, total, reached = (np.empty(count, array.dtype) for array in (many.farthest, many.sums, many.counts))
-        searches.run.download(
-            (many.farthest[:count], farthest), (many.sums[:count], total), (many.counts[:count], reached)
-        )
+        farthest, total, reached = totals = [np.empty(count, array.dtype) for array in many.totals]
+        searches.run.download(*((array[:count], host) for array, host in zip(many.totals, totals, strict=True)))
         rows = ~farthest.astype(np.uint32)
         parts.append((piece, (farthest >> np.uint64(32)).astype(np.int64) - 1, of_row[rows], reached, total))
     piece, eccentricity, farthest, reached, total = map(np.concatenate, zip(*parts, strict=True))

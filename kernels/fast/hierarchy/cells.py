@@ -20,6 +20,7 @@ vertex's parent is the one before its own; before that of a root is INF.
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -120,9 +121,23 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
     joins = places >= 0
     places[joins] = 2 * arc[places[joins] >> 1] + (places[joins] & 1)
     return Cells(
-        *(order, hierarchy.ends[order], depths, rows, vertex_rows, start, heads),
-        *(level_cells, cell_rows, borders, boundary, tops.astype(np.int32), cell, slots, own),
-        *(widths.astype(np.int32), places),
+        numbers=order,
+        ends=hierarchy.ends[order],
+        depths=depths,
+        rows=rows,
+        vertex_rows=vertex_rows,
+        start=start,
+        heads=heads,
+        level_cells=level_cells,
+        cell_rows=cell_rows,
+        borders=borders,
+        boundary=boundary,
+        tops=tops.astype(np.int32),
+        cell=cell,
+        slots=slots,
+        own=own,
+        widths=widths.astype(np.int32),
+        places=places,
     )
 
 
@@ -191,6 +206,22 @@ def records(cells: Cells) -> Records:
     return Records(words.ravel(), of_arc.ravel(), start)
 
 
+class Bands(NamedTuple):
+    """The bands of all levels but the last, and their closures.
+
+    start: int32: the first depth of each band, and the end. depth_start: int32: where in order each depth of a cell
+    starts, and the end. order: int32: the rows that have bands, by cell and depth. closure_start: int64, (n + 1,): the
+    closures of each row, from the ancestor at the top of the band down; none for the row itself. inner: int32, (n,):
+    the arcs of each row that stay in its band.
+    """
+
+    start: np.ndarray
+    depth_start: np.ndarray
+    order: np.ndarray
+    closure_start: np.ndarray
+    inner: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Steps:
     """Cells for a search from one source, which takes many vertices of a cell in one step.
@@ -204,11 +235,6 @@ class Steps:
     of each level, the most places and the most steps of a cell. places: int32, (arcs + closures,): where in shared
     memory the distance of each arc's head lies. Place 0 holds INF, then come the boundary and the rows of the cell. The
     head of a closure has its level's `rooms` added, since b lies behind d.
-
-    closure_start: int64, (n + 1,): the closures of each row, from the ancestor at the top of the band down; none for
-    the row itself. inner: int32, (n,): the arcs of each row that stay in its band. order: int32: the rows that have
-    bands, by cell and depth. depth_start: int32: where in order each depth of a cell starts, and the end. bands:
-    int32: the first depth of each band, and the end.
     """
 
     entries: np.ndarray
@@ -217,15 +243,11 @@ class Steps:
     places: np.ndarray
     rooms: list[int]
     most: list[int]
-    closure_start: np.ndarray
-    inner: np.ndarray
-    order: np.ndarray
-    depth_start: np.ndarray
-    bands: np.ndarray
+    bands: Bands
 
     @property
     def closures(self) -> int:
-        return int(self.closure_start[-1])
+        return int(self.bands.closure_start[-1])
 
 
 @kept
@@ -233,48 +255,71 @@ def steps(cells: Cells) -> Steps:
     """The steps of all cells."""
     n, arcs = len(cells.cell), len(cells.heads)
     banded = cells.level_rows(cells.levels - 1)  # rows that have bands come first
-    widths = np.diff(cells.borders)
     depth = cells.depths - cells.depths[cells.cell_rows[cells.cell]]  # in the cell
     band, inset = depth // BAND, depth % BAND
     band[banded:], inset[banded:] = depth[banded:], 0
     tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(cells.start))
-    tail_cell = cells.cell[tails]
-    inside = cells.cell[cells.heads] == tail_cell
+    inside = cells.cell[cells.heads] == cells.cell[tails]
     inner = np.bincount(tails[inside & (band[cells.heads] == band[tails])], minlength=n).astype(np.int32)
-    local = 1 + np.arange(n) - cells.cell_rows[cells.cell] + widths[cells.cell]  # place of each row
+    bands = Bands(*order_bands(cells, depth[:banded], band[:banded]), starts(inset), inner)
+    require_numbers(arcs + int(bands.closure_start[-1]), "arcs and closures")
+    widths = np.diff(cells.borders)
     sizes = 1 + widths + np.diff(cells.cell_rows)
     rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(cells.level_cells)]
-    room = np.repeat(rooms, np.diff(cells.level_cells))  # of each cell
-    closure_start = starts(inset)
-    require_numbers(arcs + int(closure_start[-1]), "arcs and closures")
-    places = np.zeros(max(1, arcs + closure_start[-1]), np.int32)
+    local = 1 + np.arange(n) - cells.cell_rows[cells.cell] + widths[cells.cell]  # place of each row
+    places = np.zeros(max(1, arcs + bands.closure_start[-1]), np.int32)
     places[:arcs] = np.where(inside, local[cells.heads], cells.slots)
-    above = room[cells.cell] + local
-    rows = ancestors = np.arange(banded)
+    room = np.repeat(rooms, np.diff(cells.level_cells))  # of each cell
+    place_closures(cells, room[cells.cell] + local, inset[:banded], places[arcs:])
+    entries, start = list_entries(cells, bands, band, local, banded)
+    cell_steps = np.searchsorted(cells.cell[entries[start[:-1], 0]], np.arange(len(widths) + 1))
+    return Steps(
+        entries=entries,
+        start=start,
+        cell_steps=cell_steps,
+        places=places,
+        rooms=rooms,
+        most=[int(np.diff(cell_steps[a : b + 1]).max(initial=0)) for a, b in pairwise(cells.level_cells)],
+        bands=bands,
+    )
+
+
+def order_bands(cells: Cells, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`start`, `depth_start` and `order` of Bands; depth, band: of the rows that have bands, in their cells."""
+    order = np.lexsort((depth, cells.cell[: len(depth)])).astype(np.int32)
+    depth_start = changes(cells.cell[order], depth[order])
+    at = order[depth_start]
+    start = changes(cells.cell[at], band[at])
+    return np.r_[start, len(depth_start)].astype(np.int32), np.r_[depth_start, len(order)].astype(np.int32), order
+
+
+def place_closures(cells: Cells, above: np.ndarray, inset: np.ndarray, places: np.ndarray) -> None:
+    """Fill places with above[head] of each closure.
+
+    inset: the depth of each row that has a band below the top of that band.
+    """
+    start = starts(inset)
+    rows = ancestors = np.arange(len(inset))
     for i in range(1, BAND):
         keep = inset[rows] >= i
         rows, ancestors = rows[keep], cells.heads[cells.start[ancestors[keep]]]
-        places[arcs + closure_start[rows] + inset[rows] - i] = above[ancestors]
-    # Entries: each row with its arcs from above the band, then those that have bands with their closures.
+        places[start[rows] + inset[rows] - i] = above[ancestors]
+
+
+def list_entries(
+    cells: Cells, bands: Bands, band: np.ndarray, local: np.ndarray, banded: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`entries` and `start` of Steps: each row with its arcs from above the band, then with its closures."""
+    n, arcs = len(cells.cell), len(cells.heads)
     row = np.r_[np.arange(n), np.arange(banded)]
     second = np.arange(n + banded) >= n
-    begins = np.r_[cells.start[:-1] + inner, arcs + closure_start[:banded]]
-    ends = np.r_[cells.start[1:], arcs + closure_start[1 : banded + 1]]
+    begins = np.r_[cells.start[:-1] + bands.inner, arcs + bands.closure_start[:banded]]
+    ends = np.r_[cells.start[1:], arcs + bands.closure_start[1 : banded + 1]]
     order = np.lexsort((second, band[row], cells.cell[row]))
-    keys = cells.cell[row[order]], band[row[order]], second[order]
-    first = changes(*keys)
     entries = np.stack([row, begins, ends, local[row]], axis=1).astype(np.int32)[order]
-    cell_steps = np.searchsorted(keys[0][first], np.arange(len(widths) + 1))
-    by_depth = np.lexsort((depth[:banded], cells.cell[:banded])).astype(np.int32)
-    depth_start = changes(cells.cell[by_depth], depth[by_depth])
-    at = by_depth[depth_start]
-    bands = changes(cells.cell[at], band[at])
-    return Steps(
-        *(entries, np.r_[first, len(order)].astype(np.int32), cell_steps, places, rooms),
-        *([int(np.diff(cell_steps[a : b + 1]).max(initial=0)) for a, b in pairwise(cells.level_cells)], closure_start),
-        *(inner, by_depth),
-        *(np.r_[depth_start, banded].astype(np.int32), np.r_[bands, len(depth_start)].astype(np.int32)),
-    )
+    row = row[order]
+    start = changes(cells.cell[row], band[row], second[order])
+    return entries, np.r_[start, len(order)].astype(np.int32)
 
 
 def changes(*keys: np.ndarray) -> np.ndarray:

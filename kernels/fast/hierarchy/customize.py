@@ -12,6 +12,8 @@ Distances and weights are uint32 here: INF, 2^31 - 1, plus any weight or INF doe
 path.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import cuda
 
@@ -87,6 +89,22 @@ def customize(heights, arcs, tails, start, heads, up, down):
         h += 1
 
 
+class Tree(NamedTuple):
+    """The elimination tree on the card: `numbers`, `ends` and `depths` of cells.Cells."""
+
+    numbers: np.ndarray
+    ends: np.ndarray
+    depths: np.ndarray
+
+
+class Extents(NamedTuple):
+    """The rows of each cell and of its boundary on the card: `cell_rows`, `borders` and `boundary` of cells.Cells."""
+
+    rows: np.ndarray
+    borders: np.ndarray
+    boundary: np.ndarray
+
+
 class OnCard:
     """A graph's hierarchy on the card, customized with its weights: arrays of Cells, and up and down, uint32, (arcs,).
 
@@ -102,13 +120,11 @@ class OnCard:
         arcs = len(cells.heads)
         run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
         upload = run.upload_untimed
-        self.start, self.heads, self.depths, self.numbers, self.ends = upload(
-            cells.start, cells.heads, cells.depths, cells.numbers, cells.ends
-        )
+        self.start, self.heads = upload(cells.start, cells.heads)
+        self.tree = Tree(*upload(cells.numbers, cells.ends, cells.depths))
         self.rows, self.vertex_rows = upload(cells.rows, cells.vertex_rows)
-        self.cell_rows, self.borders, self.boundary, self.tops = upload(
-            cells.cell_rows, cells.borders, cells.boundary, cells.tops
-        )
+        self.extents = Extents(*upload(cells.cell_rows, cells.borders, cells.boundary))
+        (self.tops,) = upload(cells.tops)
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
         weights = upload(cells.places, graph.weights.astype(np.uint32))
         triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down

@@ -14,6 +14,7 @@ more threads fit.)
 
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, uint32
@@ -38,6 +39,25 @@ ALIGNMENT = None if SIMULATED else 16
 BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
 BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)
+
+
+class Records(NamedTuple):
+    """The arcs of each row, on the card: `start` and `words` of cells.Records, with weights."""
+
+    start: np.ndarray
+    words: np.ndarray
+
+
+class Totals(NamedTuple):
+    """What is found of each source, on the card.
+
+    farthest: uint64: the largest distance and 1 more, above the complement of the row. sums: uint64: the distances.
+    counts: uint32: the vertices reached.
+    """
+
+    farthest: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
 
 
 @cuda.jit
@@ -123,6 +143,66 @@ def add_sign(total, value):
 
 
 @cache
+def slot_readers(count: int) -> tuple:
+    """Device functions (rows, arcs, lane): the distances in the first, second and third slot of a record."""
+    load, width = loader(count), u32(LANES * count)
+
+    def reader(shift):
+        @cuda.jit(device=True)
+        def read(rows, arcs, lane):
+            return load(rows, u64(u32((arcs[0] >> shift) & SLOT) * width + lane))
+
+        return read
+
+    return reader(u32(0)), reader(BITS), reader(u32(BITS + BITS))
+
+
+@cache
+def record_relaxer(count: int):
+    """A device function: values, each lowered to the sums of a record's three weights and `near`, their distances."""
+    relax, copies = each(lesser_sum, count, 3), same(count)
+
+    @cuda.jit(device=True)
+    def relax_record(values, near, arcs):
+        values = relax(relax(values, near[0], copies(arcs[1])), near[1], copies(arcs[2]))
+        return relax(values, near[2], copies(arcs[3]))
+
+    return relax_record
+
+
+@cache
+def boundary_loader(count: int):
+    """A device function: the distances of a cell's boundary go to its slots, from slot 1 on."""
+    load, store, width = loader(count), storer(count), u64(LANES * count)
+
+    @cuda.jit(device=True)
+    def load_boundary(cell, cells, pitch, column, matrix, rows, lane):
+        i, end = cells.borders[cell], cells.borders[cell + 1]
+        slot = u64(lane + width)
+        while i < end:
+            store(rows, slot, load(matrix, u64(u64(cells.boundary[i]) * pitch + column)))
+            slot = u64(slot + width)
+            i += 1
+
+    return load_boundary
+
+
+@cache
+def totals_adder(count: int):
+    """A device function: what a thread found of its sources, added to what others found."""
+
+    @cuda.jit(device=True)
+    def add_totals(totals, column, most, at, total, missing, rows_seen):
+        for k in range(count):
+            key = u64(u64(u32(most[k])) << u64(32) | u64(u32(~at[k])))
+            cuda.atomic.max(totals.farthest, column + u64(k), key)
+            cuda.atomic.add(totals.sums, column + u64(k), u64(total[k] - u64(missing[k]) * u64(NO_PATH)))
+            cuda.atomic.add(totals.counts, column + u64(k), u32(rows_seen - missing[k]))
+
+    return add_totals
+
+
+@cache
 def search_cells(count: int, stores: bool, reduces: bool):
     """The kernel: the distances of all rows of some cells from `count` sources a thread.
 
@@ -131,35 +211,16 @@ def search_cells(count: int, stores: bool, reduces: bool):
     stores: the rows go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
     number of vertices reached, added to what other blocks found.
     """
-    load, store, load_record = loader(count), storer(count), loader(4)
-    relax, copies = each(lesser_sum, count, 3), same(count)
+    load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
+    (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
+    load_boundary, add_totals = boundary_loader(count), totals_adder(count)
     marks, on_the_way = each(on_way, count, 3), each(lesser_of_way, count, 3)
     one_more, are_more, choose = each(next_integer, count, 1), each(is_more, count, 2), each(chosen, count, 3)
     add, add_signs = each(added, count, 2), each(add_sign, count, 2)
     width = u32(LANES * count)
 
-    @cuda.jit(device=True)
-    def first(rows, arcs, lane):
-        return load(rows, u64(u32(arcs[0] & SLOT) * width + lane))
-
-    @cuda.jit(device=True)
-    def second(rows, arcs, lane):
-        return load(rows, u64(u32((arcs[0] >> BITS) & SLOT) * width + lane))
-
-    @cuda.jit(device=True)
-    def third(rows, arcs, lane):
-        return load(rows, u64(u32((arcs[0] >> u32(BITS + BITS)) & SLOT) * width + lane))
-
-    @cuda.jit(device=True)
-    def relax_record(values, near, arcs):
-        values = relax(relax(values, near[0], copies(arcs[1])), near[1], copies(arcs[2]))
-        return relax(values, near[2], copies(arcs[3]))
-
     @cuda.jit(**BOUNDS)
-    def descend(
-        job_cells, groups, pitch, cell_rows, borders, boundary, tops, numbers, ends, depths, record_start,
-        words, sources, found, matrix, farthest, sums, counts,
-    ):  # fmt: skip
+    def descend(job_cells, groups, pitch, cells, tops, tree, records, sources, found, matrix, totals):
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
         lane = u64(cuda.threadIdx.x) * u64(count)
@@ -173,40 +234,35 @@ def search_cells(count: int, stores: bool, reduces: bool):
         store(rows, lane, copies(NO_PATH))  # slot 0
         cell, last_cell = job_cells[job], job_cells[job + 1]
         while cell < last_cell:
-            i, end = borders[cell], borders[cell + 1]
-            slot = u64(lane + u64(width))
-            while i < end:
-                store(rows, slot, load(matrix, u64(u64(boundary[i]) * pitch + column)))
-                slot = u64(slot + u64(width))
-                i += 1
-            row, last_row = u32(cell_rows[cell]), u32(cell_rows[cell + 1])
+            load_boundary(cell, cells, pitch, column, matrix, rows, lane)
+            row, last_row = u32(cells.rows[cell]), u32(cells.rows[cell + 1])
             rows_seen = u32(rows_seen + last_row - row)
             top = tops[cell]
-            holds = lowest < ends[row] and highest >= top if cell > 0 else True
-            record = u32(record_start[row] * 4)
+            holds = lowest < tree.ends[row] and highest >= top if cell > 0 else True
+            record = u32(records.start[row] * 4)
             place = u64(u64(row) * pitch + column)
-            arcs = load_record(words, u64(record))
+            arcs = load_record(records.words, u64(record))
             while row < last_row:
                 here, own_place = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
                 near = load(rows, u64(own_place - width)), second(rows, arcs, lane), third(rows, arcs, lane)
                 record = u32(record + u32(4))
-                arcs = load_record(words, u64(record))
+                arcs = load_record(records.words, u64(record))
                 values = copies(NO_PATH)
                 if holds:
-                    up = load(found, u64(u64(depths[row]) * pitch + column))
-                    mark = marks(own, copies(numbers[row]), copies(ends[row]))
+                    up = load(found, u64(u64(tree.depths[row]) * pitch + column))
+                    mark = marks(own, copies(tree.numbers[row]), copies(tree.ends[row]))
                     values = on_the_way(values, up, mark)
                 while here[0] & MORE != 0:  # twice the same, so that fewer registers are copied
                     other, then = (first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)), arcs
                     record = u32(record + u32(4))
-                    arcs = load_record(words, u64(record))
+                    arcs = load_record(records.words, u64(record))
                     values = relax_record(values, near, here)
                     if then[0] & MORE == 0:
                         near, here = other, then
                         break
                     near, here = (first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)), arcs
                     record = u32(record + u32(4))
-                    arcs = load_record(words, u64(record))
+                    arcs = load_record(records.words, u64(record))
                     values = relax_record(values, other, then)
                 values = relax_record(values, near, here)
                 store(rows, u64(own_place), values)
@@ -221,11 +277,7 @@ def search_cells(count: int, stores: bool, reduces: bool):
                 row = u32(row + u32(1))
             cell += 1
         if reduces:
-            for k in range(count):
-                key = u64(u64(u32(most[k])) << u64(32) | u64(u32(~at[k])))
-                cuda.atomic.max(farthest, column + u64(k), key)
-                cuda.atomic.add(sums, column + u64(k), u64(total[k] - u64(missing[k]) * u64(NO_PATH)))
-                cuda.atomic.add(counts, column + u64(k), u32(rows_seen - missing[k]))
+            add_totals(totals, column, most, at, total, missing, rows_seen)
 
     return descend
 
@@ -260,9 +312,8 @@ def transpose(count, pitch, row_of, matrix, out):
 class ManySources:
     """What searches from many sources need on the card, besides the hierarchy.
 
-    reduces: to `farthest`, `sums` and `counts` of each source; only the rows of all levels but the last are then
-    stored. stored: the number of rows that are. most: the most sources of one search, a multiple of `group`, as
-    `allocate` took memory for.
+    reduces: to Totals; only the rows of all levels but the last are then stored. stored: the number of rows that are.
+    most: the most sources of one search, a multiple of `group`, as `allocate` took memory for.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -283,9 +334,10 @@ class ManySources:
             self.plan.append(classes[::-1])
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
         filled = cutting.records(cells)
-        arcs, self.words, self.record_start = run.upload_untimed(filled.arcs, filled.words, filled.start)
+        start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
+        self.records = Records(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
-        filling = enqueued(run, (fill_records, blocks, run.block, (arcs, on_card.down, self.words)))
+        filling = enqueued(run, (fill_records, blocks, run.block, (arcs, on_card.down, words)))
         with run.phase("customize"):
             filling()
 
@@ -317,23 +369,19 @@ class ManySources:
         padded = np.full(self.most, numbers[-1], np.int32)
         padded[: len(numbers)] = numbers
         source_numbers, source_rows = run.upload(padded, on.cells.rows[padded])
-        reduced = self.most if self.reduces else 1
-        self.farthest, self.sums, self.counts = run.upload(
-            *(np.zeros(reduced, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
-        )
+        length = self.most if self.reduces else 1
+        self.totals = Totals(*run.upload(*(np.zeros(length, dtype) for dtype in (np.uint64, np.uint64, np.uint32))))
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
-        arrays = (
-            *(pitch, on.cell_rows, on.borders, on.boundary, on.tops, on.numbers, on.ends, on.depths),
-            *(self.record_start, self.words, source_numbers, self.found, self.matrix),
-            *(self.farthest, self.sums, self.counts),
-        )
-        climb = pitch, np.int32(self.height), source_rows, on.depths, on.start, on.heads, on.up, self.found
+        climb = pitch, np.int32(self.height), source_rows, on.tree.depths, on.start, on.heads, on.up, self.found
         steps = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
         for classes in self.plan:
             level = []
             for kernel, count, shared, jobs in classes:
                 groups = columns // (LANES * count)
-                arguments = jobs, np.uint32(groups), *arrays
+                arguments = (
+                    *(jobs, np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),
+                    *(source_numbers, self.found, self.matrix, self.totals),
+                )
                 level.append((kernel, groups * (len(jobs) - 1), LANES, arguments, shared))
             steps.append(level)
         return enqueued(run, *steps)

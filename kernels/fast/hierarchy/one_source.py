@@ -19,6 +19,7 @@ is what one step does for a row.
 
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, uint32
@@ -44,8 +45,31 @@ LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
 ALL = 0xFFFFFFFF  # the threads of a warp
 
 
+class Steps(NamedTuple):
+    """The steps of all cells on the card: `cell_steps`, `start`, `entries` (flat) and `places` of cells.Steps."""
+
+    cells: np.ndarray
+    start: np.ndarray
+    entries: np.ndarray
+    places: np.ndarray
+
+
+class Source(NamedTuple):
+    """The source's preorder number and depth."""
+
+    number: np.uint32
+    depth: np.uint32
+
+
+class Way(NamedTuple):
+    """The way up from the source, by depth: an ancestor's row, and the distance to it."""
+
+    rows: np.ndarray
+    distances: np.ndarray
+
+
 @cuda.jit(**BOUNDS)
-def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, start, heads, down):
+def close_bands(arcs, bands, depths, start, heads, down):
     """Find the closures of all bands and store them in `down`, behind the arcs. A block takes a band, depth by depth.
 
     Of a row's closures the one at i is from its ancestor i depths below the top of the band.
@@ -53,24 +77,24 @@ def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, s
     band = cuda.blockIdx.x
     group, lane = u32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
     groups = u32(cuda.blockDim.x // GROUP)
-    d = bands[band]
-    top = depths[order[depth_start[d]]]
-    while d < bands[band + 1]:
-        at = u32(depth_start[d] + group)
-        while at < depth_start[d + 1]:
-            row = order[at]
-            own, inset = arcs + closure_start[row], i32(depths[row] - top)
+    d = bands.start[band]
+    top = depths[bands.order[bands.depth_start[d]]]
+    while d < bands.start[band + 1]:
+        at = u32(bands.depth_start[d] + group)
+        while at < bands.depth_start[d + 1]:
+            row = bands.order[at]
+            own, inset = arcs + bands.closure_start[row], i32(depths[row] - top)
             i = lane
             while i < inset:
                 best, arc = NO_PATH, start[row]
-                end = arc + inner[row]
+                end = arc + bands.inner[row]
                 while arc < end:
                     head = heads[arc]
                     above = i32(depths[head] - top)
                     if i == above:
                         best = min(best, down[arc])
                     elif i < above:
-                        best = min(best, add(down[arcs + closure_start[head] + i], down[arc]))
+                        best = min(best, add(down[arcs + bands.closure_start[head] + i], down[arc]))
                     arc += 1
                 down[own + i] = best
                 i = i32(i + GROUP)
@@ -80,22 +104,22 @@ def close_bands(arcs, bands, depth_start, order, closure_start, inner, depths, s
 
 
 @cuda.jit(**BOUNDS)
-def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, start, head_depths, up, path, found):
-    """Distances from the source to its ancestors: by depth, path has an ancestor's row, found its distance. One block.
+def ascend_from(source, path_cells, cell_rows, tree, start, head_depths, up, way):
+    """The way up from the source. One block.
 
-    number, depth: the source's preorder number and depth. path_cells: the cells that hold its ancestors. Groups of
-    threads take turns, one an ancestor, and load the arcs of their next one while others work: so there no load may
-    depend on another.
+    path_cells: the cells that hold its ancestors. Groups of threads take turns, one an ancestor, and load the arcs of
+    their next one while others work: so there no load may depend on another.
     """
+    depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
     first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
     c = 0
     while c < len(path_cells):
         row = cell_rows[path_cells[c]] + i32(cuda.threadIdx.x)
         while row < cell_rows[path_cells[c] + 1]:
-            if numbers[row] <= number and number < ends[row]:
-                d = u32(depths[row])
-                path[d] = row
+            if tree.numbers[row] <= source.number and source.number < tree.ends[row]:
+                d = u32(tree.depths[row])
+                way.rows[d] = row
                 first[d] = u32(start[row])
                 count[d] = u32(start[row + 1] - start[row])
                 distances[d] = u32(0) if d == depth else NO_PATH
@@ -127,21 +151,26 @@ def ascend_from(depth, number, path_cells, cell_rows, numbers, ends, depths, sta
         d -= 1
     i = u32(cuda.threadIdx.x)
     while i <= depth:
-        found[i] = distances[i]
+        way.distances[i] = distances[i]
         i = u32(i + cuda.blockDim.x)
 
 
-@cache
-def search_cells(group: int, bands: bool):
-    """The kernel: a block takes a cell, from the cell `first` on. bands: whether a band has two steps, or one.
+@cuda.jit(device=True)
+def following(step, at, groups, steps, offsets):
+    """The step and the first entry after those that the groups of a block take at once."""
+    at = u32(at + groups)
+    if step < steps and at >= offsets[step + u32(1)]:
+        step = u32(step + u32(1))
+        at = offsets[step]
+    return step, at
 
-    number, depth: the source's. room: the level's, as Steps.rooms has it. While an entry is worked on, the first arc of
-    the thread's next entry and the entry after that are being loaded.
-    """
-    load = loader(4)
+
+@cache
+def least_of(group: int):
+    """A device function: the least value of a group of threads of a warp."""
 
     @cuda.jit(device=True)
-    def least_of_group(value):
+    def least(value):
         if group > 1:
             shift = group // 2
             while shift > 0:
@@ -149,64 +178,80 @@ def search_cells(group: int, bands: bool):
                 shift >>= 1
         return value
 
-    @cuda.jit(device=True)
-    def after(step, at, groups, steps, offsets):
-        """The step and the first entry after those that the groups of a block take at once."""
-        at = u32(at + groups)
-        if step < steps and at >= offsets[step + u32(1)]:
-            step = u32(step + u32(1))
-            at = offsets[step]
-        return step, at
+    return least
 
-    @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
-    def descend_from(
-        first, number, depth, room, cell_rows, borders, boundary, cell_steps, step_start, entries,
-        places, down, numbers, ends, depths, path, found, distances,
-    ):  # fmt: skip
-        near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
-        offsets = near[u32(room + room) :] if bands else near[room:]
-        cell = first + cuda.blockIdx.x
+
+@cache
+def cell_loader(bands: bool):
+    """A device function: what a block needs of its cell, in shared memory. All threads then wait.
+
+    near: at place 0 INF, then the distances of the boundary and of the rows, INF but on the way up from the source.
+    With bands the same number of words follows, INF. offsets: where in the entries each step starts.
+    """
+
+    @cuda.jit(device=True)
+    def load_cell(cell, source, room, cells, steps, tree, way, distances, near, offsets):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
-        border = borders[cell]
-        width = u32(borders[cell + 1] - border)
-        row, count = cell_rows[cell], u32(cell_rows[cell + 1] - cell_rows[cell])
-        first_step = cell_steps[cell]
-        steps = u32(cell_steps[cell + 1] - first_step)
+        border = cells.borders[cell]
+        width = u32(cells.borders[cell + 1] - border)
+        row, count = cells.rows[cell], u32(cells.rows[cell + 1] - cells.rows[cell])
+        first_step = steps.cells[cell]
+        step_count = u32(steps.cells[cell + 1] - first_step)
         base = u32(width + u32(1))
         i = thread
         while i < base + count:
-            near[i] = distances[boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
+            near[i] = distances[cells.boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
             if bands:
                 near[room + i] = NO_PATH
             i = u32(i + threads)
         i = thread
-        while i <= steps:
-            offsets[i] = u32(step_start[first_step + i])
+        while i <= step_count:
+            offsets[i] = u32(steps.start[first_step + i])
             i = u32(i + threads)
         cuda.syncthreads()
-        if cell == 0 or (numbers[row] <= number and number < ends[row]):
-            i = u32(u32(depths[row]) + thread)
-            while i <= depth:  # the rows on the way up from the source
-                place = u32(path[i] - row)
+        if cell == 0 or (tree.numbers[row] <= source.number and source.number < tree.ends[row]):
+            i = u32(u32(tree.depths[row]) + thread)
+            while i <= source.depth:
+                place = u32(way.rows[i] - row)
                 if place < count:
-                    near[base + place] = found[i]
+                    near[base + place] = way.distances[i]
                 i = u32(i + threads)
         cuda.syncthreads()
+        return step_count
+
+    return load_cell
+
+
+@cache
+def search_cells(group: int, bands: bool):
+    """The kernel: a block takes a cell, from the cell `first` on. bands: whether a band has two steps, or one.
+
+    room: the level's, as cells.Steps.rooms has it. While an entry is worked on, the first arc of the thread's next
+    entry and the entry after that are being loaded.
+    """
+    load, load_cell, least_of_group = loader(4), cell_loader(bands), least_of(group)
+
+    @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
+    def descend_from(first, source, room, cells, steps, down, tree, way, distances):
+        near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
+        offsets = near[u32(room + room) :] if bands else near[room:]
+        step_count = load_cell(first + cuda.blockIdx.x, source, room, cells, steps, tree, way, distances, near, offsets)
+        thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         mine, lane, groups = u32(thread // u32(group)), i32(thread % u32(group)), u32(threads // u32(group))
-        last = u32(offsets[steps] - u32(1))
+        last = u32(offsets[step_count] - u32(1))
         step, at = u32(0), offsets[0]
-        next_step, next_at = after(step, at, groups, steps, offsets)
-        entry = load(entries, u64(min(u32(at + mine), last)) * u64(4))
+        next_step, next_at = following(step, at, groups, step_count, offsets)
+        entry = load(steps.entries, u64(min(u32(at + mine), last)) * u64(4))
         arc = i32(entry[1] + lane)
         safe = arc if arc < entry[2] else i32(0)
-        place, weight = places[safe], down[safe]
-        next_entry = load(entries, u64(min(u32(next_at + mine), last)) * u64(4))
-        while step < steps:
+        place, weight = steps.places[safe], down[safe]
+        next_entry = load(steps.entries, u64(min(u32(next_at + mine), last)) * u64(4))
+        while step < step_count:
             next_arc = i32(next_entry[1] + lane)
             safe = next_arc if next_arc < next_entry[2] else i32(0)
-            next_place, next_weight = places[safe], down[safe]
-            after_step, after_at = after(next_step, next_at, groups, steps, offsets)
-            after_entry = load(entries, u64(min(u32(after_at + mine), last)) * u64(4))
+            next_place, next_weight = steps.places[safe], down[safe]
+            after_step, after_at = following(next_step, next_at, groups, step_count, offsets)
+            after_entry = load(steps.entries, u64(min(u32(after_at + mine), last)) * u64(4))
             second = bands and (step & u32(1)) == u32(1)
             valid = u32(at + mine) < offsets[step + u32(1)]
             own = u32(entry[3])
@@ -218,7 +263,7 @@ def search_cells(group: int, bands: bool):
                     best = min(best, add(near[place], weight))
                     arc = i32(arc + group)
                     while arc < entry[2]:
-                        best = min(best, add(near[places[arc]], down[arc]))
+                        best = min(best, add(near[steps.places[arc]], down[arc]))
                         arc = i32(arc + group)
             best = least_of_group(best)
             if valid and lane == 0:
@@ -240,13 +285,12 @@ class OneSource:
 
     def __init__(self, graph: Graph, run: Run):
         cells = cutting.of(graph)[1]
-        self.steps = steps = cutting.steps(cells)
+        steps = cutting.steps(cells)
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height
         upload = run.upload_untimed
         (self.head_depths,) = upload(cells.depths[cells.heads])
-        (self.entries,) = upload(steps.entries.ravel())
-        self.step_start, self.cell_steps, self.places = upload(steps.start, steps.cell_steps, steps.places)
+        self.steps = Steps(*upload(steps.cell_steps, steps.start, steps.entries.ravel(), steps.places))
         self.plan = []  # of each level: its first cell and the number of cells, kernel, threads, words of shared memory
         for level, (first, end) in enumerate(pairwise(cells.level_cells)):
             bands, room = level < cells.levels - 1, steps.rooms[level]
@@ -257,10 +301,10 @@ class OneSource:
             self.plan.append(
                 (np.uint32(first), int(end - first), kernel, threads if bands else LAST_THREADS, room, words)
             )
-        if len(steps.bands) > 1:
-            order = upload(steps.bands, steps.depth_start, steps.order, steps.closure_start, steps.inner)
-            arguments = np.int64(len(cells.heads)), *order, on.depths, on.start, on.heads, on.down
-            closing = enqueued(run, (close_bands, len(steps.bands) - 1, BAND_THREADS, arguments))
+        if (count := len(steps.bands.start) - 1) > 0:
+            bands = cutting.Bands(*upload(*steps.bands))
+            arguments = np.int64(len(cells.heads)), bands, on.tree.depths, on.start, on.heads, on.down
+            closing = enqueued(run, (close_bands, count, BAND_THREADS, arguments))
             with run.phase("customize"):
                 closing()
 
@@ -269,28 +313,16 @@ class OneSource:
         on, run = self.on_card, self.on_card.run
         cells = on.cells
         row = int(cells.vertex_rows[source])
-        number, depth = np.uint32(cells.numbers[row]), np.uint32(cells.depths[row])
+        origin = Source(np.uint32(cells.numbers[row]), np.uint32(cells.depths[row]))
         path_cells = [int(cells.cell[row])]
         while len(parent := cells.heads[cells.start[top := cells.cell_rows[path_cells[-1]]] : cells.start[top + 1]]):
             path_cells.append(int(cells.cell[parent[0]]))
         (path_cells,) = run.upload(np.array(path_cells, np.int32))
-        path, found = run.allocate((self.height, np.int32), (self.height, np.uint32))
-        launches = [
-            (
-                *(ascend_from, 1, TOP_THREADS),
-                (
-                    *(depth, number, path_cells, on.cell_rows, on.numbers, on.ends),
-                    *(on.depths, on.start, self.head_depths, on.up, path, found),
-                ),
-                12 * self.height,
-            )
-        ]
+        way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
+        climb = origin, path_cells, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
+        launches = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]
         for first, count, kernel, threads, room, words in self.plan:
-            arguments = (
-                *(first, number, depth, np.uint32(room), on.cell_rows, on.borders, on.boundary, self.cell_steps),
-                *(self.step_start, self.entries, self.places, on.down, on.numbers, on.ends, on.depths, path, found),
-                distances,
-            )
+            arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             if count or not card.gpu_visible():
                 launches.append((kernel, count, threads, arguments, 4 * words))
             else:
