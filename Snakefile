@@ -36,41 +36,27 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/files.smk"
 include: "workflow/rules/inputs/data.smk"
 include: "workflow/rules/inputs/measure.smk"
 include: "workflow/rules/inputs/views.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
-include: "workflow/rules/sweeps.smk"
-include: "workflow/rules/tables.smk"
-include: "workflow/rules/figures.smk"
-include: "workflow/rules/extensions.smk"
-include: "workflow/rules/all_pairs.smk"
-include: "workflow/rules/audit.smk"
-include: "workflow/rules/report.smk"
+include: "workflow/rules/views.smk"
+include: "workflow/rules/release.smk"
 
 
 rule all:
     default_target: True
     input:
-        [f"results/{table}.md" for table in plan.PAPER_TABLES],
-        [figure_files(figure) for figure in PAPER_FIGURES],
-        page_files("claims"),
-        figure_files("claims"),
-        page_files("summary"),
+        [catalogue.BY_NAME[name].outputs for name in (*plan.PAPER_TABLES, *catalogue.PAPER_FIGURES)],
+        [catalogue.BY_NAME[name].outputs for name in ("audit", "claims_figure", "summary", "appendix")],
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
-        rules.appendix.output,
 
 
 rule extensions:
     input:
-        rules.table6.output,
-        [figure_files(sweep) for sweep in SWEPT],
-        rules.launch_overhead.output,
-        rules.growth.output,
-        rules.figure8.output,
-        rules.peak_table.output,
+        [catalogue.BY_NAME[name].outputs for name in ("table6", "figure8", "launch_overhead", "growth", "peak_table")],
+        [catalogue.BY_NAME[f"draw_{sweep}"].outputs for sweep in SWEPT],
         rules.many_sources_table.output if MANY_SOURCES else [],
         rules.all_pairs_table.output if ALL_PAIRS_KEPT or ALL_PAIRS_HERE == ALL_PAIRS != [] else [],
         measured(GENERATED_CELLS),

@@ -1,12 +1,9 @@
 """Join the parts of all pairs: a row a vertex, and the graph's diameter, radius and mean distance.
 
-    python -m workflow.measure.all_pairs_merge --parts results/all_pairs/nyc/4/{1,2,3,4}.parquet --out nyc.parquet
-
 Every vertex must be a source of one part. Where arcs go both ways and all vertices are reached, each vertex's sum of
 distances to all others must be the sum of the distances from all others, which another pass found.
 """
 
-import argparse
 import json
 import logging
 from collections.abc import Sequence
@@ -17,7 +14,6 @@ import pandas as pd
 
 from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
-from workflow import step
 from workflow.store import all_pairs as parts
 from workflow.store.checked_csv import DEFECT
 
@@ -35,18 +31,19 @@ SAME = (
 )
 
 
-def main(args: argparse.Namespace) -> None:
-    writable(args.out)
-    read = [parts.read_part(path) for path in args.parts]
+def merge(paths: Sequence[Path], out: Path) -> None:
+    """Join the parts whose Parquet files are given."""
+    writable(out)
+    read = [parts.read_part(path) for path in paths]
     found = [record for record, _, _ in read]
-    require_one_graph(found, args.parts)
+    require_one_graph(found, paths)
     rows = joined([rows for _, rows, _ in read], found[0])
     checked = check_columns(rows, [sums for _, _, sums in read], found[0])
     whole = summary(rows, found) | {"columns_checked": checked}
-    path = args.out.with_suffix(".json")
+    path = out.with_suffix(".json")
     if wrong := parts.fault(whole, "whole"):
         raise InputError(f"{path}: {wrong}: {DEFECT}")
-    with atomic(args.out) as file, atomic(path, "w") as json_file:
+    with atomic(out) as file, atomic(path, "w") as json_file:
         file.write(parts.to_parquet(rows))
         json.dump(whole, json_file, indent=1, sort_keys=True)
         json_file.write("\n")
@@ -139,10 +136,3 @@ def summary(rows: pd.DataFrame, found: Sequence[dict]) -> dict:
         "started": sorted({record["started"] for record in found}),
         "parts": list(found),
     }
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--parts", type=Path, nargs="+", required=True, metavar="FILE.parquet")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")
-    step.run(main, arguments)

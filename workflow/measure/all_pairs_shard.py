@@ -1,17 +1,15 @@
 """Search from one part of a graph's vertices on one card: of each its eccentricity, farthest vertex and sum.
 
-    python -m workflow.measure.all_pairs_shard --graph nyc.npz --shards 4 --shard 1 --out nyc/4/1.parquet
-
 Vertices are taken in preorder of the graph's hierarchy. Before anything is written, all distances from a sample of the
 sources are compared with the oracle's. Where arcs go both ways, a second pass, which is not timed, adds up the
 distances from all sources for each vertex; all_pairs_merge compares these sums with those of the first pass.
 """
 
-import argparse
 import hashlib
 import json
 import logging
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,36 +24,46 @@ from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.run import Run
 from kernels.variants import ALL_PAIRS_REVISION, find
-from workflow import step
 from workflow.measure import host, lock, measure, revisions
 from workflow.store import all_pairs as parts
 from workflow.store import records
 
 
-def main(args: argparse.Namespace) -> None:
-    writable(args.out)
-    with lock.held(args.out), nullcontext() if card.SIMULATED else host.one_card(args.cores):
+@dataclass(frozen=True)
+class Part:
+    """Which part is searched, and how: the sources of all parts whose rows are checked, and threads a block."""
+
+    shard: int = 1
+    shards: int = 1
+    sample: int = 256
+    block: int = 1024
+
+
+def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting, processes: int = 1) -> None:
+    """Search from a part of the vertices of a packed graph. processes: the number that share the oracle's work."""
+    writable(out)
+    with lock.held(out), nullcontext() if card.SIMULATED else host.one_card(setting.cores):
         if not card.SIMULATED and not card.gpu_visible():
             raise InputError("all_pairs needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        write(measure.packed(args.graph), args)
+        _measure(measure.packed(graph), part, out, setting, processes)
 
 
-def write(graph: Graph, args: argparse.Namespace) -> None:
+def _measure(graph: Graph, part: Part, out: Path, setting: measure.Setting, processes: int) -> None:
     """Search, check, and write the three files at the end."""
     hierarchy = elimination.of(graph)
-    sources = parts.part(hierarchy.vertices, args.shards, args.shard)
+    sources = parts.part(hierarchy.vertices, part.shards, part.shard)
     on_card = not card.SIMULATED
     before, started = card.card_state() if on_card else None, datetime.now(UTC).isoformat(timespec="seconds")
-    found, customize_s, search_s = search(graph, sources, args.block)
+    found, customize_s, search_s = search(graph, sources, part.block)
     after = card.card_state() if on_card else None
     symmetric = parts.symmetric(graph)
-    searches = all_pairs.Searches(graph, reduces=False, run=Run(block=args.block))
-    checked = check(searches, found, parts.sampled(sources, graph.vertices, args.sample), args.processes)
+    searches = all_pairs.Searches(graph, reduces=False, run=Run(block=part.block))
+    checked = check(searches, found, parts.sampled(sources, graph.vertices, part.sample), processes)
     # Without a path between some vertices their sums say nothing.
     added_up = symmetric and bool((found["reached"] == graph.vertices).all())
     sums = all_pairs.sums_over_sources(searches, sources) if added_up else np.empty(0, np.int64)
     contents = {".parquet": parts.to_parquet(found), parts.SUMS: parts.to_npy(sums)}
-    commit, clean = measure.state_of_project(args.commit)
+    commit, clean = measure.state_of_project(setting.commit)
     counts = hierarchy.counts
     record = {
         "algorithm": "hierarchy",
@@ -63,10 +71,10 @@ def write(graph: Graph, args: argparse.Namespace) -> None:
         "dataset": graph.name,
         "vertices": graph.vertices,
         "arcs": graph.arcs,
-        "shards": args.shards,
-        "shard": args.shard,
+        "shards": part.shards,
+        "shard": part.shard,
         "sources": len(sources),
-        "sample": args.sample,
+        "sample": part.sample,
         "height": counts.height,
         "hierarchy_arcs": counts.arcs,
         "triangles": counts.triangles,
@@ -81,26 +89,26 @@ def write(graph: Graph, args: argparse.Namespace) -> None:
         "host_id": host.host_id(),
         "cpu_model": card.cpu_name(),
         "revision": str(ALL_PAIRS_REVISION),
-        "settings": revisions.settings(find("hierarchy", "apsp"), Protocol(block=args.block)),
+        "settings": revisions.settings(find("hierarchy", "apsp"), Protocol(block=part.block)),
         "commit": commit,
         "tree_clean": clean,
-        "config_digest": args.config_digest,
-        "protocol": {"block": args.block, "sample": args.sample},
+        "config_digest": setting.config_digest,
+        "protocol": {"block": part.block, "sample": part.sample},
         "graph": graph.meta,
         "card": {"before": before, "after": after} if on_card else None,
         **measure.surroundings(),
         "started": started,
         "files": {end: hashlib.sha256(content).hexdigest() for end, content in contents.items()},
     }
-    path = args.out.with_suffix(".json")
+    path = out.with_suffix(".json")
     records.check(record, path)
-    with atomic(args.out) as rows, atomic(args.out.with_suffix(parts.SUMS)) as npy, atomic(path, "w") as json_file:
+    with atomic(out) as rows, atomic(out.with_suffix(parts.SUMS)) as npy, atomic(path, "w") as json_file:
         rows.write(contents[".parquet"])
         npy.write(contents[parts.SUMS])
         json.dump(record, json_file, indent=1, sort_keys=True)
         json_file.write("\n")
     took = f"{search_s:.3g} s, customizing {customize_s:.3g} s" if on_card else "simulated"
-    logging.info("%s, part %d of %d: %s sources: %s", graph.name, args.shard, args.shards, f"{len(sources):,}", took)
+    logging.info("%s, part %d of %d: %s sources: %s", graph.name, part.shard, part.shards, f"{len(sources):,}", took)
 
 
 def search(graph: Graph, sources: np.ndarray, block: int) -> tuple[pd.DataFrame, float, float]:
@@ -146,18 +154,3 @@ def check_source(name: str, source: int, expected: np.ndarray, distances: np.nda
         if values[what] != value:
             said = f"{what} is {values[what]}, by the oracle's row {value}"
             raise WrongResult(f"{name}, source {source}: {said}: nothing is published")
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--shards", type=step.count, default=1, help="how many parts there are")
-    arguments.add_argument("--shard", type=step.count, default=1, help="which of them this is, from 1")
-    arguments.add_argument("--sample", type=step.count, default=256, help="sources of all parts whose rows are checked")
-    arguments.add_argument("--block", type=step.count, default=1024, help="threads a block")
-    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
-    arguments.add_argument("--processes", type=step.count, default=1, help="that share the oracle's work")
-    arguments.add_argument("--config-digest", default="")
-    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.parquet")
-    step.run(main, arguments)

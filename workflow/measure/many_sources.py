@@ -1,7 +1,5 @@
 """Measure searches from many sources of one graph at once, in its hierarchy: results/many_sources/<dataset>.csv.
 
-    python -m workflow.measure.many_sources --graph nyc.npz --options JSON --out FILE.csv
-
 A row a repeat, of two kinds. rows: from as many sources as the card has memory for, which follow each other in preorder
 from a random start; all distances stay on the card, by vertex in the order of the hierarchy, a column a source.
 reduced: from all sources, or from as many as fit at once where all would take longer than the budget; of each only what
@@ -11,7 +9,6 @@ Before each repeat what the search writes is filled with a value that is no dist
 of the sources (rows), or what was found of these sources (reduced), are compared with the oracle's.
 """
 
-import argparse
 import hashlib
 import importlib.metadata
 import logging
@@ -31,12 +28,10 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.run import Run
 from kernels.variants import ALL_PAIRS_REVISION
-from workflow import step
 from workflow.measure import host, lock, measure
 from workflow.store.all_pairs import in_pieces, oracle_rows, reduce_row
 from workflow.views.many_sources_table import KINDS, REDUCED, SCHEMA
 
-NEEDED = ("repeats", "rows_checked", "budget_s")  # of the entry in config.yaml
 SEED = 0  # of where the sources start, and of those that are checked
 
 
@@ -94,7 +89,10 @@ def truth(row: np.ndarray) -> Truth:
 
 
 def measured(graph: Graph, options: dict, block: int, commit: str, processes: int = 1) -> Iterator[dict]:
-    """A row a repeat, with all columns. options: NEEDED. Raises InputError, NotEnoughMemory and WrongResult."""
+    """Yield a row a repeat, with all columns. options: repeats, rows_checked and budget_s.
+
+    Raises InputError, NotEnoughMemory and WrongResult.
+    """
     compile_all(block)
     hierarchy = elimination.of(graph)
     started = time.perf_counter()
@@ -193,29 +191,23 @@ def check(searches: all_pairs.Searches, found: all_pairs.Reduced | None, sources
     return len(places)
 
 
-def main(args: argparse.Namespace) -> None:
-    step.check_part("--options", args.options, "sweeps", "many_sources", needed=NEEDED)
-    writable(args.out)
-    with lock.held(args.out), host.one_card(args.cores):
+def measure_many_sources(
+    graph: Path, options: dict, block: int, out: Path, setting: measure.Setting, processes: int = 1
+) -> None:
+    """Measure on a packed graph, and write the CSV at the end. options: as measured takes them.
+
+    Raises InputError if there is no GPU or too little memory on it, if another process measures the file, or if a
+    result is wrong.
+    """
+    writable(out)
+    with lock.held(out), host.one_card(setting.cores):
         if not card.gpu_visible():
             raise InputError("many_sources needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        graph = measure.packed(args.graph)
+        loaded = measure.packed(graph)
         try:
-            rows = list(measured(graph, args.options, args.block, args.commit, args.processes))
+            rows = list(measured(loaded, options, block, setting.commit, processes))
         except NotEnoughMemory as error:
-            raise InputError(f"many_sources of {graph.name}: {error}: take a card with more memory") from None
+            raise InputError(f"many_sources of {loaded.name}: {error}: take a card with more memory") from None
         except WrongResult as error:
             raise InputError(f"many_sources: wrong result, nothing is published: {error}") from None
-        SCHEMA.write(rows, args.out)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--graph", type=Path, required=True, metavar="FILE.npz")
-    arguments.add_argument("--options", type=step.json_object, required=True, metavar="JSON", help=", ".join(NEEDED))
-    arguments.add_argument("--block", type=step.count, default=1024, help="threads a block")
-    arguments.add_argument("--cores", type=int, default=0, help="how many it keeps of those it has; 0: all")
-    arguments.add_argument("--processes", type=step.count, default=1, help="that share the oracle's work")
-    arguments.add_argument("--commit", default="", help="the commit, where there is no .git to ask")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    step.run(main, arguments)
+        SCHEMA.write(rows, out)

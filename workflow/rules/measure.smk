@@ -252,3 +252,108 @@ rule peak:
         "Measure peak on this card"
     script:
         "../scripts/peak.py"
+
+
+# Searches from many sources at once in a hierarchy: a file for each dataset, as of the sources.
+rule measure_many_sources:
+    input:
+        graph="resources/graphs/{dataset}.npz",
+        hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
+    output:
+        update("results/many_sources/{dataset}.csv"),
+    log:
+        "logs/many_sources/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    conda:
+        "../../environment.yml"
+    threads: job_threads()
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
+        runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
+    params:
+        revision=ALL_PAIRS_REVISION,
+        options=plan.settings_text(
+            {key: config["sweeps"]["many_sources"][key] for key in ("repeats", "rows_checked", "budget_s")}
+        ),
+        block=config["protocol"]["block"],
+        cores=untracked(kept_cores()),
+    message:
+        "Measure many_sources on {wildcards.dataset}"
+    script:
+        "../scripts/many_sources.py"
+
+
+rule many_sources:
+    input:
+        needs_many_sources,
+    output:
+        "results/many_sources.csv",
+    log:
+        "logs/many_sources.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    message:
+        "Join many_sources"
+    script:
+        "../scripts/join_many_sources.py"
+
+
+# All pairs as a stream: what each vertex is to all others, without the matrix. A dataset is cut into parts, each a job.
+rule all_pairs_shard:
+    input:
+        graph=all_pairs_graph,
+        hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
+    output:
+        parquet=update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
+        json=update("results/all_pairs/{dataset}/{shards}/{shard}.json"),
+        sums=update("results/all_pairs/{dataset}/{shards}/{shard}.sums.npy"),
+    log:
+        "logs/all_pairs/{dataset}/{shards}/{shard}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+        shards=r"[1-9]\d*",
+        shard=r"[1-9]\d*",
+    conda:
+        "../../environment.yml"
+    threads: job_threads()
+    resources:
+        gpu=1,
+        gpu_model=resources.gpu_model(on_gpu=True),
+        slurm_partition=resources.partition(on_gpu=True),
+        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
+        runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
+    params:
+        entry=entry,
+        revision=ALL_PAIRS_REVISION,
+        sample=config["all_pairs"]["sample"],
+        block=config["simulator" if SIMULATING else "protocol"]["block"],
+        simulated=SIMULATING,
+        cores=untracked(kept_cores()),
+    message:
+        "Search all pairs of {wildcards.dataset}, part {wildcards.shard} of {wildcards.shards}"
+    script:
+        "../scripts/all_pairs_shard.py"
+
+
+rule all_pairs_merge:
+    input:
+        all_pairs_parts,
+    output:
+        parquet="results/all_pairs/{dataset}.parquet",
+        json="results/all_pairs/{dataset}.json",
+    log:
+        "logs/all_pairs/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(config["datasets"]),
+    localrule: True
+    conda:
+        "../../environment.yml"
+    message:
+        "Join all pairs of {wildcards.dataset}"
+    script:
+        "../scripts/all_pairs_merge.py"

@@ -8,9 +8,8 @@ A panel a dataset, from its record. Beside it, with the rows of the Parquet file
     v 1 -73530767 41085396      vertex, from 1; longitude and latitude in millionths of a degree
 """
 
-import argparse
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from kernels.errors import InputError
-from workflow import step
 from workflow.data import download
 from workflow.store import all_pairs, measurements
 from workflow.views import plots
 from workflow.views.all_pairs_table import notes
+from workflow.views.context import Context, Drawing
 
 PANEL = 2.3  # inches: its height
 MAP_AREA = 4e4  # square points: about that of a map, which its vertices share
@@ -96,30 +95,14 @@ def picture(wholes: list[dict], maps: Maps, source: str) -> Figure:
     return figure
 
 
-def write(wholes: list[dict], maps: Maps, source: str, folder: Path, formats: Collection[str] = plots.FORMATS) -> None:
-    """Write the figure's files into a folder; wholes: the records that all_pairs_merge writes."""
-    plots.write(folder / "all_pairs", lambda: picture(wholes, maps, source), formats)
-
-
-def main(args: argparse.Namespace) -> None:
-    wholes = [all_pairs.read_record(path, "whole") for path in args.measurements]
-    maps = {}
-    for whole, record in zip(wholes, args.measurements, strict=True):
-        if entry := args.coordinates.get(whole["dataset"]):
-            path = Path(entry["file"])
-            download.verify_raw(path, f"{whole['dataset']}.coordinates", entry)
-            rows = all_pairs.read_whole(record.with_suffix(".parquet"))
-            maps[whole["dataset"]] = rows, read_coordinates(path, whole["vertices"])
-    write(wholes, maps, args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument(
-        "--coordinates",
-        type=step.json_object,
-        default={},
-        metavar="JSON",
-        help="by dataset: file, and sources and sha256 as config.yaml's coordinates have them",
-    )
-    step.run(main, arguments)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+    """Render the figure of the records of all pairs, with a map of each whose coordinates are there; rows: none."""
+    wholes, maps = [], {}
+    for record in context.paths("all_pairs"):
+        wholes.append(whole := all_pairs.read_record(record, "whole"))
+        name = whole["dataset"]
+        for path in context.paths(f"coordinates of {name}"):
+            entry = {"format": "dimacs", **context.config["datasets"][name]["coordinates"]}
+            download.verify_raw(path, f"{name}.coordinates", entry)
+            maps[name] = all_pairs.read_whole(record.with_suffix(".parquet")), read_coordinates(path, whole["vertices"])
+    return {"all_pairs": Drawing(lambda: picture(wholes, maps, context.source))}

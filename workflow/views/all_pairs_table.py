@@ -3,16 +3,13 @@
 python -m workflow.views.all_pairs_table --measurements results/all_pairs/nyc.json --source TEXT
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from kernels.gpu import SIMULATOR
-from workflow import step
 from workflow.store import all_pairs, measurements
-from workflow.views.render import csv_text, digits, html_page, save, to_markdown
+from workflow.views.context import Context
+from workflow.views.render import csv_text, digits, html_page, to_markdown
 
 TITLE = "All pairs of road networks"
 HEAD = "hierarchy/all_pairs"
@@ -84,22 +81,14 @@ def notes(wholes: list[dict], source: str) -> list[str]:
     return said + ([f"In the simulator, which has no times: {', '.join(simulated)}."] if simulated else [])
 
 
-def write(wholes: list[dict], source: str, folder: Path) -> None:
-    """Write the table's files into a folder; wholes: the records that all_pairs_merge writes."""
-    rows, said = facts(wholes, source), [*NOTES, *notes(wholes, source)]
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table of the records of all pairs; rows: none."""
+    wholes = [all_pairs.read_record(path, "whole") for path in context.paths("all_pairs")]
+    rows, said = facts(wholes, context.source), [*NOTES, *notes(wholes, context.source)]
     text = to_text(rows, measurements.substitutes(rows))
     numbers = list(text.columns[1:])
-    files = {
-        ".csv": csv_text(rows),
-        ".md": to_markdown(TITLE, text, said, numbers),
-        ".html": html_page(TITLE, text, said, list(range(2, len(text.columns) + 1))),
+    return {
+        "all_pairs.csv": csv_text(rows),
+        "all_pairs.md": to_markdown(TITLE, text, said, numbers),
+        "all_pairs.html": html_page(TITLE, text, said, list(range(2, len(text.columns) + 1))),
     }
-    save(files, folder / "all_pairs")
-
-
-def main(args: argparse.Namespace) -> None:
-    write([all_pairs.read_record(path, "whole") for path in args.measurements], args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    step.run(main, step.showing_parser(__doc__, out_dir="results"))

@@ -4,7 +4,7 @@ Writes results/glance.csv and .html, batches.html, provenance.html, configuratio
 that these are made of.
 """
 
-import argparse
+import io
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pandas as pd
 import yaml
 
-from kernels.datasets import atomic
-from workflow import step
 from workflow.judge import claims
 from workflow.store import measurements, records
-from workflow.views import glance, pages
-from workflow.views.render import CROSS, csv_text, save
+from workflow.views import glance, pages, tables
+from workflow.views.context import Context
+from workflow.views.render import CROSS, csv_text
 
 # Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
 RUNS = {
@@ -121,11 +120,13 @@ def _cards(rows: pd.DataFrame) -> dict[str, list[str]]:
     }
 
 
-def pack(paths: Iterable[Path], file: Path) -> None:
-    """Write a ZIP archive of the files, each under its path in the project."""
-    with atomic(file, "wb") as out, ZipFile(out, "w", ZIP_DEFLATED) as archive:
+def packed(paths: Iterable[Path]) -> bytes:
+    """Return a ZIP archive of the files, each under its path in the project."""
+    file = io.BytesIO()
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for path in paths:
             archive.write(path, os.path.relpath(path))
+    return file.getvalue()
 
 
 def read(paths: list[Path]) -> pd.DataFrame:
@@ -183,35 +184,22 @@ def at_a_glance(measured: Mapping[str, pd.DataFrame], source: str, tolerance: fl
     return glance.table(audited), glance.page(audited, sources, list(substitutes))
 
 
-def main(args: argparse.Namespace) -> None:
-    facts = read(args.provenance)
-    beside = [folder / "timings.csv" for folder in args.archives]
-    measured = {args.name: measurements.load(args.measurements)}
-    measured |= {path.parent.name: measurements.load([path]) for path in beside}
-    table, page = at_a_glance(measured, args.source, args.tolerance)
-    save({".csv": csv_text(table)}, args.out_dir / "glance")
-    written = {
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str | bytes]:
+    """Render the report's own pages; rows: as measurements.load gives them, of the files "rows"."""
+    files, provenance, archives = (context.paths(name) for name in ("rows", "provenance", "archives"))
+    beside = [folder / "timings.csv" for folder in archives]
+    name = HERE if context.source == tables.MEASURED_HERE else context.config["archive"]
+    measured = {name: rows} | {path.parent.name: measurements.load([path]) for path in beside}
+    table, page = at_a_glance(measured, context.source, context.tolerance)
+    configuration = yaml.safe_dump(dict(context.config), sort_keys=False, default_flow_style=None)
+    made = {
         "glance": page,
-        "batches": of_batches(measured, args.source),
-        "provenance": of_provenance(facts, args.source),
-        "configuration": [
-            ("h1", "Configuration"),
-            ("pre", yaml.safe_dump(args.config, sort_keys=False, default_flow_style=None)),
-        ],
+        "batches": of_batches(measured, context.source),
+        "provenance": of_provenance(read(provenance), context.source),
+        "configuration": [("h1", "Configuration"), ("pre", configuration)],
     }
-    for name, blocks in written.items():
-        save({".html": pages.to_html(blocks)}, args.out_dir / name)
-    files = [*args.measurements, *args.provenance, *beside, *map(records.beside, beside)]
-    pack(files, args.out_dir / "measurements.zip")
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--provenance", type=Path, nargs="*", default=[], metavar="FILE.json")
-    arguments.add_argument("--archives", type=Path, nargs="*", default=[], help="folders of archives, shown beside")
-    arguments.add_argument("--name", default=HERE, help=f"what --measurements is called: {HERE}, or an archive's name")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
-    arguments.add_argument(
-        "--config", type=step.json_object, required=True, metavar="JSON", help="the whole configuration"
-    )
-    step.run(main, arguments)
+    return {
+        "glance.csv": csv_text(table),
+        **{f"{name}.html": pages.to_html(blocks) for name, blocks in made.items()},
+        "measurements.zip": packed([*files, *provenance, *beside, *map(records.beside, beside)]),
+    }

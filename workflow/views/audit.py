@@ -6,16 +6,11 @@ workflow/judge/claims.py says how a verdict is reached. Writes results/claims.cs
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import pandas as pd
 
 from kernels.variants import VARIANTS
-from workflow import step
 from workflow.judge import verdicts
 from workflow.judge.claims import (
-    CLAIMS,
     FRAGILE,
     Audited,
     Claim,
@@ -32,6 +27,7 @@ from workflow.judge.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Es
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import pages
+from workflow.views.context import Context
 from workflow.views.render import CROSS, digits, ratio
 
 
@@ -215,19 +211,11 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
     return f"{text} [{number(found.low)}, {number(found.high)}], {found.batches} batches"
 
 
-def write(rows: pd.DataFrame, listed: list[Claim], source: str, tolerance: float, folder: Path) -> None:
-    """Write claims.csv, .md and .html into a folder. rows: as measurements.load gives them."""
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the page of the claims; rows: as measurements.load gives them."""
+    listed = claims(*context.paths("claims"))
     rows = select(rows, listed)
-    audited = audit(rows, listed, tolerance)
-    pages.write(folder / "claims", facts(audited, rows, source), page(audited, rows, source, tolerance))
-
-
-def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), claims(args.claims), args.source, args.tolerance, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--claims", type=Path, default=CLAIMS, help="a CSV file of claims")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
-    step.run(main, arguments)
+    audited = audit(rows, listed, context.tolerance)
+    return pages.files(
+        "claims", facts(audited, rows, context.source), page(audited, rows, context.source, context.tolerance)
+    )

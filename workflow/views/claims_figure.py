@@ -6,22 +6,20 @@ tables, by the same rule.
 
 from __future__ import annotations
 
-import argparse
 import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from workflow import step
 from workflow.judge import claims, verdicts
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit, plots
+from workflow.views import audit
+from workflow.views.context import Context, Drawing
 from workflow.views.render import CROSS
 
 STEM = "claims"
@@ -144,27 +142,10 @@ def caption(rows: pd.DataFrame, source: str) -> str:
     return f"{source}{f' On {devices}.' if devices else ''}{marks}"
 
 
-def write(
-    rows: pd.DataFrame,
-    listed: list[claims.Claim],
-    source: str,
-    tolerance: float,
-    folder: Path,
-    formats: Collection[str] = plots.FORMATS,
-) -> None:
-    """Write claims.svg, .pdf, .png (those of formats) into a folder. rows: as measurements.load gives them."""
+def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+    """Render the figure; rows: as measurements.load gives them."""
+    listed = claims.claims(*context.paths("claims"))
     rows = claims.select(rows, listed)
-    audited = claims.audit(rows, listed, tolerance)
-    said = caption(rows, source)
-    plots.write(folder / STEM, lambda: draw(audited, substitutes(rows), said), formats, STYLE)
-
-
-def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), claims.claims(args.claims), args.source, args.tolerance, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument("--claims", type=Path, default=claims.CLAIMS, help="a CSV file of claims")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
-    step.run(main, arguments)
+    audited = claims.audit(rows, listed, context.tolerance)
+    said = caption(rows, context.source)
+    return {STEM: Drawing(lambda: draw(audited, substitutes(rows), said), STYLE)}

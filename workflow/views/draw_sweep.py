@@ -1,20 +1,15 @@
-"""Draw a sweep from its CSV: SVG, PDF, PNG.
+"""Draw a sweep from its CSV: SVG, PDF, PNG."""
 
-python -m workflow.views.draw_sweep --sweep delta_sweep --measurements results/delta_sweep.csv --source TEXT
-"""
-
-import argparse
-from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow import step
 from workflow.measure import delta_sweep, stride_sweep
 from workflow.measure.sweeps import Sweep
 from workflow.store import measurements
 from workflow.views import long_table, plots, series
+from workflow.views.context import Context, Drawing
 
 SWEEPS = {sweep.name: sweep for sweep in (delta_sweep.SWEEP, stride_sweep.SWEEP)}
 
@@ -40,19 +35,9 @@ def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
     return figure
 
 
-def write(
-    sweep: Sweep, rows: pd.DataFrame, source: str, folder: Path, formats: Collection[str] = plots.FORMATS
-) -> None:
-    """Write the figure's files into a folder."""
-    plots.write(folder / sweep.name, lambda: picture(sweep, rows, source), formats)
-
-
-def main(args: argparse.Namespace) -> None:
-    sweep = SWEEPS[args.sweep]
-    write(sweep, load(sweep, args.measurements), args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument("--sweep", choices=list(SWEEPS), required=True)
-    step.run(main, arguments)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+    """Render the figure of a sweep from its own CSV; rows: none."""
+    name = context.name.removeprefix("draw_")
+    sweep = SWEEPS[name]
+    rows = load(sweep, context.paths(name))
+    return {name: Drawing(lambda: picture(sweep, rows, context.source))}

@@ -8,9 +8,7 @@ cited programs the least time.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,10 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from workflow import step
 from workflow.measure import sources
-from workflow.store import measurements
 from workflow.views import plots, series, table6
+from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
 from workflow.views.render import status_text
 from workflow.views.tables import Datasets, datasets_of, define, of_family
@@ -147,25 +144,7 @@ def _legend(figure: Figure, present: set[str]) -> None:
     figure.legend(marks, order, loc="outside upper left", ncols=len(order), handlelength=1, columnspacing=1)
 
 
-def write(
-    datasets: Datasets,
-    rows: pd.DataFrame,
-    searches: pd.DataFrame,
-    source: str,
-    folder: Path,
-    formats: Collection[str] = plots.FORMATS,
-) -> None:
-    """Write the figure's files into a folder."""
-    plots.write(folder / PLACE, lambda: draw(datasets, rows, searches, source), formats)
-
-
-def main(args: argparse.Namespace) -> None:
-    rows, searches = measurements.load(args.measurements), sources.load(args.sources)
-    write(args.datasets, rows, searches, args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument("--sources", type=Path, nargs="*", default=[], help="results/sources.csv")
-    step.add_datasets(arguments)
-    step.run(main, arguments)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+    """Render the figure; rows: as measurements.load gives them."""
+    searches = sources.load(context.paths("sources"))
+    return {PLACE: Drawing(lambda: draw(context.datasets, rows, searches, context.source))}

@@ -5,10 +5,8 @@ What has no time is named under its dataset.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,9 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from workflow import step
-from workflow.store import measurements
 from workflow.views import plots, series
+from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
 from workflow.views.tables import Datasets, datasets_of
 
@@ -115,24 +112,6 @@ def draw(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figu
     return figure
 
 
-def write(
-    name: str,
-    datasets: Datasets,
-    rows: pd.DataFrame,
-    source: str,
-    folder: Path,
-    formats: Collection[str] = plots.FORMATS,
-) -> None:
-    """Write the figure's files into a folder."""
-    plots.write(folder / name, lambda: draw(name, datasets, rows, source), formats)
-
-
-def main(args: argparse.Namespace) -> None:
-    write(args.figure, args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="figures")
-    arguments.add_argument("--figure", choices=list(PLOTS), required=True)
-    step.add_datasets(arguments)
-    step.run(main, arguments)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+    """Render the figure that the context names; rows: as measurements.load gives them."""
+    return {context.name: Drawing(lambda: draw(context.name, context.datasets, rows, context.source))}

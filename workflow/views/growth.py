@@ -4,10 +4,8 @@ By least squares on logarithms, over the tables' datasets, and over those of eac
 against |V|, and against what theory says it is proportional to.
 """
 
-import argparse
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,9 +17,9 @@ from scipy.stats import linregress, t
 
 from kernels.families import KINDS
 from kernels.variants import VARIANTS
-from workflow import step
 from workflow.store import measurements
 from workflow.views import long_table, plots, series
+from workflow.views.context import Context, Drawing
 from workflow.views.tables import Datasets, of_family
 
 TITLE = "Growth of the time with the graph"
@@ -306,27 +304,20 @@ def _guides(axes: Axes, guides: dict[int, str], cells: pd.DataFrame, factor: flo
         axes.plot(ends, times, line, color="0.6", zorder=0, label=f"theory, {name}: {slope}")
 
 
-def write(
-    rows: pd.DataFrame,
-    datasets: Datasets,
-    source: str,
-    results: Path,
-    pictures: Path,
-    formats: Collection[str] = plots.FORMATS,
-) -> None:
-    """Write the table's files and the figure's into two folders; rows: as measurements.load gives them."""
-    cells = measured(rows, datasets)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
+    """Render the table and the figure; rows: as measurements.load gives them."""
+    cells = measured(rows, context.datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)
-    text, origin = to_text(facts, substitutes), long_table.origin(rows, cells, source)
+    text, origin = to_text(facts, substitutes), long_table.origin(rows, cells, context.source)
     said = [
         "; ".join(f"{name}: {substitutes[name]}" for name in found if name in substitutes)
         for found in facts["datasets"].str.split()
     ]
-    long_table.write(
-        results / "growth",
+    table = long_table.files(
+        "growth",
         TITLE,
         text,
-        facts.drop(columns="family").assign(source=source, substitute=said),  # which the datasets tell
+        facts.drop(columns="family").assign(source=context.source, substitute=said),  # which the datasets tell
         [*NOTES, *([OF_FAMILIES] if facts["family"].any() else []), *theory(facts), *origin],
         ["Theory's slope", "R²", "R² of that"],
     )
@@ -334,16 +325,5 @@ def write(
     keys = pd.MultiIndex.from_frame(cells.loc[shown, ["column", "dataset"]])
     rows = measurements.pooled(rows)
     drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
-    caption = series.caption(drawn, source, what="median")
-    plots.write(pictures / "growth", lambda: draw(facts, cells, substitutes, caption), formats)
-
-
-def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.datasets, args.source, args.out_dir, args.figures_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--figures-dir", type=Path, default=Path("figures"))
-    step.add_datasets(arguments)
-    step.run(main, arguments)
+    caption = series.caption(drawn, context.source, what="median")
+    return table | {"growth": Drawing(lambda: draw(facts, cells, substitutes, caption))}

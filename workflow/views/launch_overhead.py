@@ -4,19 +4,15 @@ A plain variant is compared with its CUDA-graph variant, which runs the same ker
 host.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS
-from workflow import step
 from workflow.judge import batches, verdicts
 from workflow.store import measurements
 from workflow.views import long_table
+from workflow.views.context import Context
 from workflow.views.render import RATIOS, digits
-from workflow.views.tables import Datasets
 
 TITLE = "What launching costs: each variant beside the same kernels in a CUDA graph"
 PLAIN = [variant.plain for variant in VARIANTS.values() if variant.cuda_graph]
@@ -94,23 +90,13 @@ def to_text(facts: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     )
 
 
-def write(rows: pd.DataFrame, datasets: Datasets, source: str, folder: Path) -> None:
-    """Write the table's files into a folder; rows: as measurements.load gives them."""
-    cells = long_table.cells(rows, datasets)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table; rows: as measurements.load gives them."""
+    cells = long_table.cells(rows, context.datasets)
     facts, substitutes = compare(cells, rows), measurements.substitutes(rows)
     kinds = cells["column"].map(_plain) + " " + cells["dataset"]
     shown = cells[kinds.isin(facts["column"] + " " + facts["dataset"])]
     text = to_text(facts, substitutes)
-    notes = [*NOTES, *long_table.origin(rows, shown, source)]
-    facts = facts.assign(source=source, substitute=[substitutes.get(name, "") for name in facts["dataset"]])
-    long_table.write(folder / "launch_overhead", TITLE, text, facts, notes, list(text.columns[2:-1]))
-
-
-def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.datasets, args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    step.add_datasets(arguments)
-    step.run(main, arguments)
+    notes = [*NOTES, *long_table.origin(rows, shown, context.source)]
+    facts = facts.assign(source=context.source, substitute=[substitutes.get(name, "") for name in facts["dataset"]])
+    return long_table.files("launch_overhead", TITLE, text, facts, notes, list(text.columns[2:-1]))

@@ -1,12 +1,10 @@
 """A table with a row a result instead of a row a dataset, as CSV and Markdown."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from kernels.variants import VARIANTS
 from workflow.store import measurements
-from workflow.views.render import csv_text, save, to_markdown
+from workflow.views.render import csv_text, to_markdown
 from workflow.views.tables import Datasets, shown_pairs
 
 
@@ -63,15 +61,14 @@ def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
     return [*measurements.origin(used, source, heads), *measurements.run(used)]
 
 
-def write(
-    stem: Path, title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: list[str]
-) -> None:
-    """Write stem.csv (facts) and, for readers, stem.md (text: all cells str).
+def files(
+    name: str, title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: list[str]
+) -> dict[str, str]:
+    """Return name.csv (facts) and, for readers, name.md (text: all cells str).
 
     numbers: the columns of text that stand on the right.
     """
-    files = {
-        ".csv": csv_text(facts.rename(columns={"column": "variant"})),
-        ".md": to_markdown(title, text, notes, numbers),
+    return {
+        f"{name}.csv": csv_text(facts.rename(columns={"column": "variant"})),
+        f"{name}.md": to_markdown(title, text, notes, numbers),
     }
-    save(files, stem)

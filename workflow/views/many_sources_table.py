@@ -4,7 +4,6 @@ Of results/many_sources.csv (workflow/measure/many_sources.py), beside hierarchy
 one source.
 """
 
-import argparse
 from math import floor
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from kernels.gpu import SIMULATOR
-from workflow import step
 from workflow.store import measurements
 from workflow.store.checked_csv import (
     Rule,
@@ -28,6 +26,7 @@ from workflow.store.checked_csv import (
     whole,
 )
 from workflow.views import long_table
+from workflow.views.context import Context
 from workflow.views.render import digits
 
 TITLE = "Searches from many sources in a contraction hierarchy"
@@ -190,16 +189,16 @@ def to_text(found: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     )
 
 
-def write(many: pd.DataFrame, rows: pd.DataFrame, source: str, folder: Path) -> None:
-    """Write the table's files into a folder."""
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table; rows: as measurements.load gives them."""
+    many = load(context.paths("many_sources"))
     found = facts(many, rows)
     text = to_text(found, substitutes := measurements.substitutes(many))
     said = [f"On {', '.join(many['device'].unique())}."] if len(many) else ["No measurement."]
     said += [f"† substitute for the paper's {name}.txt: {what}." for name, what in substitutes.items()]
-    notes = [*NOTES, *counts(found), source, *said, *measurements.run(many)]
-    long_table.write(
-        folder / "many_sources_table", TITLE, text, found.assign(source=source), notes, list(text.columns[1:])
-    )
+    notes = [*NOTES, *counts(found), context.source, *said, *measurements.run(many)]
+    found = found.assign(source=context.source)
+    return long_table.files("many_sources_table", TITLE, text, found, notes, list(text.columns[1:]))
 
 
 def counts(found: pd.DataFrame) -> list[str]:
@@ -216,13 +215,3 @@ def counts(found: pd.DataFrame) -> list[str]:
         f"Sources (and repeats) of rows: {kinds[0] or 'none'}; reduced: {kinds[1] or 'none'}.",
         f"After each repeat {checked} of the sources were checked: of rows every distance against SciPy's.",
     ]
-
-
-def main(args: argparse.Namespace) -> None:
-    write(load(args.many_sources), measurements.load(args.measurements), args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--many-sources", type=Path, nargs="*", default=[], help="results/many_sources.csv")
-    step.run(main, arguments)

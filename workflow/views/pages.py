@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 
-from workflow.views.render import csv_text, html_document, html_list, markdown_table, markdown_text, save, scrolling
+from workflow.views.render import csv_text, html_document, html_list, markdown_table, markdown_text, scrolling
 
 Page = list[tuple[str, str | list[str] | pd.DataFrame]]
 PREFIX = {"h1": "# ", "h2": "## ", "p": ""}
@@ -62,6 +61,6 @@ def _contents(parts: list[str]) -> str:
     return "\n".join(['<nav aria-label="Contents"><ul>', *links, "</ul></nav>"])
 
 
-def write(stem: Path, facts: pd.DataFrame, page: Page) -> None:
-    """Write stem.csv from facts, and stem.md and stem.html from the page."""
-    save({".csv": csv_text(facts), ".md": to_markdown(page), ".html": to_html(page)}, stem)
+def files(name: str, facts: pd.DataFrame, page: Page) -> dict[str, str]:
+    """Return name.csv of the facts, and name.md and name.html of the page."""
+    return {f"{name}.csv": csv_text(facts), f"{name}.md": to_markdown(page), f"{name}.html": to_html(page)}

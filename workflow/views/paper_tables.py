@@ -6,13 +6,10 @@ measurement say so.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import pandas as pd
 
-from workflow import step
 from workflow.store import measurements
+from workflow.views.context import Context
 from workflow.views.render import (
     CROSS,
     RATIOS,
@@ -22,13 +19,12 @@ from workflow.views.render import (
     digits,
     html_page,
     medians_of,
-    save,
     speed_up,
     spread,
     status_text,
     to_markdown,
 )
-from workflow.views.tables import EDGES, NODES, PAPER_TABLES, Datasets, Table, compare, counts, define, of_label
+from workflow.views.tables import EDGES, NODES, Table, compare, counts, define, of_label
 
 # What the CSV says of each cell: the column's head followed by the right-hand name.
 FACTS = {
@@ -147,17 +143,7 @@ def render(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
     }
 
 
-def write(name: str, datasets: Datasets, rows: pd.DataFrame, source: str, folder: Path) -> None:
-    """Write the table's files into a folder."""
-    save(render(define(name, datasets), rows, source), folder / name)
-
-
-def main(args: argparse.Namespace) -> None:
-    write(args.table, args.datasets, measurements.load(args.measurements), args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--table", choices=PAPER_TABLES, required=True)
-    step.add_datasets(arguments)
-    step.run(main, arguments)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table that the context names; rows: as measurements.load gives them."""
+    made = render(define(context.name, context.datasets), rows, context.source)
+    return {context.name + suffix: text for suffix, text in made.items()}

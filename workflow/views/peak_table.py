@@ -3,17 +3,16 @@
 Both rates are in relaxations/s. The peak is that of results/peak.csv (workflow/measure/peak.py).
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from kernels.gpu import SIMULATOR
-from workflow import step
 from workflow.store import measurements
 from workflow.store.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 from workflow.views import long_table
+from workflow.views.context import Context
 from workflow.views.render import digits, spread
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
@@ -142,22 +141,19 @@ def to_text(facts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def write(peaks: pd.DataFrame, rows: pd.DataFrame, source: str, folder: Path) -> None:
-    """Write the table's files into a folder."""
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table; rows: as measurements.load gives them."""
+    peaks = load(context.paths("peak"))
     facts = compare(peaks, rows)
     devices = ", ".join(dict.fromkeys(facts["device"]))
     cells = measurements.pooled(rows[measurements.variants(rows).isin(BITS)])
     said = [f"On {devices}."] if devices else ["No measurement."]
     text, numbers = to_text(facts), ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
-    notes = [*NOTES, source, *said, *measurements.generated(cells), *measurements.run(pd.concat([peaks, cells]))]
-    long_table.write(folder / "peak_table", TITLE, text, facts.assign(source=source), notes, numbers)
-
-
-def main(args: argparse.Namespace) -> None:
-    write(load(args.peak), measurements.load(args.measurements), args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--peak", type=Path, nargs="*", default=[], help="results/peak.csv")
-    step.run(main, arguments)
+    notes = [
+        *NOTES,
+        context.source,
+        *said,
+        *measurements.generated(cells),
+        *measurements.run(pd.concat([peaks, cells])),
+    ]
+    return long_table.files("peak_table", TITLE, text, facts.assign(source=context.source), notes, numbers)

@@ -1,11 +1,7 @@
-"""Fill the generated parts of README.md and docs/ from an archive, between their markers.
-
-python -m workflow.views.readme --archives results/archive/h200
-"""
+"""Fill the generated parts of README.md and docs/ from an archive, between their markers."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -15,11 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from kernels.datasets import atomic
-from kernels.errors import InputError
-from workflow import step
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.batches import ratios
 from workflow.judge.claims import Audited, Finding, deciding, outcome
@@ -565,26 +558,6 @@ def write(generated: dict[str, dict[str, str]], root: Path) -> None:
             file.write(text)
 
 
-def load_config(path: Path) -> dict:
-    """The project's configuration. Raises InputError where the file is no such YAML."""
-    try:
-        config = yaml.safe_load(path.read_text())
-        config["audit"]["tolerance"]
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError, KeyError) as error:
-        raise InputError(f"{path}: not the project's configuration ({error!r})") from None
-    return config
-
-
-def main(args: argparse.Namespace) -> None:
-    config = load_config(args.config)
-    write({**documents(args.archives, config), "docs/design.md": {"rulegraph": rule_graph()}}, args.root)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument(
-        "--archives", type=Path, nargs="+", required=True, help="of one card each; the first is the main one"
-    )
-    arguments.add_argument("--root", type=Path, default=Path("."), help="the folder of README.md and docs/")
-    arguments.add_argument("--config", type=Path, default=Path("config.yaml"))
-    step.run(main, arguments)
+def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]]:
+    """Return the content of each marker, by page."""
+    return {**documents(list(map(Path, archives)), config), "docs/design.md": {"rulegraph": rule_graph()}}

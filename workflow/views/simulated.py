@@ -1,14 +1,11 @@
 """List, variant by graph, what was checked where there is no GPU."""
 
-import argparse
-import logging
-from pathlib import Path
+import pandas as pd
 
-from kernels.datasets import atomic
 from kernels.variants import VARIANTS
-from workflow import step
 from workflow.store import measurements
 from workflow.views import pages
+from workflow.views.context import Context
 
 COUNTS = ("vertices", "arcs", "rows_checked")
 TITLE = "What was checked without a GPU"
@@ -19,8 +16,9 @@ CUDA-graph variants launch the same kernels as their plain ones, and are left ou
 simulated run has no times."""
 
 
-def main(args: argparse.Namespace) -> None:
-    cells = measurements.load(args.cells, simulated=True).astype(dict.fromkeys(COUNTS, int))
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the page from results/simulated.csv; rows: none."""
+    cells = measurements.load(context.paths("simulated"), simulated=True).astype(dict.fromkeys(COUNTS, int))
     cells["graph"] = [
         f"{name} ({n} vertices, {m} arcs)"
         for name, n, m in zip(cells["dataset"], cells["vertices"], cells["arcs"], strict=True)
@@ -35,15 +33,4 @@ def main(args: argparse.Namespace) -> None:
     table = table.reindex([key for key in VARIANTS if key in table.index])
     text = TEXT.format(rows=first["rows_checked"].sum())
     page = [("h1", TITLE), ("p", text), ("table", table.reset_index().rename_axis(columns=None))]
-    with atomic(args.out, "w") as markdown, atomic(args.page, "w") as html:
-        markdown.write(pages.to_markdown(page))
-        html.write(pages.to_html(page))
-    logging.info("wrote %s: %d variants, %d graphs", args.out, *table.shape)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--cells", type=Path, nargs="+", required=True, metavar="FILE.csv")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.md")
-    arguments.add_argument("--page", type=Path, required=True, metavar="FILE.html")
-    step.run(main, arguments)
+    return {"simulated.md": pages.to_markdown(page), "simulated.html": pages.to_html(page)}

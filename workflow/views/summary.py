@@ -5,16 +5,13 @@ Writes results/summary.csv, .md and .html.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow import step
 from workflow.store import measurements
 from workflow.views import pages
+from workflow.views.context import Context
 from workflow.views.render import digits, status_text
 
 CONFIDENCE = 0.95
@@ -128,16 +125,7 @@ def _clock(cell: pd.Series) -> str:
     return "-" if np.isnan(highest) else f"{before:.0f}, {after:.0f} of {highest:.0f}"
 
 
-def write(rows: pd.DataFrame, source: str, folder: Path) -> None:
-    """Write summary.csv, .md and .html into a folder."""
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the page; rows: as measurements.load gives them."""
     facts = statistics(rows)
-    pages.write(folder / "summary", facts, page(facts, rows, source))
-
-
-def main(args: argparse.Namespace) -> None:
-    write(measurements.load(args.measurements), args.source, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    step.run(main, arguments)
+    return pages.files("summary", facts, page(facts, rows, context.source))

@@ -5,18 +5,15 @@ A row is a program on a dataset. The times of other programs are cited: workflow
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from kernels.variants import VARIANTS, shown_in
-from workflow import step
 from workflow.judge import batches, verdicts
 from workflow.measure import sources
 from workflow.store import measurements, peers
 from workflow.views import long_table, render, tables
+from workflow.views.context import Context
 from workflow.views.documents import time_text
 from workflow.views.paper_tables import heading
 from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of
@@ -402,21 +399,7 @@ def files(
     }
 
 
-def write(
-    datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str, tolerance: float, folder: Path
-) -> None:
-    """Write the table's files into a folder; tolerance: as losses takes it."""
-    render.save(files(datasets, rows, searches, source, tolerance), folder / NAME)
-
-
-def main(args: argparse.Namespace) -> None:
-    rows, searches = measurements.load(args.measurements), sources.load(args.sources)
-    write(args.datasets, rows, searches, args.source, args.tolerance, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.showing_parser(__doc__, out_dir="results")
-    arguments.add_argument("--sources", type=Path, nargs="*", default=[], help="results/sources.csv")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
-    step.add_datasets(arguments)
-    step.run(main, arguments)
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table; rows: as measurements.load gives them."""
+    made = files(context.datasets, rows, sources.load(context.paths("sources")), context.source, context.tolerance)
+    return {NAME + suffix: text for suffix, text in made.items()}

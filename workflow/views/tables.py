@@ -16,6 +16,7 @@ from workflow.store import measurements, paper
 
 DEFINITIONS = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
 PAPER_TABLES = [name for name, table in DEFINITIONS.items() if not table.get("extension")]
+MEASURED_HERE = "Measured by this copy of the project."  # where what a view shows is from
 PROBLEMS = ("sssp", "apsp")
 NODES, EDGES = "Number of Nodes", "Number of Edges"
 GRAPH_GROUP = "same kernels, CUDA graph"

@@ -1,11 +1,12 @@
 # What is shown, and the refusal of targets that there are none of.
+import json
+
 from workflow.store.all_pairs import kept as kept_all_pairs
+from workflow.views import catalogue
 
-
-def sweep_measurements(wildcards):
-    """The CSV that a sweep's figure is drawn from; without a GPU what was measured before."""
-    csv = f"{wildcards.sweep}.csv"
-    return kept(csv) if SIMULATING else f"results/{csv}"
+# Datasets that are generated and belong to no family.
+GENERATED = [name for name, entry in config["datasets"].items() if "generate" in entry and name not in FAMILIES]
+GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
 
 
 # What Table 6 reads of many sources.
@@ -90,17 +91,96 @@ def needs_all_pairs(wildcards):
     return [all_pairs_file(name, ".parquet") for name in ALL_PAIRS_HERE if not searched_before(name)]
 
 
+# The parts of the report, which Snakemake sorts by the alphabet.
+REPORT = {
+    "claims": "1. Claims",
+    "tables": "2. Tables",
+    "figures": "3. Figures",
+    "batches": "4. Batches and hosts",
+    "measurements": "5. Measurements",
+    "all_pairs": "6. All pairs",
+    "compare": "7. Beside the archive",
+    "extensions": "8. Extensions",
+    "configuration": "9. Configuration",
+}
+# What the report is made of, and the archives that it shows beside that; a new archive does not make it due.
+COLLECTED = measured([]) if SIMULATING else ["results/timings.csv"]
+BESIDE = [
+    folder for folder in archives() if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
+]
+# The measurements of views that are not made of their cells', and the other files that views read.
+ROWS = {"compare": [str(path.resolve()) for path in plan.measured_files()], "appendix": COLLECTED}
+READS = {
+    "sources": SOURCES,
+    "peers": PEERS,
+    "peak": kept("peak.csv") if SIMULATING else ["results/peak.csv"],
+    "many_sources": MANY_SOURCES,
+    "many_sources_here": [str(path.resolve()) for path in [Path("results/many_sources.csv")] if path.exists()],
+    "all_pairs": ALL_PAIRS_RECORDS,
+    "maps": [path for name in MAPS for path in (all_pairs_file(name, ".parquet"), coordinates_file(name))],
+    "claims": "workflow/paper/claims.csv",
+    "simulated": "results/simulated.csv",
+    "provenance": [str(records.beside(Path(path))) for path in COLLECTED],
+    **{sweep: kept(f"{sweep}.csv") if SIMULATING else [f"results/{sweep}.csv"] for sweep in SWEPT},
+}
+
+
+def view_input(view):
+    """The files that a view reads."""
+    also = FAMILY_CELLS if view.families else ()
+    rows = measured(view.cells(config), also) if view.cells else ROWS.get(view.name, [])
+    return {"rows": rows} | {name: READS[name] for name in view.reads}
+
+
+def view_output(view):
+    """The files that a view makes; the report shows some of them."""
+    shown = {
+        path: dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
+        for path, (part, label, caption) in view.shown.items()
+    }
+    return [report(path, **shown[path]) if path in shown else path for path in view.outputs]
+
+
+def view_source(view):
+    """A sentence on where what a view shows was measured."""
+    if view.name in [f"draw_{sweep}" for sweep in SWEPT]:
+        return source(f"{view.reads[0]}.csv")
+    if "all_pairs" in view.reads:
+        return ARCHIVED if ALL_PAIRS_KEPT else tables.MEASURED_HERE
+    return source()
+
+
+def view_tracks(view):
+    """Parameters that make a view due when they change, each a line of text."""
+    values = {
+        "heads": [f"{variant.key}: {variant.shown[view.name]}" for variant in shown_in(view.name)],
+        "datasets": digests.digest(json.dumps(tables.of_config(config)).encode()),
+        "tolerance": config["audit"]["tolerance"],
+        "config": digests.digest(json.dumps(config).encode()),
+        "maps": {name: coordinates_file(name) for name in MAPS},
+    }
+    return {name: values[name] for name in view.tracks}
+
+
 def made_files(wildcards):
     """The files of the report that were made so far."""
-    files = [path for path in expand(IN_REPORT, sweep=SWEPT) if Path(path).exists()]
+    files = [path for view in catalogue.VIEWS for path in view.shown if Path(path).exists()]
     if not files:
         raise WorkflowError("made: nothing was made yet: run snakemake --cores all first")
-    return list(dict.fromkeys(files))
+    return files
 
 
 def refuse_target(wildcards):
     valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
-    valid += [*plan.TABLES, *PAPER_FIGURES, "figure8", "sources", "many_sources", "many_sources_table", "peak_table"]
+    valid += [
+        *plan.TABLES,
+        *catalogue.PAPER_FIGURES,
+        "figure8",
+        "sources",
+        "many_sources",
+        "many_sources_table",
+        "peak_table",
+    ]
     valid += ["launch_overhead", "growth", "families", "peak", "made"]
     valid += ["readme", *SWEPT, *plan.targets(config)]
     raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")

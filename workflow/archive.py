@@ -1,16 +1,14 @@
 """Keep measurements in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
 Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
-batches and the sweeps' CSVs that lie beside the cells' folder are kept too, each sweep with its figure, and the files
-of PLAIN. Of all pairs the record of each dataset is kept, all_pairs/<dataset>.json: what the table and the figure show,
-but no row a vertex, so no map.
+files of PLAIN are kept too. Of all pairs the record of each dataset is kept, all_pairs/<dataset>.json: what the table
+and the figure show, but no row a vertex, so no map.
 
 A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
 were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
 measured alone with all GPU rows beside them, else into the default archive.
 """
 
-import argparse
 import logging
 import re
 import shutil
@@ -18,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -25,32 +24,19 @@ import pandas as pd
 from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.variants import VARIANTS, find
-from workflow import step
 from workflow.measure import revisions, sources
-from workflow.measure.sweeps import Sweep
 from workflow.store import all_pairs, collect, measurements, records
-from workflow.views import (
-    all_pairs_figure,
-    all_pairs_table,
-    audit,
-    claims_figure,
-    draw_sweep,
-    figure8,
-    figures,
-    growth,
-    launch_overhead,
-    many_sources_table,
-    peak_table,
-    summary,
-    table6,
-)
-from workflow.views import paper_tables as tables
+from workflow.views import catalogue, draw_sweep, many_sources_table, peak_table, tables
+from workflow.views.context import Context, write
 
 KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
 PICTURES = ["png"]
 MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of others stay
-# Kept as they are, for the tables and pages that show them.
+
+
+# Kept as they are, for the views that show them.
 PLAIN = {
+    **{f"{name}.csv": partial(draw_sweep.load, sweep) for name, sweep in draw_sweep.SWEEPS.items()},
     "sources.csv": sources.load,
     "peak.csv": peak_table.load,
     MANY: many_sources_table.load,
@@ -119,7 +105,7 @@ def started(row: dict[str, str]) -> datetime:
     return datetime.fromisoformat(row["started"])
 
 
-def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, args: argparse.Namespace) -> None:
+def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, config: dict) -> None:
     """Merge rows into the folder's archive, and make its tables, figures and audit anew."""
     table, record = folder / "timings.csv", folder / "provenance.json"
     rows = merged(measurements.schema().text([table]) if table.exists() else [], rows)
@@ -127,7 +113,8 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
         provenance = records.read(record) | provenance
     names = dict.fromkeys(map(records.name, rows))
     provenance = {name: provenance[name] for name in names if name in provenance}
-    variants, datasets = list(VARIANTS), [*args.datasets, *sorted({row["dataset"] for row in rows} - {*args.datasets})]
+    shown = tables.of_config(config)
+    variants, datasets = list(VARIANTS), [*shown, *sorted({row["dataset"] for row in rows} - {*shown})]
     rows.sort(
         key=lambda row: (
             place(f"{row['algorithm']}/{row['variant']}", variants),
@@ -139,7 +126,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     folder.mkdir(parents=True, exist_ok=True)
     collect.write(rows, provenance, table, record)
     with kept_part(folder) as drawn:
-        draw(measurements.load([table]), folder, drawn, args)
+        draw(measurements.load([table]), folder, drawn, config)
     cells, batches = {cell(row) for row in rows}, {row["batch"] for row in rows} - {""}
     logging.info("%s: %d rows of %d cells, %d batches", table, len(rows), len(cells), len(batches))
 
@@ -154,45 +141,24 @@ def kept_part(folder: Path) -> Iterator[Path]:
                 made.replace(folder / made.name)
 
 
-def draw(rows: pd.DataFrame, archive: Path, folder: Path, args: argparse.Namespace) -> None:
+def draw(rows: pd.DataFrame, archive: Path, folder: Path, config: dict) -> None:
     """Write all tables, figures and pages of an archive's rows into a folder."""
-    source, datasets = f"From the archive {archive.name}.", args.datasets
-    for name in tables.PAPER_TABLES:
-        tables.write(name, datasets, rows, source, folder)
-    for name in figures.PLOTS:
-        figures.write(name, datasets, rows, source, folder, PICTURES)
-    shown = ("sources.csv", "peak.csv", MANY)
-    searches, peaks, many = (PLAIN[name]([path] if (path := archive / name).exists() else []) for name in shown)
-    table6.write(datasets, rows, searches, source, args.tolerance, folder)
-    figure8.write(datasets, rows, searches, source, folder, PICTURES)
-    peak_table.write(peaks, rows, source, folder)
-    if len(many):
-        many_sources_table.write(many, rows, source, folder)
-    if wholes := [all_pairs.read_record(path, "whole") for path in all_pairs.kept(archive, datasets)]:
-        all_pairs_table.write(wholes, source, folder)
-        all_pairs_figure.write(wholes, {}, source, folder, PICTURES)
-    launch_overhead.write(rows, datasets, source, folder)
-    growth.write(rows, datasets, source, folder, folder, PICTURES)
-    summary.write(rows, source, folder)
-    audit.write(rows, audit.claims(), source, args.tolerance, folder)
-    claims_figure.write(rows, audit.claims(), source, args.tolerance, folder, PICTURES)
+    datasets = tables.of_config(config)
+    files = {Path(name).stem: [path] for name in PLAIN if (path := archive / name).exists()}
+    files["all_pairs"] = all_pairs.kept(archive, datasets)
+    source, tolerance = f"From the archive {archive.name}.", config["audit"]["tolerance"]
+    context = Context(source=source, datasets=datasets, tolerance=tolerance, files=files, config=config)
+    for view in catalogue.VIEWS:
+        if view.archived and all(files.get(name) for name in view.needs):
+            write(view.render(rows, context), folder, folder, PICTURES)
 
 
-def keep_sweep(sweep: Sweep, measured: Path, archive: Path) -> None:
-    """Copy a sweep's CSV into the archive of the card it ran on, and draw it there."""
-    rows = draw_sweep.load(sweep, [measured])
-    folder = folder_of(measured, rows, archive)
-    copy(measured, folder / measured.name)
-    with kept_part(folder) as drawn:
-        draw_sweep.write(sweep, rows, f"From the archive {folder.name}.", drawn, PICTURES)
-
-
-def keep_plain(measured: Path, args: argparse.Namespace) -> Path:
+def keep_plain(measured: Path, archives: Path, config: dict) -> Path:
     """Keep a file of PLAIN in the archive of the card it was measured on; returns that folder."""
-    folder = folder_of(measured, PLAIN[measured.name]([measured]), args.archive)
+    folder = folder_of(measured, PLAIN[measured.name]([measured]), archives)
     target = folder / measured.name
     if measured.name == MANY and target.exists():
-        schema, order = many_sources_table.SCHEMA, list(args.datasets)
+        schema, order = many_sources_table.SCHEMA, list(tables.of_config(config))
         rows = schema.text([measured])
         again = {row["dataset"] for row in rows}
         rows = [*(row for row in schema.text([target]) if row["dataset"] not in again), *rows]
@@ -226,27 +192,25 @@ def copy(measured: Path, to: Path) -> None:
         shutil.copyfileobj(source, target)
 
 
-def main(args: argparse.Namespace) -> None:
-    results = args.cells.parent
-    cells = sorted(args.cells.glob("*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
-    swept = [name for name in draw_sweep.SWEEPS if (results / f"{name}.csv").exists()]
+def archive(results: Path, config: dict) -> None:
+    """Keep what lies in a folder of results in its folder `archive`."""
+    archives = results / "archive"
+    cells = sorted(results.glob("cells/*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
     plain = [path for name in PLAIN if (path := results / name).exists()]
     wholes = searched(results)
-    if not cells and not swept and not plain and not wholes:
-        raise InputError(f"{args.cells}: nothing was measured yet: run snakemake on a machine with a GPU first")
-    for name in swept:
-        keep_sweep(draw_sweep.SWEEPS[name], results / f"{name}.csv", args.archive)
-    folders = {keep_plain(path, args) for path in plain}
+    if not cells and not plain and not wholes:
+        raise InputError(f"{results}/cells: nothing was measured yet: run snakemake on a machine with a GPU first")
+    folders = {keep_plain(path, archives, config) for path in plain}
     for path, device in wholes.items():
-        folders.add(folder := args.archive / slug(device))
+        folders.add(folder := archives / slug(device))
         copy(path, folder / "all_pairs" / path.name)
-    measured = keep_cells(cells, args) if cells else set()
+    measured = keep_cells(cells, archives, config) if cells else set()
     for folder in sorted(folders - measured):
         if (folder / "timings.csv").exists():
-            keep([], {}, folder, args)
+            keep([], {}, folder, config)
 
 
-def keep_cells(files: list[Path], args: argparse.Namespace) -> set[Path]:
+def keep_cells(files: list[Path], archives: Path, config: dict) -> set[Path]:
     """Merge jobs and cells into the archives of the cards that they were measured on; returns these folders."""
     rows, provenance = collect.read(files)
     cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
@@ -258,21 +222,11 @@ def keep_cells(files: list[Path], args: argparse.Namespace) -> set[Path]:
     for row in rows:
         beside = cards.get(row["batch"], set()) if row["batch"] else everywhere
         for device in sorted({row["device"]} if on_gpu(row) else beside) or [None]:
-            folders.setdefault(slug(device) if device else args.default, []).append(row)
+            folders.setdefault(slug(device) if device else config["archive"], []).append(row)
     for folder, mine in sorted(folders.items()):
-        keep(mine, provenance, args.archive / folder, args)
-    return {args.archive / folder for folder in folders}
+        keep(mine, provenance, archives / folder, config)
+    return {archives / folder for folder in folders}
 
 
 def on_gpu(row: dict[str, str]) -> bool:
     return find(row["algorithm"], row["variant"]).on_gpu
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--cells", type=Path, default=Path("results/cells"))
-    arguments.add_argument("--archive", type=Path, default=Path("results/archive"))
-    arguments.add_argument("--default", required=True, help="the archive for CPU rows without a GPU beside them")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
-    step.add_datasets(arguments)
-    step.run(main, arguments)

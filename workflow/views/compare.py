@@ -5,19 +5,18 @@ Writes results/compare.csv (a row a cell), .md and .html.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from workflow import step
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.verdicts import Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import audit, many_sources_table, pages, performance, render
+from workflow.views.context import Context
 from workflow.views.documents import time_text
 from workflow.views.render import CROSS, digits, spread
 
@@ -231,34 +230,26 @@ def _ratio(line: dict) -> str:
     return f"{CROSS}{digits(line['ratio'])} [{digits(line['ratio low'])}, {digits(line['ratio high'])}]"
 
 
-def write(
-    here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: str, tolerance: float, folder: Path
-) -> None:
-    """Write compare.csv, .md and .html into a folder.
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the page of what was measured here, rows, beside the archive that the configuration names.
+
+    Raises InputError if one of them has no rows.
+    """
+    name, tolerance = context.config["archive"], context.tolerance
+    folder = Path("results/archive", name)
+    archive = measurements.load([folder / "timings.csv"])
+    for found, what in ((rows, "here"), (archive, f"in the archive {name}")):
+        if found.empty:
+            raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
+    of_archive = performance.load_many(folder / "many_sources.csv")
+    many = many_sources(many_sources_table.load(context.paths("many_sources_here")), of_archive)
+    return files(rows, archive, many, name, tolerance)
+
+
+def files(here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: str, tolerance: float) -> dict[str, str]:
+    """Return compare.csv, .md and .html.
 
     here, archive: as measurements.load gives them; many: as many_sources does.
-    Raises InputError where one has no rows.
     """
-    for rows, what in ((here, "here"), (archive, f"in the archive {name}")):
-        if rows.empty:
-            raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
     facts = cells(here, archive, tolerance)
-    pages.write(folder / "compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))
-
-
-def main(args: argparse.Namespace) -> None:
-    archive = measurements.load([args.archive / "timings.csv"])
-    of_many = performance.load_many(args.archive / "many_sources.csv")
-    many = many_sources(many_sources_table.load(args.many_sources), of_many)
-    here = measurements.load(args.measurements)
-    write(here, archive, many, args.archive.name, args.tolerance, args.out_dir)
-
-
-if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("--measurements", type=Path, nargs="*", default=[], metavar="FILE.csv")
-    arguments.add_argument("--many-sources", type=Path, nargs="*", default=[], help="results/many_sources.csv")
-    arguments.add_argument("--archive", type=Path, required=True, metavar="FOLDER")
-    arguments.add_argument("--tolerance", type=step.share, required=True, help="config.yaml's audit.tolerance")
-    arguments.add_argument("--out-dir", type=Path, default=Path("results"))
-    step.run(main, arguments)
+    return pages.files("compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))

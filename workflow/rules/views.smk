@@ -1,0 +1,46 @@
+# A rule for each view of workflow/views/catalogue.py: tables, figures and pages.
+for view in catalogue.VIEWS:
+
+    rule:
+        name:
+            view.name
+        input:
+            **view_input(view),
+        output:
+            view_output(view),
+        log:
+            f"logs/{view.name}.log",
+        localrule: True
+        conda:
+            "../../environment.yml"
+        params:
+            **view_tracks(view),
+            source=view_source(view),
+            archives=untracked(BESIDE),
+        message:
+            view.message
+        script:
+            "../scripts/view.py"
+
+
+for sweep in SWEPT:
+
+    rule:
+        name:
+            sweep
+        input:
+            f"results/{sweep}.csv",
+            catalogue.BY_NAME[f"draw_{sweep}"].outputs,
+
+
+rule all_pairs:
+    input:
+        needs_all_pairs,
+        rules.all_pairs_table.output,
+        rules.all_pairs_figure.output,
+
+
+# With --report: all that was made so far. It runs nothing then.
+rule made:
+    input:
+        made_files,

@@ -1,0 +1,9 @@
+"""Keep what was measured in results/archive/."""
+
+from pathlib import Path
+
+from workflow.archive import archive
+from workflow.step import logged
+
+with logged(snakemake.log):
+    archive(Path("results"), snakemake.config)

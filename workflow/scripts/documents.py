@@ -1,0 +1,9 @@
+"""Fill the generated parts of README.md and docs/."""
+
+from pathlib import Path
+
+from workflow.step import logged
+from workflow.views import readme
+
+with logged(snakemake.log):
+    readme.write(readme.generated(snakemake.params.archives, snakemake.config), Path())

@@ -1,0 +1,22 @@
+"""Render a view: a table, a figure or a page."""
+
+from pathlib import Path
+
+from workflow.step import logged
+from workflow.store import measurements
+from workflow.views import catalogue, tables
+from workflow.views.context import Context, write
+
+with logged(snakemake.log):
+    config, inputs, params = snakemake.config, snakemake.input, snakemake.params
+    view = catalogue.BY_NAME[snakemake.rule]
+    files = {name: inputs.get(name) for name in ("rows", *view.reads)} | {"archives": params.archives}
+    files |= {f"coordinates of {name}": path for name, path in params.get("maps", {}).items()}
+    context = Context(
+        source=params.source,
+        datasets=tables.of_config(config),
+        tolerance=config["audit"]["tolerance"],
+        files={name: [paths] if isinstance(paths, str) else paths for name, paths in files.items()},
+        config=config,
+    )
+    write(view.render(measurements.load(inputs.rows), context), Path("results"), Path("figures"))
