@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-from argparse import Namespace
 
 import numpy as np
 import pandas as pd
@@ -18,12 +17,13 @@ from kernels.fast.hierarchy import elimination
 from kernels.graph import INF, Graph
 from tests.support import graphs
 from tests.support.project import COMPLETE, ROOT, SIMULATOR, Project
-from tests.support.rows import DATASETS, frame, measurement
-from workflow import configuration
+from tests.support.rows import frame, measurement
+from tests.support.views import configured
+from workflow import archive, configuration
 from workflow.data import prepare
 from workflow.measure import all_pairs_merge, all_pairs_shard, resources
-from workflow.store import all_pairs, archive
-from workflow.views import all_pairs_figure, all_pairs_table, readme
+from workflow.store import all_pairs
+from workflow.views import all_pairs_figure, all_pairs_table, catalogue, readme
 
 SIDE = 4
 VERTICES = SIDE * SIDE
@@ -135,31 +135,25 @@ def put(path, whole):
     return path
 
 
-OTHERS = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "growth", "summary")
-
-
 def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch, caplog):
-    for other in (*OTHERS, "audit", "claims_figure"):
-        monkeypatch.setattr(getattr(archive, other), "write", lambda *_: None)
+    views = [catalogue.BY_NAME[name] for name in ("all_pairs_table", "all_pairs_figure")]
+    monkeypatch.setattr(catalogue, "VIEWS", views)
     results = tmp_path / "results"
     kept = results / "archive/h200"
-    args = Namespace(
-        cells=results / "cells", archive=results / "archive", default="h200", tolerance=0.05, datasets=DATASETS
-    )
     rows = [measurement("delta_stepping/near_far", "nyc", seconds=0.0025)]
-    archive.keep(rows, {}, kept, args)
+    archive.keep(rows, {}, kept, configured())
     assert "All pairs" not in readme.results(kept, frame(rows)) and not list(kept.glob("all_pairs*"))
     put(results / "all_pairs/sample.json", timed(project, "sample", search_s=None, devices=["numba simulator"]))
     with pytest.raises(InputError, match="nothing was measured yet"):
-        archive.main(args)
+        archive.archive(results, configured())
     put(results / "all_pairs/mixed.json", timed(project, "mixed", devices=["NVIDIA H100", "NVIDIA H200"]))
     bay = put(results / "all_pairs/bay.json", timed(project, "bay"))
-    archive.main(args)
+    archive.archive(results, configured())
     assert "mixed.json: not kept: it is of NVIDIA H100 and NVIDIA H200" in caplog.text
     before = bay.read_bytes()
     bay.unlink()
     put(results / "all_pairs/nyc.json", timed(project, "nyc", diameter=1234))
-    archive.main(args)
+    archive.archive(results, configured())
     assert {path.name for path in kept.glob("all_pairs/*")} == {"bay.json", "nyc.json"}  # the former stays
     assert (kept / "all_pairs/bay.json").read_bytes() == before
     assert {path.name for path in kept.glob("all_pairs.*")} == {f"all_pairs.{end}" for end in ("csv", "md", "png")}
@@ -237,7 +231,7 @@ def parts(project, tmp_path):
 
 
 def merge(parts):
-    all_pairs_merge.main(Namespace(parts=parts, out=parts[0].with_name("town.parquet")))
+    all_pairs_merge.merge(parts, parts[0].with_name("town.parquet"))
 
 
 def refused(parts, error, message):

@@ -3,14 +3,15 @@
 import csv
 import json
 import shutil
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from kernels.errors import InputError
-from tests.support.rows import DATASETS, STATE, measurement, record
-from workflow.store import archive, collect, measurements, records
+from tests.support.rows import STATE, measurement, record
+from tests.support.views import configured
+from workflow import archive
+from workflow.store import collect, measurements, records
 
 NAIVE, CPU, FLAG = "bellman_ford/naive", "dijkstra/scipy", "bellman_ford/stride_flag"
 
@@ -56,8 +57,7 @@ def alone(key=NAIVE, revision="2", day=1, seconds=9.0, dataset="nyc"):
 
 
 def keep():
-    args = Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default="elsewhere", tolerance=0.05)
-    archive.main(Namespace(**vars(args), datasets=DATASETS))
+    archive.archive(Path("results"), configured("elsewhere"))
     for measured in ("cells", "batches"):
         shutil.rmtree(f"results/{measured}", ignore_errors=True)
 

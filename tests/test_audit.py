@@ -13,6 +13,7 @@ import yaml
 from kernels.errors import InputError
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.rows import DATASETS, in_batches
+from tests.support.views import draw
 from workflow.judge import claims
 from workflow.judge.claims import Finding
 from workflow.judge.verdicts import Estimate
@@ -44,8 +45,8 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
         (tmp_path / "provenance.json").write_text(json.dumps(by_cell))
         paths = [tmp_path / "timings.csv"]
     rows = measurements.load(paths)
-    audit.write(in_batches(rows), list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
-    summary.write(rows, SOURCE, tmp_path)
+    draw("audit", in_batches(rows), tmp_path, source=SOURCE)
+    draw("summary", rows, tmp_path, source=SOURCE)
 
     facts = pd.read_csv(tmp_path / "claims.csv", keep_default_na=False)
     flagged = facts[facts["throttled"] != ""]
@@ -64,7 +65,7 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
 def test_batches_of_one_card_are_named_so(tmp_path):
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))))
     for cards, said in (({}, "], 3 batches |"), ({"card_uuid": "GPU-1"}, "], 3 batches, on one card |")):
-        audit.write(rows.assign(**cards), list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
+        draw("audit", rows.assign(**cards), tmp_path, source=SOURCE)
         text = re.sub(" +", " ", (tmp_path / "claims.md").read_text())
         assert said in text and ("on one card |" in text) == bool(cards)
 
@@ -76,7 +77,7 @@ def test_on_which_side_of_1_a_number_lies_is_seen():
 
 def test_nothing_throttled_is_nothing_said(tmp_path):
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))))
-    audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
+    draw("audit", rows, tmp_path, source=SOURCE)
     assert (
         "throttled"
         not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
@@ -108,7 +109,7 @@ class Words(HTMLParser):
 def test_the_three_files(tmp_path):
     factors = [{"bellman_ford/naive": factor} for factor in (0.995, 1, 1.005)]
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))), factors=factors)
-    audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
+    draw("audit", rows, tmp_path, source=SOURCE)
     facts = pd.read_csv(tmp_path / "claims.csv")
     assert len(facts) == sum(len(claim.datasets) for claim in CLAIMS.values())
     assert not facts.duplicated(["claim", "dataset"]).any()
@@ -134,8 +135,8 @@ def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
     field = "<img src=x onerror=alert(1)>"
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))))
     rows = rows.assign(device=f"A&B {field}", substitute=field, throttling=field, host=field)
-    audit.write(rows, list(CLAIMS.values()), field, TOLERANCE, tmp_path)
-    summary.write(rows, field, tmp_path)
+    draw("audit", rows, tmp_path, source=field)
+    draw("summary", rows, tmp_path, source=field)
     made = [(tmp_path / f"{name}.md").read_text() for name in ("claims", "summary")]
     made.append(tables.render(define("table1", DATASETS), rows, field)[".md"])
     listed, none = list(CLAIMS.values()), Path("there/is/none")
@@ -153,8 +154,8 @@ def test_substitutes_are_said(tmp_path):
     for path in paths:
         path.write_text(path.read_text().replace("test_host,,,,,", "test_host,,,,,drawn arc lengths"))
     rows = measurements.load(paths)
-    audit.write(rows, list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
-    summary.write(rows, SOURCE, tmp_path)
+    draw("audit", rows, tmp_path, source=SOURCE)
+    draw("summary", rows, tmp_path, source=SOURCE)
     for name in ("claims", "summary"):
         text = (tmp_path / f"{name}.md").read_text()
         assert "nyc †" in text and "† substitute for the paper's nyc.txt: drawn arc lengths." in text
@@ -226,7 +227,7 @@ def test_statistics_of_cells_without_times_and_of_nothing():
 
 
 def test_nothing_measured_is_not_measured(tmp_path):
-    audit.write(measurements.load([]), list(CLAIMS.values()), SOURCE, TOLERANCE, tmp_path)
+    draw("audit", measurements.load([]), tmp_path, source=SOURCE)
     assert set(pd.read_csv(tmp_path / "claims.csv")["verdict"]) == {"not measured"}
 
 

@@ -4,7 +4,6 @@ import csv
 import itertools
 import json
 import re
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,12 @@ import pytest
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.variants import VARIANTS
-from tests.support.rows import DATASETS, STATE, measurement, record
+from tests.support.rows import STATE, measurement, record
+from tests.support.views import configured, draw
+from workflow import archive
 from workflow.measure import peak, sources
-from workflow.store import archive, collect, measurements, paper, peers, records
-from workflow.views import draw_sweep, peak_table, simulated
+from workflow.store import collect, measurements, paper, peers, records
+from workflow.views import draw_sweep, peak_table
 
 ARCHIVES = sorted(path.parent for path in Path(__file__).parents[1].glob("results/archive/*/timings.csv"))
 ROW = measurement("bellman_ford/naive", "nyc")
@@ -199,7 +200,7 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
 def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
     path = write(tmp_path / "cell.csv", ROW | SIMULATED | changes)
     with pytest.raises(InputError, match=said):
-        simulated.main(Namespace(cells=[path], out=tmp_path / "a.md", page=tmp_path / "a.html"))
+        draw("simulated", None, tmp_path, files={"simulated": [path]})
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -318,12 +319,12 @@ def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content):
     broken = records.beside(table)
     broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
     with pytest.raises(InputError, match=r"provenance\.json: no record of what was run \(.*timings\.csv and run again"):
-        archive.keep([], {}, tmp_path, Namespace(tolerance=0.05, datasets=DATASETS))
+        archive.keep([], {}, tmp_path, configured())
     broken.write_text("{}")
     write(table, ROW | {"rows_checked": 0})
     before = table.read_bytes(), broken.read_bytes()
     with pytest.raises(InputError, match=r"timings\.csv, line 2 .*: rows_checked '0'"):
-        archive.keep([ON_CPU], {}, tmp_path, Namespace(tolerance=0.05, datasets=DATASETS))
+        archive.keep([ON_CPU], {}, tmp_path, configured())
     assert (table.read_bytes(), broken.read_bytes()) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["provenance.json", "timings.csv"]
 

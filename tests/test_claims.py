@@ -2,8 +2,6 @@
 
 import csv
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import yaml
 
 from kernels.errors import InputError
 from tests.support.rows import in_batches, rows_of
+from tests.support.views import draw
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.verdicts import (
     CLAIMED,
@@ -435,17 +434,14 @@ def test_a_claim_of_what_there_is_not_is_refused_with_one_message(tmp_path, colu
         claims.claims(path)
 
 
-def test_the_step_ends_with_one_line_and_no_file(tmp_path):
+def test_a_claim_about_no_variant_is_refused(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text(claims.CLAIMS.read_text().replace("bellman_ford/stride_flag", "bellman_ford/flag"))
-    out = tmp_path / "out"
-    words = ["--claims", path, "--source", "From the test.", "--tolerance", TOLERANCE, "--out-dir", out]
-    command = [sys.executable, "-m", "workflow.views.audit", *map(str, words)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert ran.returncode == 1
-    assert len(ran.stderr.splitlines()) == 1
-    assert ran.stderr.startswith("error: claims.csv, claim flag_best: there is no variant 'bellman_ford/flag': choose")
-    assert not out.exists()
+    with pytest.raises(
+        InputError, match=r"claims\.csv, claim flag_best: there is no variant 'bellman_ford/flag': choose"
+    ):
+        draw("audit", measurements.load([]), tmp_path / "out", files={"claims": [path]})
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_the_claims_cells_are_configured():

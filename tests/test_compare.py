@@ -8,8 +8,10 @@ import pytest
 
 from kernels.errors import InputError
 from tests.support.rows import in_batches, rows_of
-from workflow.judge import claims, compare
+from workflow.judge import claims
 from workflow.store import measurements
+from workflow.views import compare
+from workflow.views.context import write
 from workflow.views.render import CROSS
 
 NAIVE, FLAG = ("bellman_ford/naive", "nyc"), ("bellman_ford/stride_flag", "nyc")
@@ -133,7 +135,7 @@ def test_too_few_archived_batches_give_no_word_but_a_ratio():
 def test_the_claims_are_side_by_side(tmp_path):
     many = pd.DataFrame([{"Dataset": "nyc", "Search": "rows", "Ratio": f"{CROSS}1.33"}])
     rows = here({NAIVE: 2.0, FLAG: 0.5}, substitute="made by hand")
-    compare.write(rows, ARCHIVE, many, "h200", TOLERANCE, tmp_path)
+    write(compare.files(rows, ARCHIVE, many, "h200", TOLERANCE), tmp_path, tmp_path)
     facts = pd.read_csv(tmp_path / "compare.csv").set_index("variant")
     assert facts.loc["bellman_ford/stride_flag", "word"] == "faster"
     text = (tmp_path / "compare.md").read_text()
@@ -149,7 +151,7 @@ def test_the_claims_are_side_by_side(tmp_path):
     ]
     assert "Of 2 cells: 1 consistent, 1 faster." in text and "Bellman" not in text
     assert re.search(rf"## Searches from many sources\n\n.*\n\n.*\n.*\n\| nyc +\| rows +\| {CROSS}1.33 ", text)
-    compare.write(here(), ARCHIVE, NONE, "h200", TOLERANCE, tmp_path)
+    write(compare.files(here(), ARCHIVE, NONE, "h200", TOLERANCE), tmp_path, tmp_path)
     assert "many sources" not in (tmp_path / "compare.md").read_text()
 
 
@@ -204,9 +206,8 @@ def test_a_rerun_of_one_variant_is_compared_too():
 
 
 @pytest.mark.parametrize("empty", [0, 1])
-def test_nothing_measured_is_one_message_and_no_file(tmp_path, empty):
+def test_nothing_measured_is_one_message(empty):
     rows = [here(), ARCHIVE]
     rows[empty] = rows[empty].iloc[:0]
     with pytest.raises(InputError, match=r"nothing was measured (here|in the archive h200): type snakemake"):
-        compare.write(*rows, NONE, "h200", TOLERANCE, tmp_path)
-    assert not list(tmp_path.iterdir())
+        compare.files(*rows, NONE, "h200", TOLERANCE)

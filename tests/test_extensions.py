@@ -3,7 +3,6 @@
 import csv
 import re
 import shutil
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +19,12 @@ from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project
 from tests.support.project import data as graphs
 from tests.support.rows import DATASETS, in_batches, measured
+from tests.support.views import configured, draw
+from workflow import archive
 from workflow.judge import batches
 from workflow.measure import measure_sweep, sources
-from workflow.store import archive, measurements, peers
-from workflow.views import figure8, peak_table, plots, table6
+from workflow.store import measurements, peers
+from workflow.views import catalogue, figure8, peak_table, plots, table6
 from workflow.views.tables import define, of_family
 
 ROOT = Path(__file__).parents[1]
@@ -392,7 +393,8 @@ def test_figure_8s_series_are_the_registrys_and_the_cited():
 
 
 def test_figure_8_says_what_it_is_of(rows, searches, tmp_path):
-    figure8.write(DATASETS, in_batches(rows), searches, "From the test.", tmp_path)
+    figures = {"sources": [written(searches, tmp_path / "sources.csv")]}
+    draw("figure8", in_batches(rows), tmp_path, files=figures)
     said = words((tmp_path / "figure8.svg").read_bytes())
     assert "GPU programs (cited)" in said and "nyc †" in said
     caption = "Median of n = 3 batches, test card, test CPU; † substitute. From the test."
@@ -419,7 +421,7 @@ def peaks(tmp_path):
 
 
 def test_the_part_of_the_peak(rows, tmp_path):
-    peak_table.write(peak_table.load([peaks(tmp_path)]), rows, "From the test.", tmp_path)
+    draw("peak_table", rows, tmp_path, files={"peak": [peaks(tmp_path)]})
     found = {
         (line["what"], line["bits"], line["dataset"]): (float(line["median"]), line["part"] and float(line["part"]))
         for line in read_csv((tmp_path / "peak_table.csv").read_text())
@@ -437,7 +439,7 @@ def test_the_part_of_the_peak(rows, tmp_path):
     text = (tmp_path / "peak_table.md").read_text()
     assert re.search(r"\| Rounds on a dense matrix +\| +32 \| - +\| +8,192 \| +12.0 \| .* \| +75 % \|", text)
     assert "- On test card.\n" in text
-    peak_table.write(peak_table.load([]), rows[:0], "From the test.", tmp_path / "none")
+    draw("peak_table", rows[:0], tmp_path / "none")
     assert "- No measurement.\n" in (tmp_path / "none/peak_table.md").read_text()
 
 
@@ -494,25 +496,20 @@ def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches,
 
 
 def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, monkeypatch):
-    others = "tables figures launch_overhead growth summary audit claims_figure"
-    for other in map(vars(archive).get, others.split()):
-        monkeypatch.setattr(other, "write", lambda *_: None)
+    monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME[name] for name in ("table6", "figure8", "peak_table")])
     results = tmp_path / "results"
     written(searches, results / "sources.csv")
     shutil.move(peaks(tmp_path), results / "peak.csv")
-    args = Namespace(
-        cells=results / "cells", archive=results / "archive", default="h200", tolerance=0.05, datasets=DATASETS
-    )
-    archive.main(args)
+    archive.archive(results, configured())
     kept = results / "archive/test-card"
     assert {path.name for path in kept.iterdir()} == {"sources.csv", "peak.csv"}
     records = rows[list(measurements.COLUMNS)].astype(object).where(rows[list(measurements.COLUMNS)].notna(), "")
     records["round"] = records["round"].astype(int)  # as it stands in a cell's CSV
     with monkeypatch.context() as patch:
         patch.setattr(archive, "draw", lambda *_: None)
-        archive.keep(records.to_dict("records"), {}, kept, args)
+        archive.keep(records.to_dict("records"), {}, kept, configured())
     assert not (kept / "table6.md").exists()
-    archive.main(args)  # nothing but these was measured again
+    archive.archive(results, configured())  # nothing but these was measured again
     assert "ours: 2 seeded vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
     assert "75 %" in (kept / "peak_table.md").read_text()
 

@@ -1,9 +1,5 @@
 """The figures show the measurements, name what is missing, and can be read."""
 
-import argparse
-import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +9,11 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
+from kernels.errors import InputError
 from kernels.variants import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
+from tests.support.views import draw
 from workflow.measure import sources
 from workflow.store import measurements
 from workflow.views import draw_sweep, figure8, figures, growth, plots, series
@@ -40,8 +38,7 @@ def no_more_than_the_papers_series():
 
 
 def make(number, out_dir, files=(TIMINGS,)):
-    args = {"measurements": files, "datasets": DATASETS, "source": "From the test.", "out_dir": out_dir}
-    figures.main(argparse.Namespace(figure=f"figure{number}", **args))
+    draw(f"figure{number}", measurements.load(files), out_dir)
     return {path.name: path.read_bytes() for path in sorted(out_dir.iterdir())}
 
 
@@ -293,11 +290,6 @@ def test_values_have_three_digits(number, text):
 def test_simulated_rows_are_refused(tmp_path):
     path = tmp_path / "timings.csv"
     path.write_text(TIMINGS.read_text().replace(",no_memory,", ",simulated,"))
-    command = [sys.executable, "-m", "workflow.views.figures", "--figure", "figure6", "--source", "From the test."]
-    command += ["--measurements", path, "--out-dir", tmp_path / "figures", "--log", tmp_path / "log"]
-    command += ["--datasets", json.dumps(DATASETS)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-    assert "simulated" in done.stderr
+    with pytest.raises(InputError, match="simulated"):
+        make(6, tmp_path / "figures", [path])
     assert not (tmp_path / "figures").exists()

@@ -1,12 +1,13 @@
 """Exponents and launch-bound cells follow from the measurements, and what is missing is said."""
 
 import shutil
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ResourceSettings
 
 from kernels.variants import VARIANTS
 from tests.support.cells import cells, read_csv
@@ -14,8 +15,10 @@ from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project, data, in_batch, measured
 from tests.support.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
 from tests.support.rows import DATASETS as SHOWN
-from workflow.store import archive, measurements
-from workflow.views import growth, launch_overhead, long_table, plots, readme, series
+from tests.support.views import draw
+from workflow import archive, configuration
+from workflow.store import measurements
+from workflow.views import catalogue, growth, launch_overhead, long_table, plots, readme, series
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
@@ -84,7 +87,7 @@ def test_the_interval_is_students():
 
 def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
-    growth.write(rows_of(times), SHOWN, "From the test.", tmp_path, tmp_path)
+    draw("growth", rows_of(times), tmp_path, datasets=SHOWN)
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
     assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
     assert "-" == cpu[-1] == cpu[-2]
@@ -132,7 +135,7 @@ def test_each_family_has_a_fit_of_its_own():
 
 def test_families_have_rows_and_panels_of_their_own(tmp_path):
     rows = on_families({"rmat21": 2})
-    growth.write(rows, SHOWN, "From the test.", tmp_path, tmp_path)
+    draw("growth", rows, tmp_path, datasets=SHOWN)
     text = (tmp_path / "growth.md").read_text()
     _, *body = cells(".md", text)
     assert [line[1] for line in body[::2]] == ["one source", *(f"one source, {family}" for family in FAMILIES)]
@@ -150,14 +153,14 @@ def test_families_have_rows_and_panels_of_their_own(tmp_path):
 def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp_path):
     rows = on_families()
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
-    growth.write(rows, SHOWN, "From the test.", tmp_path, tmp_path)
+    draw("growth", rows, tmp_path, datasets=SHOWN)
     text = (tmp_path / "growth.md").read_text()
     assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
     assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
         "one source",
         "one source, grid",
     ]
-    growth.write(rows[rows["dataset"].isin(ROADS)], SHOWN, "From the test.", tmp_path, tmp_path)
+    draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path, datasets=SHOWN)
     assert "grid" not in (tmp_path / "growth.md").read_text()
 
 
@@ -178,7 +181,13 @@ def test_the_median_of_batches_is_fitted_and_said(tmp_path):
     rows = in_batches(rows_of(times), factors=[{"bellman_ford/naive": factor} for factor in (1, 2, 9)])
     (fit,) = fitted(rows).itertuples()
     assert np.exp(fit.vertices_intercept) == pytest.approx(2e-11)
-    growth.write(pd.concat([rows, rows_of(times)], ignore_index=True), SHOWN, "From the test.", tmp_path, tmp_path)
+    draw(
+        "growth",
+        pd.concat([rows, rows_of(times)], ignore_index=True),
+        tmp_path,
+        datasets=SHOWN,
+        source="From the test.",
+    )
     assert words((tmp_path / "growth.svg").read_bytes())[-1] == "Median of n = 3 batches, test card. From the test."
 
 
@@ -248,8 +257,8 @@ def test_labels_of_graphs_of_nearly_one_size_stand_on_two_lines():
 
 
 def test_what_the_files_say(tmp_path):
-    growth.write(everything(), SHOWN, "From the test.", tmp_path, tmp_path)
-    launch_overhead.write(everything(), SHOWN, "From the test.", tmp_path)
+    draw("growth", everything(), tmp_path, datasets=SHOWN)
+    draw("launch_overhead", everything(), tmp_path, datasets=SHOWN)
     assert {path.name for path in tmp_path.iterdir()} == {
         *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md")),
         *(f"growth.{end}" for end in ("svg", "pdf", "png")),
@@ -274,8 +283,8 @@ def test_what_the_files_say(tmp_path):
 
 
 def test_nothing_measured(tmp_path):
-    growth.write(measurements.load([]), SHOWN, "Nothing measured.", tmp_path, tmp_path)
-    launch_overhead.write(measurements.load([]), SHOWN, "Nothing measured.", tmp_path)
+    draw("growth", measurements.load([]), tmp_path, datasets=SHOWN, source="Nothing measured.")
+    draw("launch_overhead", measurements.load([]), tmp_path, datasets=SHOWN, source="Nothing measured.")
     assert words((tmp_path / "growth.svg").read_bytes()).count("no measurement") == 2
     for name in ("growth", "launch_overhead"):
         text = (tmp_path / f"{name}.md").read_text()
@@ -326,7 +335,7 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
     )
     graph = {("floyd_warshall/naive_graph", "gnutella04"): 2.0}
     elsewhere = rows_of(graph, device="another card", substitute=SUBSTITUTE)
-    launch_overhead.write(pd.concat([rows, elsewhere]), SHOWN, "From the test.", tmp_path)
+    draw("launch_overhead", pd.concat([rows, elsewhere]), tmp_path, datasets=SHOWN)
     (fact,) = read_csv((tmp_path / "launch_overhead.csv").read_text())
     assert fact["variant"] == "floyd_warshall/naive"
     assert (fact["graph_s"], fact["graph_us"], fact["share"], fact["bound"]) == (
@@ -347,16 +356,16 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
 @pytest.mark.ci
 def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "rule_graph", lambda: "")
-    for other in (archive.figures, archive.figure8, archive.claims_figure):
-        monkeypatch.setattr(other, "write", lambda *_: None)
+    views = [view for view in catalogue.VIEWS if view.name not in ("figure5", "figure6", "figure8", "claims_figure")]
+    monkeypatch.setattr(catalogue, "VIEWS", views)
     rows = everything()[list(measurements.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
-    archive.keep(rows, {}, tmp_path / "card", Namespace(tolerance=0.05, datasets=SHOWN))
+    archive.keep(rows, {}, tmp_path / "card", CONFIG)
     kept = {path.name for path in (tmp_path / "card").iterdir()}
     assert kept >= {"growth.md", "growth.csv", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
     root = Path(__file__).parents[1]
     shutil.copy(root / "README.md", tmp_path)
     shutil.copytree(root / "docs", tmp_path / "docs")
-    readme.main(Namespace(archives=[tmp_path / "card"], root=tmp_path, config=Path("config.yaml")))
+    readme.write(readme.generated([tmp_path / "card"], CONFIG), tmp_path)
     page = (tmp_path / "docs/results.md").read_text()
     for name in ("growth", "launch_overhead"):
         assert readme.own_part((tmp_path / f"card/{name}.md").read_text()) in page
@@ -375,7 +384,7 @@ def test_targets_plan_their_cells(tmp_path):
 
 
 @pytest.mark.ci
-def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_path):
+def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_path, monkeypatch):
     drawn = {
         **{"format": "random", "vertices": 9, "arcs": 24, "directed": False, "generate": {"kind": "grid", "seed": 1}},
         **{"weights": {"min": 1, "max": 9, "seed": 1}, "gpu": ["bellman_ford/naive"]},
@@ -388,9 +397,13 @@ def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_p
     assert "sssp on drawn" not in project.snakemake("-n", *others)
     project.snakemake("families")
     taken = str(tmp_path / "results/batches/one/sssp/drawn/timings.csv")
-    for target in ("growth", "table6"):
-        assert taken in project.snakemake("-n", "-p", target)
-    assert taken not in project.snakemake("-n", "-p", "launch_overhead", "figure8")
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+        rules = api.workflow(ResourceSettings(cores=1), snakefile=Path("Snakefile"))._workflow.rules
+        read = {rule.name: list(map(str, rule.input)) for rule in rules}
+    taken_by = {name for name in ("growth", "table6", "launch_overhead", "figure8") if taken in read[name]}
+    assert taken_by == {"growth", "table6"}
     assert "families cannot be measured here" in project.snakemake("families", code=1, environment=SIMULATOR)
 
 

@@ -4,7 +4,6 @@ import csv
 import functools
 import itertools
 import re
-from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -13,18 +12,19 @@ from kernels.check import oracle
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, cells
 from kernels.fast.hierarchy.many_sources import ManySources
-from kernels.gpu import card
+from kernels.gpu import SIMULATOR, card
 from kernels.graph import Graph
 from kernels.run import Run
 from tests.support import graphs
 from tests.support.cells import read_csv
 from tests.support.many_sources import row
 from tests.support.project import Project
-from tests.support.rows import CONFIG, DATASETS, SIZES, frame, measurement, rows_of
-from workflow.judge import compare
-from workflow.measure import many_sources, many_sources_merge, resources
-from workflow.store import archive, measurements
-from workflow.views import many_sources_table, performance, readme
+from tests.support.rows import CONFIG, SIZES, frame, measurement, rows_of
+from tests.support.views import configured, draw
+from workflow import archive
+from workflow.measure import many_sources, measure, resources
+from workflow.store import measurements
+from workflow.views import catalogue, compare, many_sources_table, performance, readme
 from workflow.views.render import CROSS
 
 OPTIONS = {"repeats": 2, "rows_checked": 5, "budget_s": 1e6}
@@ -138,19 +138,16 @@ def test_rows_of_some_sources_are_the_oracles(town):
     assert (searches.rows(columns) == oracle(town, tuple(piece[columns].tolist()))).all()
 
 
-def arguments(out, **more):
-    given = {"graph": out.with_name("none.npz"), "options": OPTIONS, "block": 4, "cores": 0, "commit": ""}
-    return Namespace(**given | {"processes": 1} | more, out=out)
+def measure_into(out):
+    many_sources.measure_many_sources(out.with_name("none.npz"), OPTIONS, 4, out, measure.Setting())
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
     with pytest.raises(InputError, match="many_sources needs a GPU and none is visible"):
-        many_sources.main(arguments(tmp_path / "nyc.csv"))
-    with pytest.raises(InputError, match=r"--options\.repeats: 0 is less than the minimum of 1"):
-        many_sources.main(arguments(tmp_path / "nyc.csv", options=OPTIONS | {"repeats": 0}))
+        measure_into(tmp_path / "nyc.csv")
     with pytest.raises(InputError, match="this is a folder: name a file to write"):
-        many_sources.main(arguments(tmp_path))
+        measure_into(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -163,7 +160,7 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
     monkeypatch.setattr(many_sources, "measured", wrong)
     with pytest.raises(InputError, match="wrong result, nothing is published: nyc, source 3: distance"):
-        many_sources.main(arguments(tmp_path / "nyc.csv"))
+        measure_into(tmp_path / "nyc.csv")
     assert not list(tmp_path.iterdir())
 
 
@@ -196,7 +193,7 @@ def both(dataset="nyc", **changes):
         ({"order_s": -1}, "order_s '-1': must be 0 or more"),
         ({"rows_checked": 0}, "rows_checked '0': must be a whole number from 1"),
         ({"rows_checked": 50_001}, "more rows checked than sources"),
-        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
+        ({"device": SIMULATOR}, "a simulated run is no measurement"),
         ({"driver": ""}, "driver '': must be a version"),
         ({"dataset_sha256": "5"}, "must be 64 hexadecimal digits"),
         ({"dataset_sha256": "cd" * 32}, "the dataset's rows differ in dataset_sha256"),
@@ -213,12 +210,12 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
 def test_files_of_datasets_are_joined_and_one_is_not_taken_twice(tmp_path):
     nyc, bay = (write(tmp_path / f"{name}.csv", *both(name)) for name in ("nyc", "bay"))
     out = tmp_path / "out/many_sources.csv"
-    many_sources_merge.main(Namespace(measurements=[nyc, bay], out=out))
+    many_sources_table.SCHEMA.write(many_sources_table.SCHEMA.text([nyc, bay]), out)
     joined = many_sources_table.load([out])
     assert joined.groupby("dataset").size().to_dict() == {"nyc": 4, "bay": 4}
     out.unlink()
     with pytest.raises(InputError, match="must not be there twice"):
-        many_sources_merge.main(Namespace(measurements=[nyc, nyc], out=out))
+        many_sources_table.SCHEMA.write(many_sources_table.SCHEMA.text([nyc, nyc]), out)
     assert not out.exists()
     with pytest.raises(InputError, match="--many-sources takes one file, not 2"):
         many_sources_table.load([nyc, bay])
@@ -256,7 +253,7 @@ def rows():
 def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
     part = [row(kind, 1, "bay", sources=1000, search_s=0.003, substitute="made up") for kind in ("rows", "reduced")]
     many = write(tmp_path / "many_sources.csv", *both(), *part, row(dataset="ne"))
-    many_sources_table.write(many_sources_table.load([many]), rows, "From the test.", tmp_path)
+    draw("many_sources_table", rows, tmp_path, files={"many_sources": [many]})
     nyc, bay, ne = read_csv((tmp_path / "many_sources_table.csv").read_text())
     assert [float(nyc[name]) for name in ("customize_s", "rows_us", "reduced_us")] == pytest.approx([0.003, 1, 1])
     assert [float(nyc[name]) for name in ("one_source_s", "near_far_s")] == pytest.approx([0.0005, 0.0025])
@@ -270,7 +267,7 @@ def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
     assert lines["bay †"].endswith("| - | 3.00 | 3.00 | ≈ 0.964 | - | - |")
     assert lines["ne"].endswith("| - | - | 0.000500 | never |")
     assert "nyc 50,000 (n=2)" in text and "- On test card.\n" in text and "bay.txt: made up." in text
-    many_sources_table.write(many_sources_table.load([]), rows[:0], "From the test.", tmp_path / "none")
+    draw("many_sources_table", rows[:0], tmp_path / "none")
     assert "- No measurement.\n" in (tmp_path / "none/many_sources_table.md").read_text()
 
 
@@ -283,29 +280,24 @@ def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
 
 
 def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypatch):
-    drawn = ("tables", "figures", "table6", "figure8", "peak_table", "launch_overhead", "growth", "summary")
-    for other in (*drawn, "audit", "claims_figure"):
-        monkeypatch.setattr(getattr(archive, other), "write", lambda *_: None)
+    monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME["many_sources_table"]])
     results = tmp_path / "results"
-    args = Namespace(
-        cells=results / "cells", archive=results / "archive", default="h200", tolerance=0.05, datasets=DATASETS
-    )
     kept = results / "archive/test-card"
     found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]
-    archive.keep(found, {}, kept, args)
+    archive.keep(found, {}, kept, configured())
     assert not (kept / "many_sources_table.md").exists()
     assert "many sources in a contraction" not in readme.results(kept, frame(found))
     measured = write(results / "many_sources.csv", *both())
-    archive.main(args)
+    archive.archive(results, configured())
     assert (kept / "many_sources.csv").read_bytes() == measured.read_bytes()
     shown = readme.results(kept, measurements.load([kept / "timings.csv"]))
     assert "## Searches from many sources in a contraction hierarchy" in shown and "502 sources" in shown
     write(measured, *both("bay"))
-    archive.main(args)
+    archive.archive(results, configured())
     joined = many_sources_table.load([kept / "many_sources.csv"])
     assert joined.groupby("dataset", sort=False).size().to_dict() == {"nyc": 4, "bay": 4}  # the former stay
     write(measured, *both(search_s=0.02, revision="2"))
-    archive.main(args)
+    archive.archive(results, configured())
     joined = many_sources_table.load([kept / "many_sources.csv"])
     assert joined.groupby("dataset", sort=False)["revision"].unique().map(list).to_dict() == {
         "nyc": ["2"],

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,11 +20,11 @@ from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Run
 from kernels.variants import VARIANTS, find
-from tests.support.rows import DATASETS, SAMPLE, SHA256
+from tests.support.rows import SAMPLE, SHA256
+from tests.support.views import configured, draw
+from workflow import archive
 from workflow.measure import measure
-from workflow.store import archive, collect, measurements, records
-from workflow.views import paper_tables as tables
-from workflow.views import simulated
+from workflow.store import collect, measurements, records
 
 ROOT = Path(__file__).parents[1]
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
@@ -320,7 +319,7 @@ def test_a_simulated_run_is_no_measurement():
 
     run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
     assert {row["status"] for row in read(run)} == {"ok"}
-    simulated.main(Namespace(cells=[path, run], out=Path("simulated.md"), page=Path("simulated.html")))
+    draw("simulated", None, Path(), files={"simulated": [path, run]})
     text = Path("simulated.md").read_text()
     listed = [
         [word.strip() for word in line.split("|")[1:-1]] for line in text.splitlines() if "/" in line and "|" in line
@@ -399,9 +398,7 @@ def undrawn(monkeypatch):
 
 
 def run_archive(default="h200"):
-    args = Namespace(cells=Path("results/cells"), archive=Path("results/archive"), default=default, tolerance=0.05)
-    args.datasets = DATASETS
-    archive.main(args)
+    archive.archive(Path("results"), configured(default))
 
 
 def kept(folder="h200"):
@@ -489,13 +486,8 @@ def test_an_archive_holds_its_tables_and_figures():
     text = Path("results/archive/h200/table1.md").read_text()
     assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text
 
-    tables.write(
-        "table1",
-        DATASETS,
-        measurements.load(["results/archive/h200/timings.csv"]),
-        "From the archive h200.",
-        Path("again"),
-    )
+    rows = measurements.load(["results/archive/h200/timings.csv"])
+    draw("table1", rows, Path("again"), source="From the archive h200.")
     for end in ("csv", "md"):
         assert Path(f"again/table1.{end}").read_text() == Path(f"results/archive/h200/table1.{end}").read_text()
 

@@ -23,6 +23,7 @@ from kernels.variants import VARIANTS, Variant
 from tests.support import many_sources
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.rows import SIZES, in_batches, measured, rows_of
+from tests.support.views import draw
 from workflow.judge import claims, verdicts
 from workflow.store import measurements
 from workflow.views import claims_figure, documents, performance, readme
@@ -409,9 +410,9 @@ def test_no_text_of_the_picture_touches_another_or_the_edge(tmp_path):
 
 def test_the_picture_is_written_in_the_formats_asked_for(tmp_path):
     rows = measurements.load(put(tmp_path / "cells", {("bellman_ford/naive", "nyc"): [1.0]}))
-    claims_figure.write(rows, list(CLAIMS.values()), "From the test.", TOLERANCE, tmp_path, ["png"])
+    draw("claims_figure", rows, tmp_path, formats=["png"])
     assert [path.name for path in tmp_path.glob("claims.*")] == ["claims.png"]
-    claims_figure.write(rows, list(CLAIMS.values()), "From the test.", TOLERANCE, tmp_path)
+    draw("claims_figure", rows, tmp_path)
     assert {path.suffix for path in tmp_path.glob("claims.*")} == {".png", ".svg", ".pdf"}
     assert "<text" not in (tmp_path / "claims.svg").read_text()  # text as paths
 

@@ -1,6 +1,5 @@
 """How a step ends: with one line where input or machine is at fault, with a traceback where the program is."""
 
-import argparse
 import dataclasses
 import errno
 import json
@@ -24,10 +23,12 @@ from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
 from tests.support.limits import files_of_at_most
+from workflow import archive
 from workflow.data import download
 from workflow.measure import measure, measure_sweep, peak, sources
-from workflow.store import archive, collect
-from workflow.views import appendix, audit, peak_table, readme, simulated
+from workflow.store import collect
+from workflow.views import appendix, audit, peak_table, simulated
+from workflow.views.context import Context
 
 ROOT = Path(__file__).parents[1]
 
@@ -273,11 +274,10 @@ READERS = {
     "collect": beside(collect.read, "rows.csv"),
     "appendix": of_files(appendix.read),
     "peak_table": of_files(peak_table.load),
-    "simulated": lambda path: simulated.main(argparse.Namespace(cells=[path])),
+    "simulated": lambda path: simulated.view(None, Context(source="", files={"simulated": [path]})),
     "audit": audit.claims,
     "origin": lambda path: download.read_origin("bad", path.parent),
     "part": lambda path: download.Part(path.with_name("raw")).notes(),
-    "readme": readme.load_config,
 }
 
 
@@ -304,10 +304,10 @@ def test_an_archive_that_is_damaged_stays(tmp_path):
     timings = ROOT / "results/archive/h200/timings.csv"
     (tmp_path / "timings.csv").write_text("x\n")
     with pytest.raises(InputError, match=r"timings\.csv: its first line must be algorithm,variant,"):
-        archive.keep([], {}, tmp_path, 0.05)
+        archive.keep([], {}, tmp_path, {})
     shutil.copy(timings, tmp_path)
     with pytest.raises(InputError, match=r"provenance\.json: No such file or directory: restore it from git"):
-        archive.keep([], {}, tmp_path, 0.05)
+        archive.keep([], {}, tmp_path, {})
     assert (tmp_path / "timings.csv").read_bytes() == timings.read_bytes()
 
 

@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import re
 import shutil
-from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
@@ -24,10 +23,12 @@ from tests.support.graphs import graph_of
 from tests.support.pictures import legible, words
 from tests.support.project import DATASETS, SIMULATOR, Project, data
 from tests.support.rows import CONFIG
+from tests.support.views import configured, draw
+from workflow import archive
 from workflow.measure import measure, measure_sweep
 from workflow.measure.sweeps import Point
-from workflow.store import archive, measurements
-from workflow.views import draw_sweep, plots
+from workflow.store import measurements
+from workflow.views import catalogue, draw_sweep, plots
 from workflow.views.draw_sweep import SWEEPS, load
 
 ROOT = Path(__file__).parents[1]
@@ -222,7 +223,7 @@ def test_stride_figure():
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
 def test_what_a_figure_says(sweep, tmp_path):
     path = rewrite(tmp_path / "sweep.csv", sweep, lambda row: row.update(substitute="made_by_hand"))
-    draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "out")
+    draw(f"draw_{sweep.name}", None, tmp_path / "out", files={sweep.name: [path]})
     made = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert set(made) == {f"{sweep.name}.{end}" for end in ("svg", "pdf", "png")}
     said = words(made[f"{sweep.name}.svg"])
@@ -235,7 +236,7 @@ def test_what_a_figure_says(sweep, tmp_path):
     }[sweep.name]
     assert said[-2:] == [f"{what}, test card; † substitute. From the test.", "Measured at commit 0123456."]
     assert titles <= set(said)
-    draw_sweep.write(sweep, load(sweep, [path]), "From the test.", tmp_path / "again")
+    draw(f"draw_{sweep.name}", None, tmp_path / "again", files={sweep.name: [path]})
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == made
 
 
@@ -249,16 +250,17 @@ def test_no_text_lies_on_other_text(sweep, measured):
 
 
 def test_archive_keeps_and_draws_a_sweep(tmp_path, monkeypatch):
-    sources, write = [], draw_sweep.write
-    monkeypatch.setattr(draw_sweep, "write", lambda *args: [sources.append(args[2]), write(*args)])
+    views = [catalogue.BY_NAME[f"draw_{name}"] for name in SWEEPS]
+    monkeypatch.setattr(catalogue, "VIEWS", views)
     results = tmp_path / "results"
     results.mkdir()
     shutil.copy(FILES / "delta_sweep.csv", results)
-    archive.main(Namespace(cells=results / "cells", archive=results / "archive", default="h200"))
+    archive.archive(results, configured())
     found = {str(path.relative_to(results / "archive")) for path in (results / "archive").rglob("*") if path.is_file()}
-    assert found == {f"test-card/delta_sweep.{end}" for end in ("csv", "png")}
+    assert found == {"test-card/delta_sweep.csv"}  # drawn beside measurements of cells
     assert (results / "archive/test-card/delta_sweep.csv").read_bytes() == (FILES / "delta_sweep.csv").read_bytes()
-    assert sources == ["From the archive test-card."]
+    archive.draw(measurements.load([]), results / "archive/test-card", results, configured())
+    assert (results / "delta_sweep.png").exists() and not (results / "stride_sweep.png").exists()
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,8 @@
 
 import csv
 import html
-import json
 import re
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +13,7 @@ from kernels.errors import InputError
 from kernels.variants import VARIANTS, shown_in
 from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
+from tests.support.views import draw
 from workflow.measure import sources
 from workflow.store import measurements
 from workflow.views import paper_tables as tables
@@ -38,11 +36,6 @@ def seconds(algorithm, variant, dataset):
 
 
 TOLERANCE = 0.05
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "workflow.views.paper_tables", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 def render(number, rows, source="From the test."):
@@ -322,24 +315,11 @@ def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, data
     assert "no measurement" in made[".md"] if dataset else "no measurement" not in made[".md"]
 
 
-def test_the_command_line_writes_these_files_and_no_more(tmp_path, rows, made):
-    rows.to_csv(tmp_path / "timings.csv", index=False, columns=list(measurements.COLUMNS))
-    done = run(
-        *(
-            "--table",
-            "table1",
-            "--datasets",
-            json.dumps(DATASETS),
-            "--measurements",
-            tmp_path / "timings.csv",
-            "--source",
-            "From the test.",
-        ),
-        *("--out-dir", tmp_path / "results", "--log", tmp_path / "log"),
-    )
-    assert done.returncode == 0, done.stderr
-    found = {path.name: path.read_text() for path in (tmp_path / "results").iterdir()}
-    assert found == {f"table1{suffix}": text for suffix, text in made[1].items()}
+def test_these_files_are_written_and_no_more(tmp_path, rows, made):
+    draw("table1", rows, tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        f"table1{suffix}": text for suffix, text in made[1].items()
+    }
 
 
 def changed(tmp_path, line, **values):
@@ -404,28 +384,6 @@ def test_a_dataset_is_one_graph(tmp_path):
     with pytest.raises(InputError, match=r"nyc was not one graph .*/naive on a{12}, bellman_ford/stride on e{12}"):
         render(1, rows)
     render(2, rows)  # has no nyc
-
-
-@pytest.mark.parametrize("values", [{"status": "simulated", **TIMELESS}, {"seconds": "soon"}])
-def test_bad_input_ends_with_one_line(tmp_path, values):
-    path = changed(tmp_path, 3, **values)
-    done = run(
-        *(
-            "--table",
-            "table1",
-            "--datasets",
-            json.dumps(DATASETS),
-            "--measurements",
-            path,
-            "--source",
-            "From the test.",
-        ),
-        *("--out-dir", tmp_path / "results", "--log", tmp_path / "log"),
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-    assert (tmp_path / "log").read_text() == done.stderr
-    assert not (tmp_path / "results").exists()
 
 
 def test_what_is_selected_is_of_these_variants_and_datasets():

@@ -238,9 +238,6 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     name, tolerance = context.config["archive"], context.tolerance
     folder = Path("results/archive", name)
     archive = measurements.load([folder / "timings.csv"])
-    for found, what in ((rows, "here"), (archive, f"in the archive {name}")):
-        if found.empty:
-            raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
     of_archive = performance.load_many(folder / "many_sources.csv")
     many = many_sources(many_sources_table.load(context.paths("many_sources_here")), of_archive)
     return files(rows, archive, many, name, tolerance)
@@ -249,7 +246,10 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
 def files(here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: str, tolerance: float) -> dict[str, str]:
     """Return compare.csv, .md and .html.
 
-    here, archive: as measurements.load gives them; many: as many_sources does.
+    here, archive: as measurements.load gives them; many: as many_sources does. Raises InputError if there are no rows.
     """
+    for rows, what in ((here, "here"), (archive, f"in the archive {name}")):
+        if rows.empty:
+            raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
     facts = cells(here, archive, tolerance)
     return pages.files("compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))

@@ -1,0 +1,18 @@
+"""Views, rendered into a folder as a rule or an archive does it."""
+
+from tests.support.rows import DATASETS
+from workflow.views import plots
+from workflow.views.catalogue import BY_NAME
+from workflow.views.context import Context, write
+
+
+def draw(name, rows, folder, *, formats=plots.FORMATS, **context):
+    """Write all files of a view into one folder."""
+    given = {"source": "From the test.", "datasets": DATASETS, "tolerance": 0.05}
+    folder.mkdir(parents=True, exist_ok=True)
+    write(BY_NAME[name].render(rows, Context(**given | context)), folder, folder, formats)
+
+
+def configured(archive="h200", datasets=DATASETS):
+    """What of a configuration an archive reads."""
+    return {"archive": archive, "datasets": datasets, "audit": {"tolerance": 0.05}}
