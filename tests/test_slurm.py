@@ -123,7 +123,9 @@ class Project:
         """Whether a measurement runs; it then takes no more time from the others, and Slurm still counts its own."""
         for process in psutil.process_iter():
             with suppress(psutil.Error):  # it ended meanwhile
-                if "workflow.measure.measure" in process.cmdline() and process.cwd() == str(self.folder):
+                if any(word.endswith(".measure.py") for word in process.cmdline()) and process.cwd() == str(
+                    self.folder
+                ):
                     process.suspend()
                     return True
         return False
