@@ -36,8 +36,8 @@ from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.gpu.timing import CardTimer
 from kernels.graph import INF, Graph
-from workflow import step
 from workflow.measure import host, measure
+from workflow.step import logged
 from workflow.store.library_times import SCHEMA
 
 SOURCE = 0
@@ -268,8 +268,9 @@ def main(args: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    arguments = step.parser(__doc__)
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
     arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     arguments.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
-    step.run(main, arguments)
+    with logged():
+        main(arguments.parse_args())

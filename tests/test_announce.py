@@ -1,7 +1,6 @@
 """What `make` says before and at the end."""
 
 import re
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -88,7 +87,7 @@ def test_at_the_end_it_counts_verdicts_and_says_where_all_lies(simulating, monke
 
     Path("config.yaml").write_text("mode: auto\nmode: cuda\n")
     with pytest.raises(InputError, match=r"config\.yaml, line 2: mode stands twice"):
-        announce.main(Namespace(when="before", config=Path("config.yaml")))
+        announce.main("before")
     with caplog.at_level("INFO"):
-        announce.main(Namespace(when="after", config=ROOT / "config.yaml"))
+        announce.main("after", ROOT / "config.yaml")
     assert "3 claims were judged" in caplog.text

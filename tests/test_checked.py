@@ -15,13 +15,13 @@ from tests.support.rows import STATE, measurement, record
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import peak, sources
-from workflow.store import collect, measurements, paper, peers, records
+from workflow.store import collect, columns, measurements, paper, peers, records
 from workflow.views import draw_sweep, peak_table
 
 ARCHIVES = sorted(path.parent for path in Path(__file__).parents[1].glob("results/archive/*/timings.csv"))
 ROW = measurement("bellman_ford/naive", "nyc")
 ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
-NO_TIMES = dict.fromkeys(measurements.TIMES, "") | {"rows_checked": 0}
+NO_TIMES = dict.fromkeys(columns.TIMES, "") | {"rows_checked": 0}
 TIMEOUT, NO_MEMORY = (NO_TIMES | {"status": status} for status in ("timeout", "no_memory"))
 SIMULATED = NO_TIMES | {"status": "simulated", "rows_checked": 1, "device": card.SIMULATOR, "driver": "", "cuda": ""}
 PEAK = {
@@ -79,7 +79,7 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "a row that is ok has all times, any other none"),
         *((ROW, {"seconds": value}, f"seconds '{value}': must be a number") for value in ("inf", "nan", "1,5")),
         *((ROW, {"seconds": value}, f"seconds '{value}': must be above 0") for value in ("0", "-1")),
-        *((ROW, {phase: "-1e-9"}, f"{phase} '-1e-9': must be 0 or more") for phase in measurements.PHASES),
+        *((ROW, {phase: "-1e-9"}, f"{phase} '-1e-9': must be 0 or more") for phase in columns.PHASES),
         (ROW, {"kernels_s": "1000"}, "kernels_s '1000', .*: the phases must sum to no more than seconds"),
         (ROW, {"copy_out_s": "0.001"}, "copy_out_s '0.001': the phases must sum to no more than seconds"),
         *((ROW, {"launches": value}, f"launches '{value}': must be a whole number") for value in ("-1", "2.5", "")),
@@ -97,7 +97,7 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         *((ON_CPU, {name: "1.0"}, f"{name} '1.0': must be a .* else empty") for name in ("driver", "cuda")),
         *((ROW, {name: ""}, f"{name} '': must be a version") for name in ("numba_cuda", "numba", "numpy")),
         *((ROW, {"dataset_sha256": value}, f"'{value}': must be 64 hex") for value in ("", "ab" * 31, "AB" * 32)),
-        *((ROW, {name: "-1e-9"}, f"{name} '-1e-9': must be 0 or more") for name in measurements.PREPARATION),
+        *((ROW, {name: "-1e-9"}, f"{name} '-1e-9': must be 0 or more") for name in columns.PREPARATION),
         *(
             (ROW, {name: value}, f"{name} '{value}': must be a whole number from 1, or empty")
             for name, value in itertools.product(("position", "cores"), ("0", "1.5"))
@@ -176,7 +176,7 @@ def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
 
 def test_what_read_would_refuse_is_not_written(tmp_path):
     schema = measurements.schema()
-    assert schema.to_csv([ROW], tmp_path / "a.csv").splitlines()[0] == ",".join(measurements.COLUMNS)
+    assert schema.to_csv([ROW], tmp_path / "a.csv").splitlines()[0] == ",".join(columns.COLUMNS)
     with pytest.raises(InputError, match=r"a\.csv, line 2 \(bellman_ford/naive on nyc\): .*: nothing was written: "):
         schema.to_csv([ROW | {"kernels_s": 1000.0}], tmp_path / "a.csv")
     with pytest.raises(InputError, match="a simulated run is no measurement"):
@@ -192,7 +192,7 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
         ({"rows_checked": "0"}, "rows_checked '0', status 'simulated'"),
         ({"device": "test card", "driver": "1", "cuda": "1"}, "a run is simulated in the simulator, and only there"),
         (
-            dict.fromkeys(measurements.TIMES, "1") | {"status": "ok", "seconds": "4"},
+            dict.fromkeys(columns.TIMES, "1") | {"status": "ok", "seconds": "4"},
             "a run is simulated in the simulator, and only",
         ),
     ],

@@ -9,7 +9,7 @@ import pytest
 from kernels.errors import InputError
 from tests.support.rows import in_batches, rows_of
 from workflow.judge import claims
-from workflow.store import measurements
+from workflow.store import columns, measurements
 from workflow.views import compare
 from workflow.views.context import write
 from workflow.views.render import CROSS
@@ -99,7 +99,7 @@ def test_an_unknown_number_of_cores_is_compared():
 
 
 def test_a_cell_that_has_no_time_on_either_side_is_not_compared():
-    none = dict.fromkeys(measurements.TIMES, float("nan")) | {"status": "timeout"}
+    none = dict.fromkeys(columns.TIMES, float("nan")) | {"status": "timeout"}
     found = words(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
     assert found == {NAIVE: "not comparable: timeout here, timeout in the archive"}
 

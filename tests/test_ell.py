@@ -10,7 +10,7 @@ from kernels.fast import ell
 from kernels.graph import Graph
 from kernels.variants import VARIANTS
 from tests.support.project import DATASETS, Project
-from workflow.store import measurements
+from workflow.store import columns
 
 VARIANT = VARIANTS["bellman_ford/stride_ell"]
 GENERATED = {
@@ -83,7 +83,7 @@ def test_rows_and_overflow_are_relaxed_whatever_the_grid(grid):
 def test_its_facts_are_columns_of_a_measurement():
     facts = ell.facts(star(40), 38)
     assert facts == {"reached": 3, "longest_row": 40, "ell_columns": 4, "ell_slots": 256, "ell_overflow": 36}
-    assert set(facts) == set(measurements.LAYOUT)
+    assert set(facts) == set(columns.LAYOUT)
 
 
 def test_extensions_plan_what_is_generated_and_all_does_not(tmp_path):

@@ -23,7 +23,7 @@ from tests.support.views import configured, draw
 from workflow import archive
 from workflow.judge import batches
 from workflow.measure import measure_sweep, sources
-from workflow.store import measurements, peers
+from workflow.store import columns, measurements, peers
 from workflow.views import catalogue, figure8, peak_table, plots, table6
 from workflow.views.tables import define, of_family
 
@@ -240,7 +240,7 @@ def test_preparation_is_of_a_processs_first_run_and_its_order_is_said(rows, sear
     some = in_batches(rows)
     first = some["batch"] == some["batch"].iloc[0]
     slower = some.assign(prepare_host_s=some["prepare_host_s"].where(~first, 3 * some["prepare_host_s"]))
-    unknown = some.assign(**{name: some[name].where(~first) for name in measurements.PREPARATION})
+    unknown = some.assign(**{name: some[name].where(~first) for name in columns.PREPARATION})
     for changed, totals in ((slower, [69.25, 29.25, 29.25]), (unknown, [29.25, 29.25])):
         assert float(lines_of(table(changed, searches))["nyc", "Ours"]["prepare"]) == 20.25
         found = batches.medians(table6.regions(changed[changed["variant"] == "near_far"])["total"])
@@ -471,13 +471,13 @@ def test_each_source_is_searched_and_checked():
     rows = list(measure_sweep.measured(sources.SWEEP, cycle(4), options, protocol, "abc"))
     assert [row["source"] for row in rows] == [point.protocol["source"] for point in sources.points(cycle(4), options)]
     assert {(row["status"], row["rows_checked"], row["dataset"]) for row in rows} == {("simulated", 1, "nyc")}
-    assert set(rows[0]) <= set(measurements.COLUMNS)
+    assert set(rows[0]) <= set(columns.COLUMNS)
 
 
 def written(rows, path):
     """A CSV of measurements."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows.to_csv(path, index=False, columns=list(measurements.COLUMNS))
+    rows.to_csv(path, index=False, columns=list(columns.COLUMNS))
     return path
 
 
@@ -487,7 +487,7 @@ def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches,
     schema = measurements.schema(sources.SWEEP.columns)
     schema.write(schema.text([nyc, bay]), tmp_path / "out/sources.csv")
     joined = sources.load([tmp_path / "out/sources.csv"])
-    assert list(joined.columns[: len(measurements.COLUMNS)]) == list(measurements.COLUMNS)
+    assert list(joined.columns[: len(columns.COLUMNS)]) == list(columns.COLUMNS)
     assert joined.groupby(["dataset", "source"]).size().to_dict() == {
         (dataset, source): 3 for dataset in ("nyc", "bay") for source in (4, 7)
     }
@@ -503,7 +503,7 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
     archive.archive(results, configured())
     kept = results / "archive/test-card"
     assert {path.name for path in kept.iterdir()} == {"sources.csv", "peak.csv"}
-    records = rows[list(measurements.COLUMNS)].astype(object).where(rows[list(measurements.COLUMNS)].notna(), "")
+    records = rows[list(columns.COLUMNS)].astype(object).where(rows[list(columns.COLUMNS)].notna(), "")
     records["round"] = records["round"].astype(int)  # as it stands in a cell's CSV
     with monkeypatch.context() as patch:
         patch.setattr(archive, "draw", lambda *_: None)

@@ -17,7 +17,7 @@ from tests.support.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
 from tests.support.rows import DATASETS as SHOWN
 from tests.support.views import draw
 from workflow import archive, configuration
-from workflow.store import measurements
+from workflow.store import columns, measurements
 from workflow.views import catalogue, growth, launch_overhead, long_table, plots, readme, series
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
@@ -358,7 +358,7 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "rule_graph", lambda: "")
     views = [view for view in catalogue.VIEWS if view.name not in ("figure5", "figure6", "figure8", "claims_figure")]
     monkeypatch.setattr(catalogue, "VIEWS", views)
-    rows = everything()[list(measurements.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
+    rows = everything()[list(columns.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
     archive.keep(rows, {}, tmp_path / "card", CONFIG)
     kept = {path.name for path in (tmp_path / "card").iterdir()}
     assert kept >= {"growth.md", "growth.csv", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
@@ -423,7 +423,7 @@ BOTH = PLANNED["nyc"] | {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph
 @pytest.mark.ci
 def test_in_the_simulator_the_archive_is_drawn(tmp_path):
     project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
-    everything().to_csv(tmp_path / "results/archive/h200/timings.csv", index=False, columns=list(measurements.COLUMNS))
+    everything().to_csv(tmp_path / "results/archive/h200/timings.csv", index=False, columns=list(columns.COLUMNS))
     said = project.snakemake("launch_overhead", "growth", environment=SIMULATOR)
     assert "Measure" not in said
     for name in ("launch_overhead", "growth"):

@@ -24,40 +24,12 @@ from tests.support.rows import SAMPLE, SHA256
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import measure
-from workflow.store import collect, measurements, records
+from workflow.store import collect, columns, measurements, records
 
 ROOT = Path(__file__).parents[1]
 CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
 FROM = {"entry": {"sources": ["http://a/b"]}, "origin": {"url": "http://a/b", "sha256": "b" * 64}}
 PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
-COLUMNS = [
-    *("algorithm", "variant", "problem", "dataset", "batch", "round", "position", "status", "seconds", "copy_in_s"),
-    *(
-        "kernels_s",
-        "predecessors_s",
-        "copy_out_s",
-        "prepare_host_s",
-        "prepare_card_s",
-        "customize_s",
-        "launches",
-        "vertices",
-    ),
-    *("arcs", "source", "rows_checked", "device", "driver", "cuda", "numba_cuda", "numba", "numpy", "commit"),
-    *(
-        "revision",
-        "settings",
-        "dataset_sha256",
-        "started",
-        "host",
-        "host_id",
-        "card_uuid",
-        "cpu_model",
-        "cores",
-        "substitute",
-        "generated",
-    ),
-    *("limit_s", "needed_bytes", "reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow", "note"),
-]
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +105,7 @@ def results():
 @pytest.mark.parametrize("key", CPU)
 def test_rows_and_columns(key):
     path = cell(key)
-    assert path.read_text().splitlines()[0].split(",") == COLUMNS
+    assert path.read_text().splitlines()[0].split(",") == list(columns.COLUMNS)
     rows = read(path)
     problem = VARIANTS[key].problem
     after = {"predecessors_s"} if key.startswith("dijkstra/networkit") else set()
@@ -237,7 +209,7 @@ def test_a_cpu_run_is_stopped_at_its_limit(key):
     assert row["status"] == "timeout"
     assert (row["limit_s"], row["substitute"], row["note"]) == ("1e-09", "made up", "")
     assert row["cores"] == str(len(os.sched_getaffinity(0)) if key == "dijkstra/networkit_apsp" else 1)
-    assert {row[name] for name in measurements.TIMES} == {""}
+    assert {row[name] for name in columns.TIMES} == {""}
     assert len(measurements.load([f"results/cells/{key}/nyc.csv"])) == 1
 
 
@@ -312,7 +284,7 @@ def test_a_simulated_run_is_no_measurement():
     path = cell("bellman_ford/naive", place="simulated")
     (row,) = read(path)
     assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
-    assert {row[name] for name in measurements.TIMES} == {""}
+    assert {row[name] for name in columns.TIMES} == {""}
     assert row["device"] == "numba CUDA simulator"
     with pytest.raises(InputError, match=r"a simulated run is no measurement: .*leave the file out"):
         collect.read([path])
@@ -348,7 +320,7 @@ def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
     assert row["status"] == "no_memory"
     assert row["needed_bytes"] == str(needed)
     assert row["note"] == f"needs {needed:,} bytes on the card, 1,000 are free"
-    assert {row[name] for name in measurements.TIMES} == {""}
+    assert {row[name] for name in columns.TIMES} == {""}
     assert path.with_suffix(".json").exists()
 
 
@@ -360,7 +332,7 @@ def run_collect(*cells):
 def test_collect_joins_rows_and_provenance():
     cells = [cell(key) for key in CPU]
     rows, provenance = run_collect(*cells)
-    assert Path("results/timings.csv").read_text().splitlines()[0].split(",") == COLUMNS
+    assert Path("results/timings.csv").read_text().splitlines()[0].split(",") == list(columns.COLUMNS)
     assert rows == [row for path in cells for row in read(path)]
     assert set(provenance) == {f"{key}/nyc" for key in CPU}
     for path in cells:

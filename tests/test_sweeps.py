@@ -27,7 +27,7 @@ from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import measure, measure_sweep
 from workflow.measure.sweeps import Point
-from workflow.store import measurements
+from workflow.store import columns, measurements
 from workflow.views import catalogue, draw_sweep, plots
 from workflow.views.draw_sweep import SWEEPS, load
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data"
 DELTA, STRIDE = SWEEPS.values()
 # By a measurement that ran, of a variant that says nothing of a layout.
-NOT_SAID = {*measurements.LAYOUT, "batch", "customize_s", "limit_s", "needed_bytes"}
+NOT_SAID = {*columns.LAYOUT, "batch", "customize_s", "limit_s", "needed_bytes"}
 NAMED = ("launch_overhead", "growth", "peak_table")
 
 
@@ -85,7 +85,7 @@ def test_delta_sweep_in_the_simulator():
         assert (row["algorithm"], row["variant"], row["problem"]) == ("delta_stepping", "block_apsp", "apsp")
         assert (row["status"], row["round"], row["rows_checked"], row["launches"]) == ("simulated", 1, 2, 2)
         assert (row["dataset"], row["commit"], row["substitute"]) == ("path", "abc", "made up")
-        assert {*measurements.COLUMNS, *DELTA.columns} - set(row) == NOT_SAID
+        assert {*columns.COLUMNS, *DELTA.columns} - set(row) == NOT_SAID
 
 
 @pytest.mark.simulator
@@ -95,7 +95,7 @@ def test_stride_sweep_in_the_simulator_launches_what_it_says(launched):
     assert [row["variant"] for row in rows] == ["stride"] * 4 + ["stride_flag"] * 4
     assert shapes == 2 * [(3, 2), (7, 2), (2, 4), (4, 4)]
     assert {(row["status"], row["launches"], row["rows_checked"]) for row in rows} == {("simulated", 25, 1)}
-    assert {*measurements.COLUMNS, *STRIDE.columns} - set(rows[0]) == NOT_SAID
+    assert {*columns.COLUMNS, *STRIDE.columns} - set(rows[0]) == NOT_SAID
     assert launched == dict.fromkeys(shapes, 2 * 2 * 12)  # by two variants, two kernels an iteration
 
 

@@ -15,7 +15,7 @@ from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from tests.support.views import draw
 from workflow.measure import sources
-from workflow.store import measurements
+from workflow.store import columns, measurements
 from workflow.views import paper_tables as tables
 from workflow.views import table6
 from workflow.views.tables import DEFINITIONS, PAPER_TABLES, define, sizes
@@ -334,7 +334,7 @@ def changed(tmp_path, line, **values):
     return path
 
 
-TIMELESS = dict.fromkeys(measurements.TIMES, "")
+TIMELESS = dict.fromkeys(columns.TIMES, "")
 
 
 @pytest.mark.parametrize(

@@ -28,16 +28,8 @@ _VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.l
 
 def check(config: dict) -> None:
     """Raise InputError for the first key or value that config.yaml may not have, and say which are valid."""
-    for error in sorted(_VALIDATOR.iter_errors(config), key=lambda e: list(map(str, e.path))):
-        where = ".".join(map(str, error.absolute_path)) or "the top level"
-        if error.validator == "additionalProperties":
-            unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
-            valid = ", ".join(error.schema["properties"])
-            raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
-        raise InputError(f"config: {where}: {_said(error)}")
-    for path, value in _leaves(config):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"config: {path}: {value} is no finite number")
+    _check_schema(config)
+    _check_finite(config)
     _check_patterns("config: protocol.once", config["protocol"]["once"])
     for dataset, entry in config["datasets"].items():
         plan.cells(config, [dataset])
@@ -45,22 +37,48 @@ def check(config: dict) -> None:
         check_sources(dataset, entry, config["archives"])
         if coordinates := entry.get("coordinates"):
             check_sources(f"{dataset}.coordinates", {"format": "dimacs", **coordinates}, config["archives"])
+    _check_names(config)
+    _check_named_datasets(config)
+    if plan.simulating(config) and not plan.measured_here():
+        _check_archive(config["archive"])
+
+
+def _check_schema(config: dict) -> None:
+    for error in sorted(_VALIDATOR.iter_errors(config), key=lambda e: list(map(str, e.path))):
+        where = ".".join(map(str, error.absolute_path)) or "the top level"
+        if error.validator == "additionalProperties":
+            unknown = [key for key in error.instance if key not in error.schema.get("properties", {})]
+            valid = ", ".join(error.schema["properties"])
+            raise InputError(f"config: unknown key {', '.join(map(repr, unknown))} at {where}: choose from {valid}")
+        raise InputError(f"config: {where}: {_said(error)}")
+
+
+def _check_finite(config: dict) -> None:
+    for path, value in _leaves(config):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"config: {path}: {value} is no finite number")
+
+
+def _check_names(config: dict) -> None:
+    """Raise InputError if two files of resources/raw/, or a dataset and a variant, have one name."""
     entries = [entry for each in config["datasets"].values() for entry in (each, each.get("coordinates") or {})]
     raws = [name for entry in entries if (name := raw_name(entry))]
     for name in {name for name in raws if raws.count(name) > 1}:
         raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")
     if clash := set(config["datasets"]) & {*ALGORITHMS, *(v.name for v in VARIANTS.values())}:
         raise InputError(f"config: dataset {', '.join(clash)} is called like an algorithm or variant: rename it")
+
+
+def _check_named_datasets(config: dict) -> None:
+    """Raise InputError if a sweep, or all pairs, is of a dataset that there is not."""
     sweeps = config["sweeps"]
-    swept = [(f"{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
-    swept += [(f"{key}.datasets", name) for key in ("sources", "many_sources") for name in sweeps[key]["datasets"]]
-    named = [(f"sweeps.{key}", dataset) for key, dataset in swept]
+    named = [(f"sweeps.{name}.dataset", sweeps[name]["dataset"]) for name in ("delta", "stride")]
+    for key in ("sources", "many_sources"):
+        named += [(f"sweeps.{key}.datasets", name) for name in sweeps[key]["datasets"]]
     named += [("all_pairs.datasets", name) for name in config["all_pairs"]["datasets"]]
     for key, dataset in named:
         if dataset not in config["datasets"]:
             raise InputError(f"config: {key}: {plan.no_dataset(config, dataset)}")
-    if plan.simulating(config) and not plan.measured_here():
-        _check_archive(config["archive"])
 
 
 def check_batch(name: str) -> None:

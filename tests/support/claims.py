@@ -8,7 +8,7 @@ import numpy as np
 from kernels.variants import VARIANTS
 from tests.support.rows import STATE, measurement, record
 from workflow.judge import claims
-from workflow.store import measurements
+from workflow.store import columns
 
 TOLERANCE = 0.05
 CLAIMS = {claim.id: claim for claim in claims.claims()}
@@ -26,7 +26,7 @@ def put(folder, cells, devices=None, throttling=None):
         path = folder / key / f"{dataset}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "w", newline="") as file:
-            writer = csv.DictWriter(file, measurements.COLUMNS)
+            writer = csv.DictWriter(file, columns.COLUMNS)
             writer.writeheader()
             for repeat, seconds in enumerate(times, start=1):
                 started = f"2026-01-01T00:{repeat - 1:02}:00+00:00"

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from kernels.variants import VARIANTS
-from workflow.store import measurements
+from workflow.store import columns, measurements
 from workflow.views import tables
 
 ROOT = Path(__file__).parents[2]
@@ -38,14 +38,12 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
         **(of_card if variant.on_gpu else {"device": "test CPU", "driver": "", "cuda": ""}),
         **{"numba_cuda": "0.30.4", "numba": "0.66.0", "numpy": "2.4.6", "commit": "0123456789abcdef" * 2},
         **{"dataset_sha256": "ab" * 32, "started": "2026-01-01T00:00:00+00:00", "host": "test_host"},
-        **dict.fromkeys(("batch", "position", *measurements.PREPARATION, "host_id", "card_uuid", "cpu_model"), ""),
+        **dict.fromkeys(("batch", "position", *columns.PREPARATION, "host_id", "card_uuid", "cpu_model"), ""),
         **{"revision": "1", "settings": ""},
-        **dict.fromkeys(
-            ("substitute", "generated", "cores", "limit_s", "needed_bytes", *measurements.LAYOUT, "note"), ""
-        ),
+        **dict.fromkeys(("substitute", "generated", "cores", "limit_s", "needed_bytes", *columns.LAYOUT, "note"), ""),
         **changes,
     }
-    return dict.fromkeys(measurements.COLUMNS, "") | values
+    return dict.fromkeys(columns.COLUMNS, "") | values
 
 
 SUBSTITUTE = "drawn arc lengths"  # what a dataset is instead of the paper's
@@ -63,8 +61,8 @@ def rows_of(times, device="test card", **more):
 
 def frame(found):
     """Measurements as measurements.load gives them, but for columns of numbers that no test here reads."""
-    rows = pd.DataFrame(found, columns=measurements.COLUMNS).assign(throttling="")
-    return rows.assign(**{name: pd.to_numeric(rows[name]) for name in measurements.NUMBERS})
+    rows = pd.DataFrame(found, columns=columns.COLUMNS).assign(throttling="")
+    return rows.assign(**{name: pd.to_numeric(rows[name]) for name in columns.NUMBERS})
 
 
 def in_batches(rows, names=("a", "b", "c"), factors=()):
@@ -76,7 +74,7 @@ def in_batches(rows, names=("a", "b", "c"), factors=()):
     for name, factor in zip_longest(names, factors, fillvalue={}):
         of_gpu = (rows["driver"] != "").to_numpy()
         by = measurements.variants(rows).map(lambda key, factor=factor: factor.get(key, 1.0)).astype(float)
-        times = {time: rows[time] * by for time in measurements.TIMES}
+        times = {time: rows[time] * by for time in columns.TIMES}
         places = {"host_id": f"host{name}", "card_uuid": np.where(of_gpu, f"GPU-{name}", "")}
         found.append(rows.assign(batch=name, revision="2", **places, **times))
     return pd.concat(found, ignore_index=True)
@@ -98,7 +96,7 @@ def measured(tmp_path, cells):
     """Measurements of {(algorithm/variant, dataset): (seconds, other columns)}, otherwise as measurement() has them."""
     path = tmp_path / "timings.csv"
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, measurements.COLUMNS)
+        writer = csv.DictWriter(file, columns.COLUMNS)
         writer.writeheader()
         for (key, dataset), (times, more) in cells.items():
             writer.writerows(measurement(key, dataset, i, seconds, **more) for i, seconds in enumerate(times, start=1))

@@ -10,108 +10,32 @@ import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from kernels.gpu import SIMULATOR
-from kernels.variants import VARIANTS
 from workflow.measure import revisions
 from workflow.store import paper, records
-from workflow.store.checked_csv import (
-    VERSION,
-    Rule,
-    Schema,
-    above_0,
-    matching,
-    moment,
-    numbered,
-    once,
-    one_of,
-    same,
-    version,
-    whole,
+from workflow.store.checked_csv import Schema, above_0, matching, numbered, once, one_of, same, whole
+from workflow.store.columns import (
+    COLUMNS,
+    KNOWN,
+    LAYOUT,
+    MEASURED,
+    NUMBERS,
+    PREPARATION,
+    RULES,
+    SETTINGS,
+    STATUSES,
+    cells,
+    variants,
 )
 from workflow.store.paper import datasets as paper_datasets
 
-PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
-TIMES = ("seconds", *PHASES)
-PREPARATION = ("prepare_host_s", "prepare_card_s", "customize_s")
-LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
-COLUMNS = (
-    "algorithm",
-    "variant",
-    "problem",
-    "dataset",
-    "batch",
-    "round",
-    "position",
-    "status",
-    "seconds",
-    "copy_in_s",
-    "kernels_s",
-    "predecessors_s",
-    "copy_out_s",
-    "prepare_host_s",
-    "prepare_card_s",
-    "customize_s",
-    "launches",
-    "vertices",
-    "arcs",
-    "source",
-    "rows_checked",
-    "device",
-    "driver",
-    "cuda",
-    "numba_cuda",
-    "numba",
-    "numpy",
-    "commit",
-    *revisions.COLUMNS,
-    "dataset_sha256",
-    "started",
-    "host",
-    "host_id",
-    "card_uuid",
-    "cpu_model",
-    "cores",
-    "substitute",
-    "generated",
-    "limit_s",
-    "needed_bytes",
-    "reached",
-    "longest_row",
-    "ell_columns",
-    "ell_slots",
-    "ell_overflow",
-    "note",
-)
-NUMBERS = (
-    *TIMES,
-    *PREPARATION,
-    *LAYOUT,
-    "round",
-    "position",
-    "launches",
-    "vertices",
-    "arcs",
-    "source",
-    "rows_checked",
-    "cores",
-    "limit_s",
-    "needed_bytes",
-)
 CELL = ["algorithm", "variant", "dataset"]
 GRAPH = ("vertices", "arcs", "dataset_sha256")
 BATCH = [*CELL, "batch"]  # a cell's rows of one job
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
 SOURCES = {"sssp": "one source", "apsp": "all pairs"}  # what a problem is called
-STATUSES = ("ok", "timeout", "no_memory")
-BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
 PAPER = paper.FOLDER
 ADVICE = "measure the cell again, or leave the file out"
-
-# The part of `seconds` by which the sum of the phases may pass it: a card's phases are timed by its own clock, and two
-# clocks of quartz agree within some 0.01 %. None of the archive's 2,128 rows needs it: in all of them the sum is below
-# `seconds`, on a card by 0.13 ms or more, which is 0.0002 % or more.
-PHASES_OVER = 1e-4
 
 
 def columns_with(settings: Iterable[str]) -> tuple[str, ...]:
@@ -119,125 +43,6 @@ def columns_with(settings: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*COLUMNS, *settings]))
 
 
-def variants(rows: pd.DataFrame) -> pd.Series:
-    """What each row is of: algorithm/variant."""
-    return rows["algorithm"] + "/" + rows["variant"]
-
-
-def cells(rows: pd.DataFrame) -> pd.Series:
-    """The cell of each row: algorithm/variant/dataset."""
-    return variants(rows) + "/" + rows["dataset"]
-
-
-def _problem(rows: pd.DataFrame) -> pd.Series:
-    return rows["problem"] == variants(rows).map({key: variant.problem for key, variant in VARIANTS.items()})
-
-
-def _source(rows: pd.DataFrame) -> pd.Series:
-    source = rows["source"]
-    is_vertex = (source >= 0) & (source < rows["vertices"]) & (source % 1 == 0)
-    return is_vertex.where(rows["problem"] == "sssp", source.isna())
-
-
-def _times(rows: pd.DataFrame) -> pd.Series:
-    there = rows[list(TIMES)].notna()
-    return there.all(axis=1).where(rows["status"] == "ok", ~there.any(axis=1))
-
-
-def _phases(rows: pd.DataFrame) -> pd.Series:
-    return ~(rows[list(PHASES)].sum(axis=1) > rows["seconds"] * (1 + PHASES_OVER))
-
-
-def _launches(rows: pd.DataFrame) -> pd.Series:
-    launched = rows["launches"] > 0
-    return (launched | (rows["status"] != "ok")).where(_on_gpu(rows), ~launched)
-
-
-def _rows_checked(rows: pd.DataFrame) -> pd.Series:
-    checked, most = rows["rows_checked"], rows["vertices"].where(rows["problem"] == "apsp", 1)
-    return checked.between(1, most).where(rows["status"].isin(("ok", "simulated")), checked == 0)
-
-
-def _simulated(rows: pd.DataFrame) -> pd.Series:
-    simulated = rows["status"] == "simulated"
-    return (simulated == (rows["device"] == SIMULATOR)) | (rows["status"] == "no_memory")
-
-
-def _card_version(column: str) -> Rule:
-    def holds(rows: pd.DataFrame) -> pd.Series:
-        is_version = rows[column].str.fullmatch(VERSION).astype(bool)
-        return is_version.where(_on_gpu(rows) & (rows["device"] != SIMULATOR), rows[column] == "")
-
-    return Rule((column,), "must be a version where a card was used, and else empty", holds)
-
-
-def _empty_or_from(column: str, least: int):
-    def holds(rows: pd.DataFrame) -> pd.Series:
-        return rows[column].isna() | ((rows[column] >= least) & (rows[column] % 1 == 0))
-
-    return holds
-
-
-def _limit(rows: pd.DataFrame) -> pd.Series:
-    return (rows["limit_s"] > 0).where(rows["status"] == "timeout", rows["limit_s"].isna())
-
-
-def _needed(rows: pd.DataFrame) -> pd.Series:
-    return (rows["needed_bytes"] > 0).where(rows["status"] == "no_memory", rows["needed_bytes"].isna())
-
-
-def _on_gpu(rows: pd.DataFrame) -> pd.Series:
-    return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
-
-
-KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
-RULES = (
-    KNOWN,
-    Rule(("problem",), "must be the variant's own", _problem),
-    matching("dataset"),
-    whole("round", 1),
-    matching("batch", BATCH_NAME, "must be a name of letters, digits, . _ -, or empty"),
-    Rule(("position",), "must be a whole number from 1, or empty", _empty_or_from("position", 1)),
-    whole("vertices", 1),
-    whole("arcs", 0),
-    Rule(("source", "problem", "vertices"), "must be a vertex for sssp, and empty for apsp", _source),
-    Rule(("status", *TIMES), "a row that is ok has all times, any other none", _times),
-    Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
-    *(
-        Rule((phase,), "must be 0 or more", lambda rows, phase=phase: ~(rows[phase] < 0))
-        for phase in (*PHASES, *PREPARATION)
-    ),
-    Rule(TIMES, "the phases must sum to no more than seconds", _phases),
-    whole("launches", 0),
-    Rule(
-        ("launches", "status"),
-        "must be 0 on a CPU, and above 0 on a card where the status is ok",
-        _launches,
-    ),
-    whole("rows_checked", 0),
-    Rule(
-        ("rows_checked", "status", "problem", "vertices"),
-        "must be 1 for sssp and from 1 to all for apsp, and 0 where nothing ran to its end",
-        _rows_checked,
-    ),
-    matching("device"),
-    Rule(("status", "device"), "a run is simulated in the simulator, and only there", _simulated),
-    _card_version("driver"),
-    _card_version("cuda"),
-    *(version(column) for column in ("numba_cuda", "numba", "numpy")),
-    matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
-    matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
-    moment("started"),
-    Rule(("cores",), "must be a whole number from 1, or empty", _empty_or_from("cores", 1)),
-    *(Rule((name,), "must be a whole number from 0, or empty", _empty_or_from(name, 0)) for name in LAYOUT),
-    Rule(("limit_s", "status"), "must be above 0 where the limit was passed", _limit),
-    Rule(("needed_bytes", "status"), "must be above 0 where memory was lacking", _needed),
-)
-MEASURED = Rule(
-    ("status", "device"),
-    "a simulated run is no measurement",
-    lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
-)
 PAPER_TIMES = Schema(
     ("table", "algorithm", "variant", "dataset", "seconds", "text"),
     ("table", "seconds"),
@@ -251,11 +56,6 @@ PAPER_TIMES = Schema(
     ),
     paper.ADVICE,
 )
-# Of what a sweep changes.
-SETTINGS = {
-    **{name: whole(name, 1) for name in ("delta", "default_delta", "threads", "blocks")},
-    **{"share": above_0("share"), "source": whole("source", 0)},
-}
 
 
 def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
@@ -328,16 +128,29 @@ def _card(card: dict) -> dict:
 
 
 def pooled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that stand for each cell: the batches of the revision, and settings, that was measured last.
+    """Return the rows that stand for each cell; rows: as load gives them.
 
-    Of a CPU variant all have the same number of cores: that of most batches. A cell without a batch keeps its rows
-    that were measured alone. rows: as load gives them.
+    The batches of the revision, and settings, that were measured last; of a CPU variant those with the number of cores
+    that most batches have. A cell without a batch keeps its rows that were measured alone.
     """
-    cells = [rows[key] for key in CELL]
+    return _of_usual_cores(_of_last_revision(_in_batches(rows)))
+
+
+def _in_batches(rows: pd.DataFrame) -> pd.DataFrame:
+    """Leave out rows that were measured alone, of cells that have batches."""
     in_batch = rows["batch"] != ""
-    rows = rows[in_batch | ~in_batch.groupby(cells).transform("any")]
-    last = rows.sort_values("started", kind="stable").groupby(CELL)[list(revisions.COLUMNS)].transform("last")
-    rows = rows[(rows[list(revisions.COLUMNS)] == last.reindex(rows.index)).all(axis=1)]
+    return rows[in_batch | ~in_batch.groupby([rows[key] for key in CELL]).transform("any")]
+
+
+def _of_last_revision(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each cell's revision and settings that were measured last."""
+    code = list(revisions.COLUMNS)
+    last = rows.sort_values("started", kind="stable").groupby(CELL)[code].transform("last")
+    return rows[(rows[code] == last.reindex(rows.index)).all(axis=1)]
+
+
+def _of_usual_cores(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each cell with the number of cores that most of its batches have; a tie goes to the last."""
     cores = rows["cores"].fillna(0)
     batches = rows.groupby([*(rows[key] for key in CELL), cores])["batch"].transform("nunique")
     order = rows.assign(cores=cores, batches=batches).sort_values(["batches", "started"], kind="stable")

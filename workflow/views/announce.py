@@ -1,16 +1,17 @@
 """What `make` says: before it measures how long that will take, and at the end what there is to see, in ten lines."""
 
-import argparse
 import csv
 import logging
+import sys
 from collections import Counter
 from pathlib import Path
 
 import yaml
 
 from kernels.errors import InputError
-from workflow import configuration, step
+from workflow import configuration
 from workflow.measure import places, plan
+from workflow.step import logged
 from workflow.store import measurements
 
 
@@ -79,16 +80,14 @@ def _files(folder: str, names, suffix: str) -> str:
     return ", ".join(f"{folder}/{name}{suffix}" for name in names)
 
 
-def main(args: argparse.Namespace) -> None:
-    configuration.check_keys(args.config)
-    config = yaml.safe_load(args.config.read_text())
+def main(when: str, path: Path = Path("config.yaml")) -> None:
+    configuration.check_keys(path)
+    config = yaml.safe_load(path.read_text())
     configuration.check(config)
-    for line in {"before": before, "after": after}[args.when](config):
+    for line in {"before": before, "after": after}[when](config):
         logging.info("%s", line)
 
 
 if __name__ == "__main__":
-    arguments = step.parser(__doc__)
-    arguments.add_argument("when", choices=["before", "after"])
-    arguments.add_argument("--config", type=Path, default=Path("config.yaml"))
-    step.run(main, arguments)
+    with logged():
+        main(sys.argv[1])

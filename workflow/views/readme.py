@@ -17,8 +17,8 @@ from workflow.judge import batches, claims, verdicts
 from workflow.judge.batches import ratios
 from workflow.judge.claims import Audited, Finding, deciding, outcome
 from workflow.judge.verdicts import FEW, INCONCLUSIVE, UNKNOWN
+from workflow.store import columns, measurements
 from workflow.store import library_times as library_calls
-from workflow.store import measurements
 from workflow.store.measurements import card, marked, substitutes
 from workflow.views import audit, many_sources_table, pages, performance, reviewers
 from workflow.views.documents import facts, families, fill, narrow, page_text, spread, substitutes_table, time_text
@@ -558,6 +558,14 @@ def write(generated: dict[str, dict[str, str]], root: Path) -> None:
             file.write(text)
 
 
+def columns_table() -> str:
+    """Return Markdown: the columns of timings.csv."""
+    return narrow(pd.DataFrame([{"column": f"`{one.name}`", "meaning": one.meaning} for one in columns.DEFINED]))
+
+
 def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]]:
     """Return the content of each marker, by page."""
-    return {**documents(list(map(Path, archives)), config), "docs/design.md": {"rulegraph": rule_graph()}}
+    return {
+        **documents(list(map(Path, archives)), config),
+        "docs/design.md": {"rulegraph": rule_graph(), "columns": columns_table()},
+    }

@@ -1,0 +1,278 @@
+"""The columns of timings.csv, each defined once: what it means, whether it is a number, and what it must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kernels.gpu import SIMULATOR
+from kernels.variants import VARIANTS
+from workflow.measure import revisions
+from workflow.store.checked_csv import VERSION, Rule, above_0, matching, moment, version, whole
+
+PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
+TIMES = ("seconds", *PHASES)
+PREPARATION = ("prepare_host_s", "prepare_card_s", "customize_s")
+LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
+STATUSES = ("ok", "timeout", "no_memory")
+BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
+
+# The part of `seconds` by which the sum of the phases may pass it: a card's phases are timed by its own clock, and two
+# clocks of quartz agree within some 0.01 %. None of the archive's 2,128 rows needs it: in all of them the sum is below
+# `seconds`, on a card by 0.13 ms or more, which is 0.0002 % or more.
+PHASES_OVER = 1e-4
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name and meaning, the rules of its values, and whether it holds a number, or nothing."""
+
+    name: str
+    meaning: str
+    rules: tuple[Rule, ...] = ()
+    number: bool = False
+
+
+def _number(name: str, meaning: str, *rules: Rule) -> Column:
+    return Column(name, meaning, rules, number=True)
+
+
+def _text(name: str, meaning: str, *rules: Rule) -> Column:
+    return Column(name, meaning, rules)
+
+
+def variants(rows: pd.DataFrame) -> pd.Series:
+    """What each row is of: algorithm/variant."""
+    return rows["algorithm"] + "/" + rows["variant"]
+
+
+def cells(rows: pd.DataFrame) -> pd.Series:
+    """The cell of each row: algorithm/variant/dataset."""
+    return variants(rows) + "/" + rows["dataset"]
+
+
+def _problem(rows: pd.DataFrame) -> pd.Series:
+    return rows["problem"] == variants(rows).map({key: variant.problem for key, variant in VARIANTS.items()})
+
+
+def _source(rows: pd.DataFrame) -> pd.Series:
+    source = rows["source"]
+    is_vertex = (source >= 0) & (source < rows["vertices"]) & (source % 1 == 0)
+    return is_vertex.where(rows["problem"] == "sssp", source.isna())
+
+
+def _times(rows: pd.DataFrame) -> pd.Series:
+    there = rows[list(TIMES)].notna()
+    return there.all(axis=1).where(rows["status"] == "ok", ~there.any(axis=1))
+
+
+def _phases(rows: pd.DataFrame) -> pd.Series:
+    return ~(rows[list(PHASES)].sum(axis=1) > rows["seconds"] * (1 + PHASES_OVER))
+
+
+def _launches(rows: pd.DataFrame) -> pd.Series:
+    launched = rows["launches"] > 0
+    return (launched | (rows["status"] != "ok")).where(_on_gpu(rows), ~launched)
+
+
+def _rows_checked(rows: pd.DataFrame) -> pd.Series:
+    checked, most = rows["rows_checked"], rows["vertices"].where(rows["problem"] == "apsp", 1)
+    return checked.between(1, most).where(rows["status"].isin(("ok", "simulated")), checked == 0)
+
+
+def _simulated(rows: pd.DataFrame) -> pd.Series:
+    simulated = rows["status"] == "simulated"
+    return (simulated == (rows["device"] == SIMULATOR)) | (rows["status"] == "no_memory")
+
+
+def _card_version(column: str) -> Rule:
+    def holds(rows: pd.DataFrame) -> pd.Series:
+        is_version = rows[column].str.fullmatch(VERSION).astype(bool)
+        return is_version.where(_on_gpu(rows) & (rows["device"] != SIMULATOR), rows[column] == "")
+
+    return Rule((column,), "must be a version where a card was used, and else empty", holds)
+
+
+def _empty_or_from(column: str, least: int):
+    def holds(rows: pd.DataFrame) -> pd.Series:
+        return rows[column].isna() | ((rows[column] >= least) & (rows[column] % 1 == 0))
+
+    return holds
+
+
+def _limit(rows: pd.DataFrame) -> pd.Series:
+    return (rows["limit_s"] > 0).where(rows["status"] == "timeout", rows["limit_s"].isna())
+
+
+def _needed(rows: pd.DataFrame) -> pd.Series:
+    return (rows["needed_bytes"] > 0).where(rows["status"] == "no_memory", rows["needed_bytes"].isna())
+
+
+def _on_gpu(rows: pd.DataFrame) -> pd.Series:
+    return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
+
+
+def _at_least_0(name: str) -> Rule:
+    return Rule((name,), "must be 0 or more", lambda rows: ~(rows[name] < 0))
+
+
+def _layout(name: str, meaning: str) -> Column:
+    rule = Rule((name,), "must be a whole number from 0, or empty", _empty_or_from(name, 0))
+    return _number(name, f"Of `stride_ell`: {meaning}.", rule)
+
+
+KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
+MEASURED = Rule(
+    ("status", "device"),
+    "a simulated run is no measurement",
+    lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
+)
+DEFINED = (
+    _text("algorithm", "The algorithm; see `kernels/variants.py`.", KNOWN),
+    _text("variant", "The variant of the algorithm."),
+    _text("problem", "`sssp` or `apsp`.", Rule(("problem",), "must be the variant's own", _problem)),
+    _text("dataset", "The graph.", matching("dataset")),
+    _text(
+        "batch",
+        "The batch; empty if the variant was measured alone.",
+        matching("batch", BATCH_NAME, "must be a name of letters, digits, . _ -, or empty"),
+    ),
+    _number("round", "The round, from 1 without a gap.", whole("round", 1)),
+    _number(
+        "position",
+        "The place in the round; empty in rows from before there were batches.",
+        Rule(("position",), "must be a whole number from 1, or empty", _empty_or_from("position", 1)),
+    ),
+    _text(
+        "status",
+        "`ok` has all times. `timeout`, `no_memory` and `simulated` have none, and `simulated` rows are refused as "
+        "measurements.",
+        Rule(("status", *TIMES), "a row that is ok has all times, any other none", _times),
+    ),
+    _number(
+        "seconds",
+        "The paper's timed region, by the host's clock: allocations, copies, every launch, the predecessors, the copy "
+        "of the results. The paper's variants copy their matrices to the card inside it; all other graphs are copied "
+        "before it.",
+        Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
+    ),
+    _number("copy_in_s", "Allocating, and copying to the card.", _at_least_0("copy_in_s")),
+    _number(
+        "kernels_s",
+        "The launches that find distances, and [what they need](method.md#how-a-time-is-taken), between two CUDA "
+        "events.",
+        _at_least_0("kernels_s"),
+    ),
+    _number(
+        "predecessors_s",
+        "Launches that only find predecessors; 0 if the same launches record them.",
+        _at_least_0("predecessors_s"),
+    ),
+    _number("copy_out_s", "Copying the results back.", _at_least_0("copy_out_s")),
+    _number(
+        "prepare_host_s",
+        "Before the timed region: layouts of the graph made on the host, in a variant's first run only. Each run of "
+        "`hierarchy` has the time of its order and tree, though they were made once.",
+        _at_least_0("prepare_host_s"),
+    ),
+    _number("prepare_card_s", "Before the timed region: uploads.", _at_least_0("prepare_card_s")),
+    _number(
+        "customize_s",
+        "Of `hierarchy`, before the timed region: the weights of the arcs that elimination added, made on the card.",
+        _at_least_0("customize_s"),
+        Rule(TIMES, "the phases must sum to no more than seconds", _phases),
+    ),
+    _number(
+        "launches",
+        "Kernels launched, as listed below.",
+        whole("launches", 0),
+        Rule(
+            ("launches", "status"),
+            "must be 0 on a CPU, and above 0 on a card where the status is ok",
+            _launches,
+        ),
+    ),
+    _number("vertices", "Vertices of the graph.", whole("vertices", 1)),
+    _number("arcs", "Arcs of the graph.", whole("arcs", 0)),
+    _number(
+        "source",
+        "The source for `sssp`; empty for `apsp`.",
+        Rule(("source", "problem", "vertices"), "must be a vertex for sssp, and empty for apsp", _source),
+    ),
+    _number(
+        "rows_checked",
+        "Rows of distances compared with the oracle's: 1 for `sssp`, 1 to all for `apsp`, 0 for `timeout` and "
+        "`no_memory`.",
+        whole("rows_checked", 0),
+        Rule(
+            ("rows_checked", "status", "problem", "vertices"),
+            "must be 1 for sssp and from 1 to all for apsp, and 0 where nothing ran to its end",
+            _rows_checked,
+        ),
+    ),
+    _text(
+        "device",
+        "The card or the processor.",
+        matching("device"),
+        Rule(("status", "device"), "a run is simulated in the simulator, and only there", _simulated),
+    ),
+    _text("driver", "The driver's version; empty without a card.", _card_version("driver")),
+    _text("cuda", "The version of CUDA; empty without a card.", _card_version("cuda")),
+    *(
+        _text(name, f"The version of {name.replace('_', '-')}.", version(name))
+        for name in ("numba_cuda", "numba", "numpy")
+    ),
+    _text("commit", "The commit of the project; empty without `.git` and without `commit` in the configuration."),
+    _text(
+        "revision",
+        "The variant's revision in `kernels/variants.py`; of a library its name and version, `scipy 1.18.1`; 0 in "
+        "archived rows whose code was not recorded.",
+        matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
+    ),
+    _text(
+        "settings",
+        "Block, tile, delta, grid and source if they are not the usual ones, as `block=512 source=3`; else empty.",
+    ),
+    _text(
+        "dataset_sha256",
+        "SHA-256 of the graph's text form with its weights.",
+        matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
+    ),
+    _text("started", "ISO 8601, UTC.", moment("started")),
+    _text("host", "The machine's name."),
+    _text("host_id", "The machine, as an anonymous id of eight digits."),
+    _text("card_uuid", "The card."),
+    _text("cpu_model", "The processor."),
+    _number(
+        "cores",
+        "Of a CPU variant: the number of cores that it may use.",
+        Rule(("cores",), "must be a whole number from 1, or empty", _empty_or_from("cores", 1)),
+    ),
+    _text("substitute", "What the graph is instead of the paper's; empty for the paper's own."),
+    _text("generated", "How a graph without a file was made."),
+    _number(
+        "limit_s",
+        "Of `timeout`: the limit that was passed.",
+        Rule(("limit_s", "status"), "must be above 0 where the limit was passed", _limit),
+    ),
+    _number(
+        "needed_bytes",
+        "Of `no_memory`: the memory that was needed.",
+        Rule(("needed_bytes", "status"), "must be above 0 where memory was lacking", _needed),
+    ),
+    _layout("reached", "vertices that the source reaches"),
+    _layout("longest_row", "the largest out-degree"),
+    _layout("ell_columns", "columns of the layout"),
+    _layout("ell_slots", "slots of the layout"),
+    _layout("ell_overflow", "arcs in no slot"),
+    _text("note", "For readers only: why there are fewer repeats."),
+)
+COLUMNS = tuple(column.name for column in DEFINED)
+NUMBERS = tuple(column.name for column in DEFINED if column.number)
+RULES = tuple(rule for column in DEFINED for rule in column.rules)
+# Of what a sweep changes.
+SETTINGS = {
+    **{name: whole(name, 1) for name in ("delta", "default_delta", "threads", "blocks")},
+    **{"share": above_0("share"), "source": whole("source", 0)},
+}
