@@ -18,7 +18,7 @@ from cuda.bindings import nvvm
 from kernels import memory
 from kernels.answers import HOST_BYTES
 from kernels.errors import InputError
-from kernels.gpu import driver_api
+from kernels.gpu import driver
 from kernels.graph import Graph
 from kernels.later import Later
 
@@ -65,13 +65,15 @@ class Card:
         if not gpu_visible():
             _say_no_gpu()
             return None
-        device = driver_api.device()
-        return cls(device.shared_limit, device.free_memory())
+        from kernels.gpu import card
+        from kernels.run import Run
+
+        return cls(Run().shared_limit, card.free_memory())
 
 
 def gpu_visible() -> bool:
     """Whether a real GPU can be used from here: there is one, and numba can compile for it."""
-    return not driver_api.simulated() and bool(driver_api.cards()) and _can_compile()
+    return not driver.simulated() and bool(driver.cards()) and _can_compile()
 
 
 @cache

@@ -83,8 +83,6 @@ def explain(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno:
         said = ADVICE.get(error.errno, "mend that, or choose another path")
         return f"{error.filename or 'a file'}: {error.strerror}: {said}"
-    if "COOPERATIVE_LAUNCH_TOO_LARGE" in str(error):  # as numba and kernels/gpu/driver_api.py name the driver's error
-        return TOO_MANY_BLOCKS
     return None
 
 

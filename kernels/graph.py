@@ -15,16 +15,17 @@ from functools import cached_property, wraps
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from kernels import memory, npz
 from kernels.errors import InputError, whole
+from kernels.later import Later
 
 INF = 2**31 - 1  # "no path": one more than the largest distance
 MAX_WEIGHT = INF - 1
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
 NO_GRAPH = "name a packed graph, or make this one again"
+sparse = Later("scipy.sparse")
 
 
 def kept(function):
@@ -160,7 +161,7 @@ class Graph(Rows):
 
     def cheapest(self) -> Graph:
         """The same graph with only the cheapest arc of each ordered pair, rows sorted by head."""
-        arcs = csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
+        arcs = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
         arcs = arcs.tocsc().tocsr()  # sorts each row by head, in linear time; parallel arcs stay
         tails = np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(arcs.indptr))
         first = np.ones(self.arcs, bool)
@@ -171,10 +172,12 @@ class Graph(Rows):
         weights = np.minimum.reduceat(arcs.data, starts) if self.arcs else arcs.data
         return Graph(indptr, arcs.indices[starts].astype(np.int32, copy=False), weights, self.directed, self.meta)
 
-    def to_scipy(self) -> csr_array:
+    def to_scipy(self) -> sparse.csr_array:
         """float64 CSR array for scipy.sparse.csgraph, which would add parallel arcs: cheapest only."""
         graph = self.cheapest()
-        return csr_array((graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=(self.vertices,) * 2)
+        return sparse.csr_array(
+            (graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=(self.vertices,) * 2
+        )
 
     @cached_property
     def matrix(self) -> np.ndarray:

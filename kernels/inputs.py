@@ -6,12 +6,14 @@ import os
 import reprlib
 
 import numpy as np
-from scipy import sparse
 
 from kernels import datasets
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size
+from kernels.later import Later
+
+sparse = Later("scipy.sparse")
 
 
 def check_sources(graph: Graph | FloatGraph, sources) -> np.ndarray:

@@ -13,8 +13,7 @@ int32, -9999 where there is none. Weights that are no whole numbers from 0 to 2^
 searched in float64 (kernels/fast/floats.py). kernels/csgraph.py has SciPy's own signatures.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. What a search from one source does not need
-is imported when it is needed, and its compiled kernels are kept on disk (kernels/gpu/kept.py): a later process's first
-answer comes before numba would have been imported.
+is imported when it is needed, and compiled kernels are kept on disk (kernels/gpu/cache.py).
 """
 
 from __future__ import annotations
@@ -29,17 +28,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from kernels import choice, memory
 from kernels.answers import FLOAT_BYTES, HOST_BYTES, NO_PREDECESSOR, ROW_BYTES, Distances, Eccentricities, Paths
 from kernels.choice import MANY, NEAR_FAR, Card, choose_sssp, log
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
-from kernels.gpu import driver_api
+from kernels.gpu import driver
 from kernels.graph import INF, Graph
 from kernels.inputs import as_graph, check_sources
+from kernels.later import Later
 from kernels.searches import Float64, FloatSearch, TooLong, WholeNumbers
+
+card, sparse = Later("kernels.gpu.card"), Later("scipy.sparse")
 
 
 def prepare(graph) -> Solver:
@@ -104,7 +105,6 @@ class Solver:
     def __init__(self, graph):
         self.graph, self.card = self._read(graph), Card.visible()
         self._closed = False
-        # Kernels have attributes that each launch of a process sets anew, so all solvers share a lock.
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
 
     def _read(self, graph) -> Graph | FloatGraph:
@@ -127,8 +127,9 @@ class Solver:
             self._closed = True
             for name in ("in_whole_numbers", "in_float64"):
                 vars(self).pop(name, None)
-            if self._device:
-                self._device.trim()
+            if self._uses_gpu:
+                with self._context:
+                    card.free_pending()
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -136,12 +137,17 @@ class Solver:
         with self._lock:
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
-            with self._device.current() if self._device else nullcontext():
+            with self._context:
                 yield
 
+    @property
+    def _uses_gpu(self) -> bool:
+        return self.on_card and not driver.simulated()
+
     @cached_property
-    def _device(self) -> driver_api.Device | None:
-        return driver_api.device() if self.on_card and not driver_api.simulated() else None
+    def _context(self):
+        """A context manager in which the card of the thread that asked first is current."""
+        return card.using(card.current()) if self._uses_gpu else nullcontext()
 
     @cached_property
     def in_whole_numbers(self) -> WholeNumbers:
@@ -163,9 +169,9 @@ class Solver:
     def shortest_paths(self, source: int, out: str = "host") -> Paths:
         """From one source to all vertices.
 
-        out="device" leaves the results on the card, as the kernels have them: two kernels.gpu.driver_api.DeviceArray,
-        int32, (n,), which CuPy and PyTorch take without a copy, by __cuda_array_interface__ or DLPack. A distance is
-        then 2^31 - 1 and a predecessor -1 where there is none. They are the caller's; no later search changes them.
+        out="device" leaves the results on the card, as the kernels have them: two device arrays of numba, int32,
+        (n,), which CuPy, PyTorch and JAX take without a copy, by __cuda_array_interface__. A distance is then 2^31 - 1
+        and a predecessor -1 where there is none. They are the caller's; no later search changes them.
         Raises InputError where there is no GPU, or the weights or distances are no whole numbers up to 2^31 - 2.
         """
         source = self.graph.check_source(source)
@@ -188,9 +194,8 @@ class Solver:
             except TooLong:
                 pass
             else:
-                left = found.give()
-                if not driver_api.simulated():
-                    found.run.wait()
+                left = found.give()  # takes memory for the next result while the kernels run
+                found.run.wait()
                 return Paths(*left, NEAR_FAR, "results are left on the card")
         raise InputError(
             f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
@@ -379,12 +384,12 @@ def _arrays_of(graph) -> list | None:
     """The arrays that a graph's arcs are in, which may be changed in place; None of what is not known here."""
     if isinstance(graph, Graph | FloatGraph):
         return []  # not to be changed
-    arrays = []
+    arrays, form = [], getattr(graph, "format", None)  # asked first: importing scipy.sparse takes 0.1 s
     if isinstance(graph, np.ndarray):
         arrays = [graph]
-    elif sparse.issparse(graph) and graph.format in ("csr", "csc", "bsr"):
+    elif form in ("csr", "csc", "bsr") and sparse.issparse(graph):
         arrays = [graph.indptr, graph.indices, graph.data]
-    elif sparse.issparse(graph) and graph.format == "coo":
+    elif form == "coo" and sparse.issparse(graph):
         arrays = [*graph.coords, graph.data]
     return arrays if arrays and all(isinstance(array, np.ndarray) for array in arrays) else None
 

@@ -23,6 +23,7 @@ from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
 from kernels.gpu.timing import CardTimer
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
+SMALL = 2**26  # bytes
 POISON = -7  # in every result before a run: neither a distance nor a predecessor
 
 
@@ -55,6 +56,8 @@ class Run:
     cuda_graph: launch from CUDA graphs instead of waiting for each launch.
     delta: the width of delta-stepping's buckets; None for the variant's own rule.
     grid: blocks of a kernel whose blocks share out the work; None for the variant's own rule.
+    waits: whether the host waits after each launch, as in the paper. If not, it launches from Python, which spares
+    compiling the loop of measured launches, and lays out the arguments of `prepare` while the card has other work.
     shared: bytes of shared memory a block may have; None for what the card has.
 
     Afterwards: seconds, and phases (seconds by name), are what was timed; launches is the number of launched kernels;
@@ -71,6 +74,7 @@ class Run:
     cuda_graph: bool = False
     delta: int | None = None
     grid: int | None = None
+    waits: bool = True
     shared: int | None = None
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
@@ -98,17 +102,23 @@ class Run:
         return 0 if SIMULATED else card.current().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - 64
 
     def require(self, needed: int) -> None:
-        """Raise NotEnoughMemory where fewer bytes than needed are free on the card."""
-        if not SIMULATED and needed > (free := card.free_memory()):
+        """Raise NotEnoughMemory if fewer bytes than needed are free on the card.
+
+        For a few bytes a Run that does not wait leaves that to `allocate`: asking takes longer than taking them.
+        """
+        asks = not SIMULATED and (self.waits or needed >= SMALL)
+        if asks and needed > (free := card.free_memory()):
             raise NotEnoughMemory(needed, free)
 
     def allocate(self, *arrays: tuple) -> list:
         """Arrays on the card, each given as (length, dtype); what is in them is undefined."""
-        return [cuda.device_array(length, dtype) for length, dtype in arrays]
+        with card.allocating(sum(int(length) * np.dtype(dtype).itemsize for length, dtype in arrays)):
+            return [cuda.device_array(length, dtype) for length, dtype in arrays]
 
     def upload(self, *arrays: np.ndarray) -> list:
         """Copies of the host's arrays on the card."""
-        return [cuda.to_device(array) for array in arrays]
+        with card.allocating(sum(array.nbytes for array in arrays)):
+            return [cuda.to_device(array) for array in arrays]
 
     def upload_untimed(self, *arrays: np.ndarray) -> list:
         """The same, of what is on the card before the clock starts, as the paper's graph is."""
@@ -124,7 +134,7 @@ class Run:
             array.copy_to_host(host)
 
     def launch(self, *launches: tuple, times: int = 1) -> None:
-        """Launch kernels in turn, `times` over; the host waits after every launch, as in the paper.
+        """Launch kernels in turn, `times` over; the host waits after every launch if the Run `waits`.
 
         A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it needs some; STEP among the
         arguments is the number of the iteration. With `cuda_graph` the same launches come from CUDA graphs, and the
@@ -136,23 +146,33 @@ class Run:
                     kernel[blocks, threads, 0, *shared](*(np.uint32(step) if a is STEP else a for a in arguments))
         else:
             ready = prepared(launches)
-            (ready.replay if self.cuda_graph else ready.launch)(times)
+            if not self.waits:
+                ready.enqueue(times=times)
+            elif self.cuda_graph:
+                ready.replay(times)
+            else:
+                ready.loop(wait=True)(times)
         self.launches += times * len(launches)
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
-        """A function that launches the kernels in turn and waits after each, whatever `cuda_graph` says.
+        """A function that launches the kernels in turn, as `launch` does, whatever `cuda_graph` says.
 
-        Arguments are laid out now, in another phase than that of the launches: that takes longer than a short kernel.
+        If the Run waits, arguments are laid out now, in another phase than that of the launches: that takes longer than
+        a short kernel.
         """
-        if not card.gpu_visible():
+        if not self.waits or not card.gpu_visible():
             return lambda: self.launch(*launches)
-        ready = prepared(launches)
+        loop = prepared(launches).loop(wait=True)
 
         def launch():
-            ready.launch(1)
+            loop(1)
             self.launches += len(launches)
 
         return launch
+
+    def wait(self) -> None:
+        """Wait until all that was launched has ended."""
+        cuda.synchronize()
 
     @contextmanager
     def timed(self):

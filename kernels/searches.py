@@ -13,25 +13,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from kernels import choice
 from kernels.answers import NO_PREDECESSOR, Paths
 from kernels.choice import MANY, NEAR_FAR, SCIPY, Card, choose_apsp, choose_many, choose_sssp, log
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
-from kernels.gpu import driver_api, kept
 from kernels.graph import INF, Graph
 from kernels.later import Later
 
 if TYPE_CHECKING:
     from kernels.run import Result
 
-csgraph = Later("scipy.sparse.csgraph")
+csgraph, sparse = Later("scipy.sparse.csgraph"), Later("scipy.sparse")
 floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
-probe_kernels, hierarchy = Later("kernels.fast.probe_kernels"), Later("kernels.fast.hierarchy.all_pairs")
-KEPT = kept.Kernels("kernels.fast.near_far_kernels", LANES=32), kept.Kernels("kernels.fast.results")
-KEPT_PROBE, KEPT_FLOATS = kept.Kernels("kernels.fast.probe_kernels"), kept.Kernels("kernels.fast.floats_kernels")
+hierarchy = Later("kernels.fast.hierarchy.all_pairs")
 PIECE = 2**24  # distances that SciPy or the card gives at once
 
 
@@ -51,10 +47,10 @@ def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
 
 
 def Run(**settings):
-    """A kernels.run.Run."""
+    """A kernels.run.Run that does not wait after each launch."""
     from kernels import run
 
-    return run.Run(**settings)
+    return run.Run(waits=False, **settings)
 
 
 class WholeNumbers:
@@ -74,10 +70,7 @@ class WholeNumbers:
 
     @cached_property
     def near_far(self) -> near_far.Searches:
-        if driver_api.simulated():
-            searches = near_far.Searches(self.graph, Run())
-        else:
-            searches = near_far.Searches(self.graph, driver_api.DriverRun(driver_api.device()), KEPT[0])
+        searches = near_far.Searches(self.graph, Run())
         searches.allocate()
         return searches
 
@@ -133,8 +126,7 @@ class WholeNumbers:
         if self.lengths is None:
             run.require(8 * n)
             (self.lengths,) = run.allocate((n, np.float64))
-        kernels = results if driver_api.simulated() else KEPT[1]
-        run.launch((kernels.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
+        run.launch((results.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
         run.download((self.lengths, distances))
         if predecessors is not None:
             run.download((found.predecessor, predecessors))
@@ -142,7 +134,7 @@ class WholeNumbers:
     @cached_property
     def is_narrow(self) -> bool:
         """Whether the graph is too narrow for Near-Far; found out on the card, whose memory is then given back."""
-        found = probe.is_narrow(self.near_far, probe_kernels if driver_api.simulated() else KEPT_PROBE)
+        found = probe.is_narrow(self.near_far)
         if found:
             del self.near_far
         return found
@@ -236,7 +228,7 @@ class WholeNumbers:
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.Searches]:
         """Searches in a hierarchy. The memory for what they find, most of what is free, is given back."""
         if reduces not in self.hierarchies:
-            self.hierarchies[reduces] = hierarchy.Searches(self.graph, reduces=reduces)
+            self.hierarchies[reduces] = hierarchy.Searches(self.graph, reduces=reduces, run=Run())
         searches = self.hierarchies[reduces]
         try:
             yield searches
@@ -271,7 +263,7 @@ class Float64:
     @cached_property
     def potential(self) -> np.ndarray:
         """Of a graph with weights below 0. Raises scipy.sparse.csgraph.NegativeCycleError."""
-        return _float_searches(self.given).potentials()
+        return floats.Searches(self.given, Run()).potentials()
 
     @cached_property
     def graph(self) -> FloatGraph:
@@ -280,7 +272,7 @@ class Float64:
 
     @cached_property
     def searches(self) -> floats.Searches:
-        return _float_searches(self.graph)
+        return floats.Searches(self.graph, Run())
 
     @cached_property
     def bounds(self) -> WholeNumbers:
@@ -300,12 +292,6 @@ class Float64:
         for source, *row in search.rows():
             distances[sources == source], predecessors[sources == source] = row
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
-
-
-def _float_searches(graph: FloatGraph) -> floats.Searches:
-    if driver_api.simulated():
-        return floats.Searches(graph, Run())
-    return floats.Searches(graph, driver_api.DriverRun(driver_api.device()), KEPT_FLOATS)
 
 
 class FloatSearch:

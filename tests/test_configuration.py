@@ -488,7 +488,7 @@ def test_what_decides_a_datasets_graph(config, change):
     ],
 )
 def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
-    monkeypatch.setattr(plan.driver_api, "simulated", lambda: simulated)
+    monkeypatch.setattr(plan.driver, "simulated", lambda: simulated)
     monkeypatch.setattr(plan.choice, "gpu_visible", lambda: gpu)
     config["mode"] = mode
     assert plan.simulating(config) is expected

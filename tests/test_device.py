@@ -1,6 +1,7 @@
 """How launches are made, checked and timed, with a driver and a card that only write down what they are asked for."""
 
 import ctypes
+import sys
 from functools import cache, partial
 from itertools import cycle
 from types import SimpleNamespace
@@ -8,13 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from cuda.bindings import driver as bindings
 from cuda.bindings.driver import CUresult
+from numba.cuda.cudadrv.driver import CudaAPIError
 
 from kernels import run as runs
-from kernels.errors import InputError
+from kernels.errors import InputError, NotEnoughMemory
+from kernels.gpu import driver as driver_without_numba
 from kernels.gpu import internals, launching, timing
+from kernels.gpu.driver import checked
 from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
-from kernels.gpu.launching import compile_loop
+from kernels.gpu.launching import STEP, compile_loop
 from kernels.run import Run
 
 LAUNCHES = {
@@ -22,7 +27,6 @@ LAUNCHES = {
     for said, pointers in (("plain", 3), ("cooperative", 2))
 }
 SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
-TOO_LARGE = int(CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
 
 
 @pytest.fixture
@@ -93,8 +97,9 @@ def test_a_refused_launch_ends_the_loop_with_the_drivers_code(driver):
 class OnCard:
     """What a device array shows of itself."""
 
-    size, dtype, shape, strides = 6, np.dtype(np.int32), (6,), (4,)
-    __cuda_array_interface__ = {"data": (4096, False)}  # noqa: RUF012
+    def __init__(self, size=6, dtype=np.int32, address=4096):
+        self.size, self.dtype, self.shape = size, np.dtype(dtype), (size,)
+        self.strides, self.device_ctypes_pointer = (self.dtype.itemsize,), ctypes.c_size_t(address)
 
 
 class Pair(NamedTuple):
@@ -104,8 +109,7 @@ class Pair(NamedTuple):
 
 def test_arguments_as_numba_passes_them():
     assert as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
-    OnCard.size, OnCard.shape = 2**32, (2**32,)  # all pairs of 65,536 vertices
-    assert as_passed(OnCard()) == [0, 0, 2**32, 4, 4096, 2**32, 4]
+    assert as_passed(OnCard(2**32)) == [0, 0, 2**32, 4, 4096, 2**32, 4]  # all pairs of 65,536 vertices
     assert as_passed(np.uint32(5)) == [5]
     assert as_passed(np.int32(-1)) == [2**64 - 1]
     assert as_passed(Pair(np.uint32(5), OnCard())) == [5, 0, 0, 2**32, 4, 4096, 2**32, 4]
@@ -148,8 +152,7 @@ def built(monkeypatch):
             ((kernel, _, _, self.arguments),) = launches
             built.kernels.append(kernel)
 
-        def launch(self, times):
-            assert times == 1
+        def enqueue(self):
             for sent, argument in zip(ECHOED, self.arguments, strict=False):
                 assert np.array_equal(sent, argument)
             self.arguments[-1][:] = built.arrives
@@ -174,10 +177,210 @@ def test_nothing_is_launched_where_other_arguments_arrive(built):
     assert "kernel" not in built.kernels
 
 
-def test_blocks_that_do_not_fit_on_the_card_at_once_are_refused_in_a_line(monkeypatch):
-    monkeypatch.setattr(launching, "_launch_loop", lambda: lambda *given: TOO_LARGE)
+class Launched(list):
+    """What a driver without a card was asked for, in order. answers: what it says to the next launches, first to last.
+
+    A kernel is its number; those from 100 on are cooperative. Of a launch all is there that the driver is given, with
+    the arguments' values in place of their addresses: as many as `arguments` says.
+    """
+
+    def __init__(self, monkeypatch):
+        self.answers, self.arguments = [], 2
+        monkeypatch.setattr(bindings, "cuCtxGetDevice", lambda: (SUCCESS, 0))
+        monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: self.launch(*given[:-1]))
+        monkeypatch.setattr(bindings, "cuLaunchCooperativeKernel", self.launch)
+        monkeypatch.setattr(bindings, "cuKernelSetAttribute", lambda _, *given: self.append(given) or (SUCCESS,))
+        monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, arguments, device: (kernel, kernel >= 100))
+        monkeypatch.setattr(launching, "check_arguments", lambda: None)
+        monkeypatch.setattr(launching, "ALLOWED", {})
+        monkeypatch.setattr(runs.card, "gpu_visible", lambda: True)
+
+    def launch(self, *given):
+        places = (ctypes.c_uint64 * self.arguments).from_address(given[-1])
+        values = [ctypes.c_uint64.from_address(place).value for place in places]
+        self.append((*map(int, given[:-1]), values))
+        return (self.answers.pop(0) if self.answers else SUCCESS,)
+
+
+SUCCESS = CUresult.CUDA_SUCCESS
+FIRST = (7, (5, 4), (32, 16), (STEP, np.uint32(9)))
+SECOND = (107, 3, 64, (np.uint64(2**40), np.int32(-1)), 100)
+OF_FIRST, OF_SECOND = (7, 5, 4, 1, 32, 16, 1, 0), (107, 3, 1, 1, 64, 1, 1, 100)
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    launched = Launched(monkeypatch)
+    loops = []
+
+    def loop(handles, shapes, shared, cooperative, parameters, step, times, stream, wait):
+        loops.append(wait)
+        for step[0] in range(times):
+            for i in range(len(handles)):
+                assert cooperative[i] == (handles[i] >= 100)
+                (error,) = launched.launch(handles[i], *shapes[i], shared[i], stream, int(parameters[i]))
+                if error:
+                    return int(error)
+        return 0
+
+    launched.loops = loops
+    monkeypatch.setattr(launching, "_launch_loop", lambda: loop)
+    return launched
+
+
+def both(step, stream=0):
+    return [(*OF_FIRST, stream, [step, 9]), (*OF_SECOND, stream, [2**40, 2**64 - 1])]
+
+
+def test_launches_from_python_are_made_in_turn_and_not_waited_for(launched):
+    launching.Prepared([FIRST, SECOND]).enqueue(stream=5, times=2)
+    assert launched == [(100, 107, 0), *both(0, 5), *both(1, 5)] and not launched.loops
+
+
+def test_the_compiled_loop_is_given_the_same(launched):
+    launching.Prepared([FIRST, SECOND]).loop(wait=True, stream=5)(2)
+    assert launched == [(100, 107, 0), *both(0, 5), *both(1, 5)] and launched.loops == [True]
+
+
+def test_arrays_and_numbers_are_laid_out_one_after_the_other(launched):
+    launched.arguments = 8
+    launching.Prepared([(7, 1, 1, (np.uint32(5), OnCard()))]).enqueue()
+    assert launched == [(7, 1, 1, 1, 1, 1, 1, 0, 0, [5, 0, 0, 6, 4, 4096, 6, 4])]
+
+
+def test_shared_memory_is_allowed_up_to_the_most_that_was_asked_for(launched):
+    for shared in (64, 64, 128, 64, 0):
+        launching.Prepared([(7, 1, 1, (STEP, STEP), shared)])
+    assert launched == [(64, 7, 0), (128, 7, 0)]
+
+
+@pytest.mark.parametrize("launch", [lambda ready: ready.enqueue(), lambda ready: ready.loop(wait=True)(1)])
+def test_blocks_that_do_not_fit_on_the_card_at_once_are_refused_in_a_line(launch, launched):
+    ready = launching.Prepared([SECOND])
+    launched.answers = [CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE]
     with pytest.raises(InputError, match="which wait for each other: take a smaller grid"):
-        launching.Prepared(()).launch(1)
+        launch(ready)
+    launched.answers = [CUresult.CUDA_ERROR_ILLEGAL_ADDRESS]
+    with pytest.raises(RuntimeError, match="refused a launch: error 700"):
+        launch(ready)
+
+
+def test_a_run_that_waits_launches_by_the_compiled_loop(launched):
+    run = Run()
+    run.launch(FIRST, times=2)
+    launch = run.prepare(FIRST)
+    assert launched == [(*OF_FIRST, 0, [step, 9]) for step in (0, 1)] and launched.loops == [True]
+    launch()
+    assert len(launched) == 3 and launched.loops == [True, True] and run.launches == 3
+
+
+def test_a_run_that_does_not_wait_compiles_no_loop_and_lays_out_arguments_when_it_launches(launched, monkeypatch):
+    laid_out, as_passed = [], internals.as_passed
+    monkeypatch.setattr(internals, "as_passed", lambda a: laid_out.append(a) or as_passed(a))
+    run = Run(waits=False)
+    run.launch(FIRST, times=2)
+    launching.enqueued(run, FIRST)()
+    laid_out.clear()
+    launch = run.prepare(FIRST)
+    assert len(launched) == 3 and laid_out == []
+    launch()
+    assert launched == [(*OF_FIRST, 0, [step, 9]) for step in (0, 1, 0, 0)] and laid_out == [9]
+    assert launched.loops == [] and run.launches == 4
+
+
+class Kernel:
+    """A kernel of numba's; made: for which types it was compiled."""
+
+    def __init__(self):
+        self.made = []
+
+    def typeof_pyval(self, value):
+        return value.dtype.name, value.ndim, bool(value.ndim and value.flags.c_contiguous)
+
+    def compile(self, types):
+        self.made.append(types)
+        handle = SimpleNamespace(handle=len(self.made))
+        return SimpleNamespace(cooperative=False, _codelibrary=SimpleNamespace(get_cufunc=lambda: handle))
+
+
+def test_a_kernel_is_compiled_once_for_each_card_and_combination_of_types(monkeypatch):
+    monkeypatch.setattr(internals, "cache", SimpleNamespace(enable=lambda kernel: None))
+    one, other = Kernel(), Kernel()
+    words, rows = np.zeros(5, np.uint32), np.zeros((2, 3), np.int32)
+    given = [
+        (one, (words,), 0),
+        (one, (words[:2],), 0),  # of the same type
+        (one, (words[::2],), 0),
+        (one, (words.view(np.int32),), 0),
+        (one, (np.uint32(1),), 0),
+        (one, (np.uint32(2),), 0),  # of the same type
+        (one, (rows,), 0),
+        (one, (rows.T,), 0),
+        (one, (words,), 1),
+        (other, (words,), 0),
+    ]
+    handles = [internals.compiled_kernel(*one)[0] for one in given]
+    assert handles == [1, 1, 2, 3, 4, 4, 5, 6, 7, 1]
+
+
+def refusing(monkeypatch, code):
+    """A card that refuses memory so, of which 1000 bytes are free."""
+
+    def refuse(*given):
+        raise CudaAPIError(code, "refused")
+
+    monkeypatch.setattr(runs, "cuda", SimpleNamespace(device_array=refuse, to_device=refuse))
+    monkeypatch.setattr(runs, "SIMULATED", False)
+    monkeypatch.setattr(runs.card, "free_memory", lambda: 1000)
+
+
+def test_memory_that_the_driver_refuses_is_too_little(monkeypatch):
+    refusing(monkeypatch, CUresult.CUDA_ERROR_OUT_OF_MEMORY)
+    for take in (
+        lambda: Run().allocate((300, np.int32), (4, np.float64)),
+        lambda: Run().upload(np.zeros(308, np.int32)),
+    ):
+        with pytest.raises(NotEnoughMemory) as refused:
+            take()
+        assert (refused.value.needed, refused.value.free) == (1232, 1000)
+    refusing(monkeypatch, CUresult.CUDA_ERROR_ILLEGAL_ADDRESS)
+    with pytest.raises(CudaAPIError):
+        Run().allocate((300, np.int32))
+
+
+def test_for_a_few_bytes_it_is_not_asked_how_many_are_free(monkeypatch):
+    refusing(monkeypatch, None)
+    Run(waits=False).require(1001)
+    for run in (Run(), Run(waits=False)):
+        run.require(1000)
+        with pytest.raises(NotEnoughMemory):
+            run.require(2**26)
+    with pytest.raises(NotEnoughMemory):
+        Run().require(1001)
+
+
+def test_without_a_driver_there_is_no_card(monkeypatch):
+    def missing(flags):
+        raise RuntimeError("libcuda.so.1 is not there")
+
+    monkeypatch.setattr(bindings, "cuInit", missing)
+    assert driver_without_numba.cards.__wrapped__() == 0
+
+
+@pytest.mark.parametrize(("value", "simulated"), [("1", True), ("0", False), ("", False), (None, False)])
+def test_the_simulator_is_asked_for(value, simulated, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", value)
+    assert driver_without_numba.simulated() == simulated
+
+
+def test_what_the_driver_refuses_is_an_error():
+    with pytest.raises(RuntimeError, match=r"the CUDA driver refused a call: .*ILLEGAL_ADDRESS"):
+        checked((CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,))
+    assert [checked((SUCCESS, *values)) for values in ((), (1,), (1, 2))] == [(), 1, (1, 2)]
 
 
 @pytest.fixture

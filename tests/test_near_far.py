@@ -120,7 +120,7 @@ def far_of(on: Graph) -> np.ndarray:
     """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
     run = Run(block=5)
     places, limit = near_far.places_of_far(on, 1, 5, 64)
-    arcs, owners = near_far.lay_out(on, run, near_far_kernels)
+    arcs, owners = near_far.lay_out(on, run)
     dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
     far, words = np.full(2 * places, POISON), np.empty(int(near_far_layout.LENGTHS) + 2, np.uint32)
     source, numbers = np.uint32(0), (np.uint64(places), np.uint32(limit), np.uint32(64))
@@ -238,7 +238,7 @@ def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
     on = Graph.from_arcs(5, tails, rng.integers(0, 4, len(tails)), rng.integers(1, 9, len(tails)))
     queued, (arcs, owners) = (
         near_far_layout.layout(on).queued,
-        (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64), near_far_kernels)),
+        (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64))),
     )
     arcs, link, no_arc = arcs.tolist(), int(near_far_layout.LINK), int(near_far_kernels.NO_ARC)
     owners, rows = [*range(5), *owners.tolist()], len(arcs) // near_far_layout.DEGREE

@@ -8,7 +8,7 @@ from numba import cuda
 from numba.cuda import dispatcher
 from scipy.sparse import csgraph
 
-from kernels.fast import near_far, near_far_layout, probe, probe_kernels
+from kernels.fast import near_far, near_far_layout, probe
 from kernels.fast.probe import Reached
 from kernels.graph import Graph
 from kernels.run import Run
@@ -36,20 +36,20 @@ def test_it_goes_by_levels(make, source, monkeypatch):
     graph, sizes = make(90), levels_by_scipy(make(90), source)
     on = searches_on(graph)
     monkeypatch.setattr(probe, "WIDE", 91)
-    assert probe.reach(on, source, probe_kernels) == Reached(len(sizes), sizes.sum(), False, True)
+    assert probe.reach(on, source) == Reached(len(sizes), sizes.sum(), False, True)
     monkeypatch.setattr(probe, "LEVELS", 2)
-    assert probe.reach(on, source, probe_kernels) == Reached(min(2, len(sizes)), sizes[:3].sum(), False, len(sizes) < 3)
+    assert probe.reach(on, source) == Reached(min(2, len(sizes)), sizes[:3].sum(), False, len(sizes) < 3)
     if len(sizes) > 1:
         monkeypatch.setattr(probe, "WIDE", sizes[1])
-        assert probe.reach(on, source, probe_kernels) == Reached(1, sizes[:2].sum(), True, False)
+        assert probe.reach(on, source) == Reached(1, sizes[:2].sum(), True, False)
 
 
 @pytest.mark.simulator
 def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(monkeypatch):
     monkeypatch.setattr(probe, "WIDE", 1000)
     few, many = graphs.star(3 + near_far_layout.DIRECT), graphs.star(9 + near_far_layout.DIRECT)
-    assert probe.reach(searches_on(few), 1, probe_kernels)[1:] == (few.vertices, False, True)
-    assert probe.reach(searches_on(many), 1, probe_kernels)[2:] == (True, False)
+    assert probe.reach(searches_on(few), 1)[1:] == (few.vertices, False, True)
+    assert probe.reach(searches_on(many), 1)[2:] == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_what_is_narrow(found, narrow, monkeypatch):
     n = 10**6
     graph = SimpleNamespace(vertices=n, arcs=2 * n, indptr=np.r_[0, 2, 2])
     monkeypatch.setattr(probe, "reach", lambda *_: found)
-    assert probe.is_narrow(SimpleNamespace(graph=graph), None) == narrow
+    assert probe.is_narrow(SimpleNamespace(graph=graph)) == narrow
 
 
 def test_it_starts_from_the_vertex_with_most_arcs(monkeypatch):
     graph, started = Graph.from_arcs(5, [0, 1, 2, 2, 2], [1, 2, 3, 4, 4], [1] * 5), []
-    monkeypatch.setattr(probe, "reach", lambda searches, source, kernels: started.append(source) or Reached(1, 3, 1, 0))
-    probe.is_narrow(SimpleNamespace(graph=graph), None)
+    monkeypatch.setattr(probe, "reach", lambda searches, source: started.append(source) or Reached(1, 3, 1, 0))
+    probe.is_narrow(SimpleNamespace(graph=graph))
     assert started == [2]
 
 
@@ -83,7 +83,7 @@ def test_its_kernels_compile(capability, monkeypatch):
     on = near_far.Searches(graphs.path(9), Recorder())
     on.allocate()
     Recorder.launched.clear()
-    probe.reach(on, 0, probe_kernels)
+    probe.reach(on, 0)
     for (_, types), function in Recorder.launched.items():
         ptx, _ = cuda.compile_ptx(function, types, cc=capability)
         atomics = {"cas.b32": 2, "add.u32": 2} if function.__name__ == "walk" else {}

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda.bindings import driver
 from matplotlib.figure import Figure
-from numba.cuda.cudadrv.driver import CudaAPIError
 
 from kernels import datasets
 from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
-from kernels.gpu import card, driver_api
+from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.variants import VARIANTS
@@ -31,13 +29,6 @@ from workflow.views import appendix, audit, peak_table, simulated
 from workflow.views.context import Context
 
 ROOT = Path(__file__).parents[1]
-
-
-def refused(code):
-    """What is raised where the driver answers so."""
-    with pytest.raises(RuntimeError) as caught:
-        driver_api.checked((code,))
-    return caught.value
 
 
 @pytest.mark.parametrize(
@@ -55,15 +46,6 @@ def refused(code):
         (InputError("graph.txt: no header"), "graph.txt: no header"),
         (TimeLimit(5), "stopped after its limit of 5 s"),
         (WrongResult("vertex 3"), "vertex 3"),
-        *(
-            (error, "the card cannot hold all blocks of a kernel at once, .*: take a smaller grid")
-            for error in (
-                CudaAPIError(
-                    720, "Call to cuLaunchCooperativeKernel results in CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
-                ),
-                refused(driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE),
-            )
-        ),
     ],
 )
 def test_what_is_no_defect_is_said_in_a_line(error, line):

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from kernels.errors import InputError
 from kernels.graph import INF, Graph, Rows
+from kernels.later import Later
+
+sparse = Later("scipy.sparse")
 
 # What floats.py and its kernels share.
 LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
@@ -62,6 +64,6 @@ class FloatGraph(Rows):
         whole = np.clip(whole, self.weights > 0, INF - 1).astype(np.int32)
         return Graph(self.indptr, self.indices, whole, meta={"name": self.name})
 
-    def to_scipy(self) -> csr_array:
+    def to_scipy(self) -> sparse.csr_array:
         """As a float64 CSR array; parallel arcs stay."""
-        return csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
+        return sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)

@@ -28,13 +28,13 @@ all vertices at once. Distances are then within rounding, as SciPy's Johnson is.
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kernels.fast.float_graph import LANES, NONE, SOURCE, FloatGraph
 from kernels.graph import INF
+from kernels.later import Later
 
 if TYPE_CHECKING:
     from kernels.run import Run
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
 MOST_BLOCKS = 2**20
 u32 = np.uint32
+kernels = Later("kernels.fast.floats_kernels")  # imports numba
 
 
 class Found(NamedTuple):
@@ -54,13 +55,6 @@ class Found(NamedTuple):
     rounds: int
 
 
-def compiled_by_numba() -> ModuleType:
-    """The kernels, each compiled when it is launched first. Imported here, since what keeps them needs no compiler."""
-    from kernels.fast import floats_kernels
-
-    return floats_kernels
-
-
 def enough_blocks(items: int, block: int) -> int:
     """So many blocks that each thread has an item, or several where that were too many."""
     return min(-(-items // block), MOST_BLOCKS)
@@ -69,11 +63,10 @@ def enough_blocks(items: int, block: int) -> int:
 class Searches:
     """Searches on one graph, whose arrays are copied to the card once; run: what launches them, with its block.
 
-    graph: no weight is below 0, but for `potentials`. kernels: the module floats_kernels, or what stands for it.
+    graph: no weight is below 0, but for `potentials`.
     """
 
-    def __init__(self, graph: FloatGraph, run: Run, kernels=None):
-        self.kernels = kernels or compiled_by_numba()
+    def __init__(self, graph: FloatGraph, run: Run):
         self.graph, self.run, self.vertices = graph, run, u32(graph.vertices)
         # No array on the card is empty.
         arrays = (graph.indptr, *(a if graph.arcs else np.zeros(1, a.dtype) for a in (graph.indices, graph.weights)))
@@ -93,7 +86,7 @@ class Searches:
         constants = np.array([factor, beyond])
         state = self._begin(np.asarray(starts), size, constants, whole, size if tree else 1)
         constants, dist, stamps, predecessor, queues, counts = state
-        self._launch(self.kernels.relax, self.vertices, u32(INF), *self.arcs, dist, stamps, queues, counts)
+        self._launch(kernels.relax, self.vertices, u32(INF), *self.arcs, dist, stamps, queues, counts)
         found, done = np.empty((rows, self.graph.vertices)), np.empty(4, np.uint32)
         self.run.download((dist, found.ravel()), (counts, done))
         found[found >= beyond] = np.inf
@@ -101,13 +94,13 @@ class Searches:
         if tree:
             blocks = enough_blocks(LANES * size, self.run.block)
             arguments = self.vertices, constants, *self.arcs, dist, predecessor
-            self.run.launch((self.kernels.find_tree, blocks, self.run.block, arguments))
+            self.run.launch((kernels.find_tree, blocks, self.run.block, arguments))
             last = np.empty((rows, self.graph.vertices), np.int32)
             self.run.download((predecessor, last.ravel()))
             if ((last == NONE) & (found < np.inf)).any():
                 queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
                 state = dist, predecessor, queues, counts
-                self._launch(self.kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
+                self._launch(kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
                 self.run.download((predecessor, last.ravel()))
             last[last == NONE] = SOURCE
         return Found(found, last, int(done[3]))
@@ -120,7 +113,7 @@ class Searches:
         n = self.graph.vertices
         state = self._begin(np.arange(n), n, np.zeros(2), None, 1)
         _, dist, stamps, _, queues, counts = state
-        self._launch(self.kernels.relax, self.vertices, self.vertices, *self.arcs, dist, stamps, queues, counts)
+        self._launch(kernels.relax, self.vertices, self.vertices, *self.arcs, dist, stamps, queues, counts)
         found = np.empty(n)
         self.run.download((dist, found))
         tails = np.repeat(np.arange(n), np.diff(self.graph.indptr))
@@ -140,8 +133,8 @@ class Searches:
         )
         blocks = enough_blocks(size, run.block)
         run.launch(
-            (self.kernels.set_bounds, blocks, run.block, (constants, whole, dist, stamps, predecessor)),
-            (self.kernels.start, blocks, run.block, (starts, dist, predecessor, queues)),
+            (kernels.set_bounds, blocks, run.block, (constants, whole, dist, stamps, predecessor)),
+            (kernels.start, blocks, run.block, (starts, dist, predecessor, queues)),
         )
         return constants, dist, stamps, predecessor, queues, counts
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +44,7 @@ import numpy as np
 from kernels.fast import near_far_layout
 from kernels.fast.near_far_layout import DEGREE, LENGTHS
 from kernels.graph import INF, Graph
+from kernels.later import Later
 
 if TYPE_CHECKING:
     from kernels.run import Result, Run
@@ -54,18 +54,12 @@ THREADS, WIDE_THREADS = 512, 1024  # of a block, at most; of a wide graph's, who
 WIDE = 8  # the mean out-degree from which on a graph is wide
 MAX_PLACES = 4096  # of a near queue, at most; a power of two
 MIN_PLACES = 64  # the same, at least, whatever shared memory there is
+kernels = Later("kernels.fast.near_far_kernels")  # imports numba
 
 
-def compiled_by_numba() -> ModuleType:
-    """The kernels, each compiled when it is launched first. Imported here, since what keeps them needs no compiler."""
-    from kernels.fast import near_far_kernels
-
-    return near_far_kernels
-
-
-def lay_out(graph: Graph, run: Run, kernels) -> tuple:
+def lay_out(graph: Graph, run: Run) -> tuple:
     """On the card, before the clock starts: the words of all rows, uint64, (DEGREE rows,), and the owners, uint32, of
-    those from n on. kernels: as Searches has them.
+    those from n on.
     """
     rows, n, block = near_far_layout.layout(graph), graph.vertices, run.block
     indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
@@ -86,11 +80,11 @@ def default_delta(graph: Graph) -> int:
     return max(1, int(DELTA * graph.weights.mean() * (graph.vertices / graph.arcs) ** 2)) if graph.arcs else 1
 
 
-def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool, kernels) -> list:
+def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
     """The launches that find predecessors, from a source, by blocks of about `block` threads.
 
     tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
-    are used only with free_arcs, whether a weight is 0. kernels: as Searches has them.
+    are used only with free_arcs, whether a weight is 0.
     """
     block = max(kernels.LANES, block // kernels.LANES * kernels.LANES)
     blocks = -(-len(tree[0]) // block)
@@ -127,14 +121,12 @@ def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) ->
 class Searches:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
-    run: what launches them; run.delta is how far the threshold moves, None for default_delta. kernels: the module
-    near_far_kernels, or what stands for it. dist, predecessor: of the last search, int32, (n,), on the card, where
-    `allocate` took memory. Raises NotEnoughMemory.
+    run: what launches them; run.delta is how far the threshold moves, None for default_delta. dist, predecessor: of the
+    last search, int32, (n,), on the card, where `allocate` took memory. Raises NotEnoughMemory.
     """
 
-    def __init__(self, graph: Graph, run: Run, kernels=None):
-        kernels = kernels or compiled_by_numba()
-        self.graph, self.run, self.kernels = graph, run, kernels
+    def __init__(self, graph: Graph, run: Run):
+        self.graph, self.run = graph, run
         n, rows = graph.vertices, near_far_layout.layout(graph)
         self.delta = np.uint32(min(run.delta or default_delta(graph), INF))
         most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
@@ -147,7 +139,7 @@ class Searches:
         of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
         run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.places * self.blocks + 4 * self.words_used)
         self.free_arcs = has_free_arcs(graph)
-        self.arcs, self.owners = lay_out(graph, run, kernels)
+        self.arcs, self.owners = lay_out(graph, run)
 
     def allocate(self) -> None:
         """Take memory for searches."""
@@ -158,7 +150,7 @@ class Searches:
 
     def search(self, source: int) -> tuple[Callable[[], None], Callable[[], None]]:
         """Two functions, which launch the search for distances from a source and then that for predecessors."""
-        run, kernels, n = self.run, self.kernels, self.graph.vertices
+        run, n = self.run, self.graph.vertices
         start = np.uint32(source), self.arcs, self.dist, self.predecessor, self.words
         sizes = np.uint64(self.places), np.uint32(self.limit), np.uint32(self.queue_places)
         arguments = np.uint32(source), self.delta, *sizes, self.arcs, self.owners, self.dist, self.far, self.words
@@ -168,7 +160,7 @@ class Searches:
         )
         tree = self.arcs, self.owners, self.dist, self.predecessor
         rest = self.far, self.words
-        launches = tree_launches(source, run.block, tree, *rest, free_arcs=self.free_arcs, kernels=kernels)
+        launches = tree_launches(source, run.block, tree, *rest, free_arcs=self.free_arcs)
         return find_distances, run.prepare(*launches)
 
     def is_too_long(self) -> bool:
@@ -176,7 +168,7 @@ class Searches:
         run, said = self.run, np.empty(1, np.uint32)
         (found,) = run.upload(np.zeros(1, np.uint32))
         arguments = self.arcs, self.owners, self.dist, found
-        run.launch((self.kernels.find_too_long, -(-len(self.arcs) // run.block), run.block, arguments))
+        run.launch((kernels.find_too_long, -(-len(self.arcs) // run.block), run.block, arguments))
         run.download((found, said))
         return bool(said[0])
 

@@ -15,11 +15,13 @@ import numpy as np
 
 from kernels.fast import near_far
 from kernels.graph import Graph
+from kernels.later import Later
 
 LEVELS = 500  # at most
 WIDE = 64  # vertices of a level that is wide
 THREADS = 256  # of the block, at most
 LEVEL_US = 1.5  # of a search: its rounds take 1 us each, and there are more of them than levels
+kernels = Later("kernels.fast.probe_kernels")  # imports numba
 VERTEX_US, ARC_US = 0.05, 0.025  # of SciPy's search on a narrow graph, and of making its array
 
 
@@ -34,14 +36,11 @@ class Reached(NamedTuple):
     all: bool
 
 
-def is_narrow(searches: near_far.Searches, kernels) -> bool:
-    """Whether SciPy should search the graph of `searches`, which have their memory; the next search fills it anew.
-
-    kernels: the module probe_kernels, or what stands for it.
-    """
+def is_narrow(searches: near_far.Searches) -> bool:
+    """Whether SciPy should search the graph of `searches`, which have their memory; the next search fills it anew."""
     graph = searches.graph
     hub = int(np.diff(graph.indptr).argmax())
-    return search_us(graph, reach(searches, hub, kernels)) > scipy_us(graph)
+    return search_us(graph, reach(searches, hub)) > scipy_us(graph)
 
 
 def search_us(graph: Graph, found: Reached) -> float:
@@ -56,7 +55,7 @@ def scipy_us(graph: Graph) -> float:
     return VERTEX_US * graph.vertices + ARC_US * graph.arcs
 
 
-def reach(searches: near_far.Searches, source: int, kernels) -> Reached:
+def reach(searches: near_far.Searches, source: int) -> Reached:
     """Go through the graph breadth first, by one block."""
     run, words = searches.run, np.empty(searches.words_used, np.uint32)
     seen, queue = searches.predecessor, searches.far

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
+from cuda.bindings.driver import CUresult
 from numba import config, cuda
 
+from kernels.errors import NotEnoughMemory
 from kernels.gpu import SIMULATOR, simulator
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
@@ -28,6 +32,11 @@ def current():
     return cuda.get_current_device()
 
 
+def using(device):
+    """A context manager in which the thread uses this card."""
+    return cuda.gpus[device.id]
+
+
 def gpu_visible() -> bool:
     """Whether a real GPU can be used from here."""
     return not SIMULATED and cuda.is_available()
@@ -40,9 +49,24 @@ def has_16_bit_pair_minimum() -> bool:
 
 def free_memory() -> int:
     """Bytes free on the card, once numba has given back what is no longer used."""
-    context = cuda.current_context()
-    context.deallocations.clear()
-    return context.get_memory_info().free
+    free_pending()
+    return cuda.current_context().get_memory_info().free
+
+
+def free_pending() -> None:
+    """Give back memory that is no longer used; numba puts that off."""
+    cuda.current_context().deallocations.clear()
+
+
+@contextmanager
+def allocating(size: int) -> Iterator[None]:
+    """Raise NotEnoughMemory if the driver refuses memory for so many bytes."""
+    try:
+        yield
+    except cuda.cudadrv.driver.CudaAPIError as error:
+        if error.code != CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            raise
+        raise NotEnoughMemory(size, free_memory()) from None
 
 
 @cache

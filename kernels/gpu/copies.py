@@ -4,7 +4,7 @@ import numpy as np
 from cuda.bindings import driver, runtime
 
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.internals import checked
+from kernels.gpu.driver import checked
 
 
 class Copies:

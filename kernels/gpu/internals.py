@@ -7,38 +7,45 @@ a process, and `check_echo` raises where another version passes arguments otherw
 from importlib.metadata import version
 
 import numpy as np
-from cuda.bindings import driver
 from numba import cuda
 
+from kernels.later import Later
+
 WRITTEN_FOR = "0.30.4"
+cache = Later("kernels.gpu.cache")  # which the simulator has no use for
+_HANDLES: dict[tuple, tuple[int, bool]] = {}  # by card, kernel and types of its arguments
 
 
-def checked(answer: tuple):
-    """What a call of cuda.bindings.driver returned besides its error code; raises RuntimeError where that is not 0."""
-    error, *values = answer
-    if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"the CUDA driver refused a call: {error}")
-    return values[0] if values else None
+def compiled_kernel(kernel, arguments: tuple, device: int) -> tuple[int, bool]:
+    """Return the driver's handle of a kernel for these arguments on a card, and whether its launch is cooperative."""
+    key = device, kernel, *map(_type_key, arguments)
+    if key not in _HANDLES:
+        cache.enable(kernel)
+        compiled = kernel.compile(tuple(map(kernel.typeof_pyval, arguments)))
+        _HANDLES[key] = int(compiled._codelibrary.get_cufunc().handle), compiled.cooperative
+    return _HANDLES[key]
 
 
-def compiled_kernel(kernel, arguments) -> tuple[int, bool]:
-    """The driver's handle of a kernel, compiled for these arguments, and whether its launch is cooperative."""
-    (compiled,) = kernel.specialize(*arguments).overloads.values()
-    return int(compiled._codelibrary.get_cufunc().handle), compiled.cooperative
+def _type_key(argument) -> tuple:
+    """Return what tells apart the types of arguments."""
+    if isinstance(argument, tuple):
+        return type(argument), *map(_type_key, argument)
+    # The shape tells apart only arrays of several dimensions, whose layout it decides.
+    return argument.dtype.str, argument.strides, argument.shape[1:] and argument.shape
 
 
 def as_passed(argument) -> list[int]:
-    """The 8-byte values as which numba passes an argument to a kernel.
+    """Return the 8-byte values as which numba passes an argument to a kernel.
 
-    A NumPy integer is one, whatever its width: the kernel reads the lower bytes. A device array is seven where it has
-    one dimension: two pointers that kernels do not use, items, bytes an item, address, then shape and strides. A
+    A NumPy integer is one, whatever its width: the kernel reads the lower bytes. A device array is seven if it has one
+    dimension: two pointers that kernels do not use, items, bytes an item, address, then shape and strides. A
     NamedTuple is passed as its fields.
     """
     if isinstance(argument, tuple):
         return [value for field in argument for value in as_passed(field)]
     if isinstance(argument, np.integer):
         return [int(argument) % 2**64]
-    address = argument.__cuda_array_interface__["data"][0]
+    address = argument.device_ctypes_pointer.value or 0
     return [0, 0, argument.size, argument.dtype.itemsize, address, *argument.shape, *argument.strides]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernels import choice, families
 from kernels.errors import InputError
-from kernels.gpu import driver_api
+from kernels.gpu import driver
 from kernels.variants import VARIANTS, find, select, shown_in
 from workflow.store import paper
 from workflow.views import tables
@@ -25,7 +25,7 @@ NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was
 
 def simulating(config: dict) -> bool:
     """Whether GPU variants run in numba's simulator: by the environment, else as `mode` says."""
-    if driver_api.simulated() or config["mode"] == "simulator":
+    if driver.simulated() or config["mode"] == "simulator":
         return True
     return config["mode"] == "auto" and not choice.gpu_visible()
 

@@ -20,9 +20,8 @@ from numba import cuda
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import card
-from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, thread_x, u64
-from kernels.gpu.launching import blocks_for
+from kernels.gpu.launching import blocks_for, enqueued
 from kernels.graph import Graph
 from kernels.run import POISON, Run
 

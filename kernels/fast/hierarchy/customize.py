@@ -22,9 +22,8 @@ from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.near_far_kernels import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import thread_x, u32, u64
-from kernels.gpu.launching import blocks_for
+from kernels.gpu.launching import blocks_for, enqueued
 from kernels.graph import INF, Graph
 from kernels.run import Run
 

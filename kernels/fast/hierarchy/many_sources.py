@@ -23,9 +23,8 @@ from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
-from kernels.gpu.launching import blocks_for
+from kernels.gpu.launching import blocks_for, enqueued
 from kernels.gpu.vectors import each, loader, same, storer
 
 LANES = 2 if SIMULATED else 32  # threads of a block

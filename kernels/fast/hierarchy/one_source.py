@@ -28,8 +28,8 @@ from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, u32, u64
+from kernels.gpu.launching import enqueued
 from kernels.gpu.vectors import loader
 from kernels.graph import Graph
 from kernels.run import Run

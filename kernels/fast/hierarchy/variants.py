@@ -3,14 +3,13 @@
 import numpy as np
 from numba import cuda
 
-from kernels.fast import near_far, near_far_kernels, near_far_layout
+from kernels.fast import near_far, near_far_layout
 from kernels.fast.hierarchy.all_pairs import fill
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
 from kernels.fast.hierarchy.one_source import OneSource
-from kernels.gpu.enqueuing import enqueued
 from kernels.gpu.intrinsics import i32, u32, u64
-from kernels.gpu.launching import blocks_for
+from kernels.gpu.launching import blocks_for, enqueued
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
@@ -23,7 +22,7 @@ class Trees:
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
         self.free_arcs = near_far.has_free_arcs(graph)
-        self.arcs, self.owners = near_far.lay_out(graph, run, near_far_kernels)
+        self.arcs, self.owners = near_far.lay_out(graph, run)
 
     def allocate(self) -> None:
         words = int(near_far_layout.QUEUED) + 1
@@ -36,11 +35,10 @@ class Trees:
         run, n = self.run, self.graph.vertices
         tree = self.arcs, self.owners, self.dist, predecessor
         columns = np.uint32(column), np.uint64(pitch), vertex_rows, matrix, self.dist, predecessor, self.words
-        rest = {"free_arcs": self.free_arcs, "kernels": near_far_kernels}
         return enqueued(
             run,
             (by_vertex, blocks_for(n, run.block), run.block, columns),
-            *near_far.tree_launches(source, run.block, tree, self.queue, self.words, **rest),
+            *near_far.tree_launches(source, run.block, tree, self.queue, self.words, free_arcs=self.free_arcs),
         )
 
 

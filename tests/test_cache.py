@@ -14,12 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 from cuda.pathfinder import DynamicLibNotFoundError
+from kernels.gpu.kept import Compiled, Kernel
 from numba.cuda import codegen, dispatcher
 
 from hatch_build import PACKAGE, renamed
 from kernels import choice
 from kernels.gpu import driver_api, kept
-from kernels.gpu.kept import Compiled, Kernel
 from tests.support import fake_driver
 
 ROOT = Path(__file__).parents[1]

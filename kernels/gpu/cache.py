@@ -1,0 +1,226 @@
+"""Compiled kernels on disk, in numba's own cache: a later process loads them instead of compiling.
+
+They are kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. There is a folder
+for each key, a digest of all that machine code depends on besides the types of a kernel's arguments and the card: the
+source of this package, the versions of what compiles, numba's settings, Python's version and the driver's. The KEYS
+folders that were written to last stay.
+
+Numba unpickles what it finds, so a folder is used only if no other user can write to it. A file that is damaged, or
+that the driver refuses, is deleted, and its kernel is compiled and written again. Kernels with a closure are compiled
+in each process: numba knows them by their cells, which differ from process to process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import pickle
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from cuda.bindings import driver as bindings
+from numba.cuda.core.caching import NullCache, _UserProvidedCacheLocator
+from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
+from numba.cuda.serialize import dumps
+
+from kernels.gpu.driver import STARTED, checked
+
+log = logging.getLogger(__name__)
+KEYS = 16  # folders that stay
+PACKAGE, SOURCES = __name__.split(".")[0], Path(__file__).parents[1]
+_WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
+COMPILERS = (  # the distributions that machine code depends on; of CUDA 12 the wheels have another name
+    *("numba-cuda", "numba", "llvmlite", "cuda-bindings", "cuda-core"),
+    *(f"nvidia-{name}{of}" for name in _WHEELS for of in ("", "-cu12")),
+)
+KEY = re.compile("[0-9a-f]{32}")  # a folder's name
+SUFFIXES = ".nbi", ".nbc"  # of numba's files
+
+
+def enable(kernel) -> None:
+    """Let numba load a kernel from the disk, or write it there once it is compiled."""
+    function = kernel.py_func
+    module = sys.modules.get(function.__module__)
+    is_ours = module and module.__name__.split(".")[0] == PACKAGE and vars(module) is function.__globals__
+    if is_ours and function.__closure__ is None and isinstance(kernel._cache, NullCache) and folder():
+        kernel._cache = _Cache(function)
+
+
+class _Locator(_UserProvidedCacheLocator):
+    """Files in the folder, named by module and function. The folder's key stands for their source."""
+
+    def __init__(self, py_func, py_file):
+        self._cache_path, self._module = str(folder()), py_func.__module__
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return cls(py_func, py_file)
+
+    def get_source_stamp(self):
+        return ""
+
+    def get_disambiguator(self):
+        return self._module
+
+
+class _Impl(CUDACacheImpl):
+    """Numba's data of a kernel, with a digest."""
+
+    _locator_classes = [_Locator]  # noqa: RUF012
+
+    def reduce(self, kernel):
+        data = dumps(super().reduce(kernel))
+        return self._digest(data), data
+
+    def rebuild(self, target_context, reduced):
+        digest, data = reduced
+        if digest != self._digest(data):
+            raise ValueError("the digest is wrong")
+        return super().rebuild(target_context, pickle.loads(data))
+
+    def _digest(self, data: bytes) -> str:
+        return hashlib.sha256(self.filename_base.encode() + data).hexdigest()
+
+
+class _Cache(CUDACache):
+    """Numba's cache of a kernel, whose errors lead to a compilation."""
+
+    _impl_class = _Impl
+
+    def load_overload(self, sig, target_context):
+        try:
+            if found := self._load_overload(sig, target_context):  # without the refresh, which takes 0.2 s
+                if found.argument_types != tuple(sig):  # two processes wrote at once
+                    raise ValueError(f"it is for {found.argument_types}")
+                found.bind()  # the driver loads it
+            return found
+        except Exception as error:  # whatever unpickling raises
+            log.info("%s of %s is compiled, not loaded: %r", self._impl.filename_base, self.cache_path, error)
+            with contextlib.suppress(OSError):
+                for path in _files(Path(self.cache_path)):
+                    if path.name.startswith(f"{self._impl.filename_base}."):
+                        path.unlink()
+
+    def save_overload(self, sig, data):
+        log.info("compiled %s", self._py_func.__name__)
+        at = Path(self.cache_path)
+        try:
+            _make(at)
+            super().save_overload(sig, data)
+            for path in _files(at):
+                path.chmod(0o600)  # whatever the user's mask is
+        except (OSError, pickle.PicklingError) as error:
+            log.info("compiled kernels cannot be kept in %s: %s", at, error)
+
+
+# The folder.
+
+
+@cache
+def folder() -> Path | None:
+    """Return where this process's kernels are kept; None if they are not to be.
+
+    If another user can change the folder or a file in it, warn.
+    """
+    at = root()
+    if not at or any(path.stat().st_mtime > STARTED for path in sources()):  # may not be what was imported
+        return None
+    at /= key()
+    for path in (at.parent, at, *_files(at)):
+        try:
+            found = path.stat()
+        except OSError:  # it is made when it is needed
+            continue
+        if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            log.warning(
+                "%s: another user owns it or may write to it, so kernels are compiled in each process: delete it, use "
+                "chown and chmod go-w, or set CUDA_SHORTEST_PATHS_CACHE to a folder of your own",
+                path,
+            )
+            return None
+    return at
+
+
+def root() -> Path | None:
+    """Return the folder of all keys; None without a home."""
+    if own := os.environ.get("CUDA_SHORTEST_PATHS_CACHE"):
+        return Path(own)
+    if (caches := Path(os.environ.get("XDG_CACHE_HOME", ""))).is_absolute():
+        return caches / "cuda_shortest_paths"
+    try:
+        return Path.home() / ".cache/cuda_shortest_paths"
+    except RuntimeError:
+        return None
+
+
+def _files(at: Path) -> Iterator[Path]:
+    """Numba's files in a folder."""
+    with contextlib.suppress(OSError):
+        yield from [path for path in at.iterdir() if path.suffix in SUFFIXES]
+
+
+def _make(at: Path) -> None:
+    """Make the folder of a key if it is missing, and delete those of old keys. What is not numba's stays."""
+    if at.is_dir():
+        return
+    at.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    at.mkdir(mode=0o700, exist_ok=True)
+    keys = [path for path in at.parent.iterdir() if KEY.fullmatch(path.name) and any(_files(path))]
+    for old in sorted(keys, key=lambda path: -path.stat().st_mtime)[KEYS - 1 :]:
+        for path in _files(old):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it holds something else
+            old.rmdir()
+
+
+# The key.
+
+
+def key() -> str:
+    """Return a digest of what the machine code of all kernels depends on."""
+    return hashlib.sha256(json.dumps(parts_of_key(), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def parts_of_key() -> dict:
+    """Return what `key` digests, by name."""
+    digest = hashlib.sha256()
+    for path in sources():
+        text = path.read_bytes()
+        digest.update(f"{path.relative_to(SOURCES).as_posix()} {len(text)}\n".encode() + text)
+    return {
+        "package": PACKAGE,
+        "sources": digest.hexdigest(),
+        "python": sys.version_info[:2],
+        "compilers": {name: found for name in COMPILERS if (found := _version(name))},
+        "settings": settings(),
+        "driver": checked(bindings.cuDriverGetVersion()),
+    }
+
+
+def sources() -> list[Path]:
+    """Return the source files of this package."""
+    return sorted(SOURCES.rglob("*.py"))
+
+
+def settings() -> dict[str, str]:
+    """Return what numba reads besides: variables of the environment, and its file in the working directory."""
+    begins = "NUMBA_", "CUDA_HOME", "CUDA_PATH"
+    found = {name: value for name, value in os.environ.items() if name.startswith(begins)}
+    with contextlib.suppress(OSError, UnicodeError):
+        found["file"] = Path(".numba_config.yaml").read_text()
+    return found
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
