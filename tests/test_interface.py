@@ -730,7 +730,7 @@ def on_card(monkeypatch):
         monkeypatch.setattr(choice, name, value)
     monkeypatch.setattr(searches, "PIECE", 150)
     make = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
-    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: make(*given, run=Run(block=4), **more))
+    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: make(*given, **more | {"run": Run(block=4)}))
     yield
 
 
