@@ -28,14 +28,15 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 import kernels
-from kernels import choice, csgraph
-from kernels import networkx_backend as backend
-from kernels.datasets import read_graph, writable
+from kernels import csgraph
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.gpu.timing import CardTimer
 from kernels.graph import INF, Graph
+from kernels.io import read_graph, writable
+from kernels.library import choice
+from kernels.library import networkx as backend
 from workflow.measure import host, measure
 from workflow.step import logged
 from workflow.store.library_times import SCHEMA
@@ -164,7 +165,7 @@ def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
     yield Case("shortest_paths, the same Graph again", once, check, LATER)
 
 
-def rows(what: str, solver: kernels.interface.Solver, key: str, count: int, check: Callable) -> Case:
+def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int, check: Callable) -> Case:
     """Distances from `count` vertices by the variant `key`; seconds a source."""
 
     def once() -> tuple[float, np.ndarray]:
@@ -203,7 +204,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
         return timed(all_pairs.Searches, replace(packed), reduces=True)  # a new graph: the file is read again
 
     yield Case("laying out a prepared hierarchy, from its file", lay_out, lambda _: None)
-    with kernels.interface.Solver(packed) as solver:
+    with kernels.library.solver.Solver(packed) as solver:
 
         def reduced(count: int) -> tuple[float, all_pairs.Reduced]:
             with solver.working():

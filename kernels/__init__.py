@@ -6,7 +6,7 @@ distances(graph, sources)           distances from many sources
 eccentricities(graph)               of each vertex the farthest one, and the sum of distances
 prepare(graph)                      a solver with these functions, which keeps the graph on the card
 
-kernels.csgraph has SciPy's signatures, kernels.graph the class Graph, kernels.datasets the readers of files and
+kernels.csgraph has SciPy's signatures, kernels.graph the class Graph, kernels.io the readers of files and
 kernels.errors the errors; each is imported when it is first named.
 """
 
@@ -23,15 +23,15 @@ __all__ = [
     "prepare",
     "shortest_paths",
 ]
-MODULES = "csgraph", "datasets", "errors", "graph"
+MODULES = "csgraph", "errors", "generate", "graph", "io"
 
 
 def __getattr__(name):
     # Only when asked for: it imports SciPy and CUDA's bindings, which most modules do not need.
     if name in __all__:
-        from kernels import interface
+        from kernels.library import solver
 
-        return getattr(interface, name)
+        return getattr(solver, name)
     if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,13 +22,13 @@ from kernels.later import Later
 if TYPE_CHECKING:
     import numpy as np
 
+    from kernels.registry import Variant
     from kernels.run import Result
-    from kernels.variants import Variant
 
 # Imported later, so that Ctrl-C ends it quietly.
-datasets, interface = Later("kernels.datasets"), Later("kernels.interface")
-choice, searches = Later("kernels.choice"), Later("kernels.searches")
-harness, variants = Later("kernels.harness"), Later("kernels.variants")
+io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
+choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
+harness, registry = Later("kernels.harness"), Later("kernels.registry")
 checks, card = Later("kernels.check"), Later("kernels.gpu.card")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
 TOOLS = {
@@ -39,18 +39,18 @@ TOOLS = {
 
 
 def run(args: argparse.Namespace) -> None:
-    variant = variants.find(args.algorithm, args.variant)
+    variant = registry.find(args.algorithm, args.variant)
     if variant.on_gpu and not card.SIMULATED and not card.gpu_visible():
         raise InputError(f"{variant.key} needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one")
     if args.to and args.output != "write":
         raise InputError(f"--to {args.to} goes with --output write: add that, or leave --to out")
     if args.output == "print" and sys.stdout is None:
         raise InputError("--output print: standard output is closed: take --output write")
-    graph = datasets.read_graph(args.file)
+    graph = io.read_graph(args.file)
     graph.check_source(args.source)
     to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
     if args.output == "write":
-        not_the_input(datasets.writable(to), args.file)
+        not_the_input(io.writable(to), args.file)
     protocol = harness.Protocol(source=args.source, block=args.block, tile=args.tile)
     timing, result = harness.run_once(variant, graph, protocol)
     if not (variant.on_gpu and card.SIMULATED):
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
         with naming("standard output"):
             write_paths(sys.stdout, variant, args.source, result)
     elif args.output == "write":
-        with datasets.atomic(to, "w") as file:
+        with io.atomic(to, "w") as file:
             write_paths(file, variant, args.source, result)
         print(f"wrote {to}", file=sys.stderr)
 
@@ -82,16 +82,16 @@ def solve(args: argparse.Namespace) -> None:
     import numpy as np
 
     choice.log.setLevel(logging.INFO)
-    graph = datasets.read_graph(args.file)
-    to = datasets.writable(args.to or default_output(args.problem, graph.name, ".npz"))
+    graph = io.read_graph(args.file)
+    to = io.writable(args.to or default_output(args.problem, graph.name, ".npz"))
     not_the_input(to, args.file)
     if args.problem == "apsp":
-        found = interface.all_pairs(graph)
+        found = solver.all_pairs(graph)
     elif args.sources:
-        found = interface.distances(graph, args.sources)
+        found = solver.distances(graph, args.sources)
     else:
-        found = interface.shortest_paths(graph, args.source or 0)
-    with datasets.atomic(to) as file:
+        found = solver.shortest_paths(graph, args.source or 0)
+    with io.atomic(to) as file:
         np.savez(file, **vars(found))
     print(f"wrote {to}", file=sys.stderr)
 
@@ -156,8 +156,8 @@ def parser(first: str = "") -> argparse.ArgumentParser:
             many = "distances from each of these, without predecessors"
             start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=many)
         command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
-    for algorithm in () if first in (*PROBLEMS, *TOOLS, "random") else variants.ALGORITHMS:
-        names = [v.name for v in variants.VARIANTS.values() if v.algorithm == algorithm]
+    for algorithm in () if first in (*PROBLEMS, *TOOLS, "random") else registry.ALGORITHMS:
+        names = [v.name for v in registry.VARIANTS.values() if v.algorithm == algorithm]
         command = commands.add_parser(algorithm, help=f"run {', '.join(names)}")
         command.set_defaults(act=run, algorithm=algorithm)
         command.add_argument("variant", choices=names)
@@ -173,17 +173,17 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         command.add_argument("file", type=Path)
         command.add_argument("--to", type=Path, metavar="FILE", help="write here instead of in place")
         if name == "parse":
-            command.set_defaults(act=lambda args: datasets.parse(args.file, target(args)))
+            command.set_defaults(act=lambda args: io.parse(args.file, target(args)))
         else:
             add_weights(command)
             command.set_defaults(
-                act=lambda args, name=name: getattr(datasets, name)(args.file, target(args), *drawn(args))
+                act=lambda args, name=name: getattr(generate, name)(args.file, target(args), *drawn(args))
             )
     command = commands.add_parser("random", help="a complete graph with random weights, in the text format")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")
     add_weights(command)
-    command.set_defaults(act=lambda args: datasets.random(args.vertices, target(args), *drawn(args)))
+    command.set_defaults(act=lambda args: generate.random(args.vertices, target(args), *drawn(args)))
     return top
 
 
@@ -199,7 +199,7 @@ def drawn(args: argparse.Namespace) -> tuple[int, int, int]:
 
 def target(args: argparse.Namespace) -> Path | None:
     """Where a tool writes; None in place."""
-    return args.to and datasets.writable(args.to)
+    return args.to and io.writable(args.to)
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from kernels.check import check
 from kernels.errors import InputError, NotEnoughMemory, TimeLimit, WrongResult, whole
 from kernels.gpu import card
 from kernels.graph import INF, Graph, forget
+from kernels.registry import Variant
 from kernels.run import Result, Run
-from kernels.variants import Variant
 
 log = logging.getLogger(__name__)
 PARALLEL = 8  # arcs between the two vertices on which a variant is compiled: more than a row of any layout has

@@ -27,8 +27,8 @@ from kernels.fast.hierarchy import all_pairs
 from kernels.fast.near_far_layout import DEGREE
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.registry import ALL_PAIRS_REVISION, VARIANTS, Variant
 from kernels.run import Result
-from kernels.variants import ALL_PAIRS_REVISION, VARIANTS, Variant
 from tests.support.recorder import Recorder, path
 
 FILE = Path(__file__).parents[1] / "kernels" / "revisions.csv"
@@ -134,7 +134,7 @@ def main() -> None:
     elif lines := differences(current(), recorded()):
         sys.exit(
             "\n".join(lines) + "\n\nIf a measured time can change, raise the variant's `revision` in "
-            "kernels/variants.py. Then, or if only the compiler's version changed, record the digests: "
+            "kernels/registry.py. Then, or if only the compiler's version changed, record the digests: "
             "python -m tests.revisions --record"
         )
 

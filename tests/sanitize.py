@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from kernels.gpu import card
-from kernels.variants import VARIANTS, Variant
+from kernels.registry import VARIANTS, Variant
 from tests.support import graphs
 from tests.support.graphs import near_far_with, solve
 

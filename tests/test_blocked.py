@@ -17,8 +17,8 @@ from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.blocked_floyd_warshall import TileShape
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.registry import VARIANTS
 from kernels.run import Run
-from kernels.variants import VARIANTS
 from workflow.measure import peak as peak_script
 
 NAMES = ["blocked", "blocked16", "staged"]

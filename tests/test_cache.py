@@ -18,8 +18,8 @@ from kernels.gpu.kept import Compiled, Kernel
 from numba.cuda import codegen, dispatcher
 
 from hatch_build import PACKAGE, renamed
-from kernels import choice
 from kernels.gpu import driver_api, kept
+from kernels.library import choice
 from tests.support import fake_driver
 
 ROOT = Path(__file__).parents[1]
@@ -285,7 +285,7 @@ def copy(tmp_path, monkeypatch):
     [
         *((f"fast/{name}.py", True) for name in ("near_far_kernels", "near_far_layout")),
         *((name, True) for name in ("gpu/intrinsics.py", "gpu/card.py", "gpu/simulator.py", "graph.py")),
-        *((name, False) for name in ("fast/near_far.py", "fast/floats.py", "interface.py", "paper/dijkstra.py")),
+        *((name, False) for name in ("fast/near_far.py", "fast/floats.py", "solver.py", "paper/dijkstra.py")),
     ],
 )
 def test_a_change_of_a_source_changes_the_key(file, counts, copy):
@@ -433,7 +433,8 @@ import fake_driver
 driver = fake_driver.install()
 import numpy as np
 import kernels
-from kernels import csgraph, interface, searches
+from kernels.library import csgraph
+from kernels.library import searches, solver
 from kernels.gpu import kept
 
 compiled = []
@@ -472,7 +473,7 @@ sys.argv = ["kernels", "sssp", "graph.npz", "--source", "5", "--to", "paths.npz"
 runpy.run_module("kernels", run_name="__main__")
 with np.load("paths.npz") as file:
     right(file["distances"], file["predecessors"])
-interface.last.kept = left = found = solver = rows = None
+solver.last.kept = left = found = solver = rows = None
 gc.collect()
 assert not driver.memory and not driver.contexts, driver.memory
 print(json.dumps([compiled, sorted({"numba", "llvmlite", "pandas"} & set(sys.modules))]))

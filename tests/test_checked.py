@@ -10,7 +10,7 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.gpu import card
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.rows import STATE, measurement, record
 from tests.support.views import configured, draw
 from workflow import archive

@@ -15,8 +15,8 @@ from kernels import harness
 from kernels import run as runs
 from kernels.fast import multi_source
 from kernels.gpu import internals
+from kernels.registry import VARIANTS
 from kernels.run import Result
-from kernels.variants import VARIANTS
 from tests.revisions import digest
 from tests.support.ptx import CAPABILITIES, assert_atomics, atomics_of
 from tests.support.recorder import SHARED, Recorder, path

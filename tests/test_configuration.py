@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
-from kernels import families
+from kernels import generate
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow import configuration
 from workflow.measure import plan, resources
 
@@ -420,14 +420,14 @@ def test_families_are_measured_by_their_names_alone(config):
 def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
     sizes = {}
     for name, entry in config["datasets"].items():
-        if kind := families.kind_of(entry):
+        if kind := generate.kind_of(entry):
             assert entry["generate"]["seed"] == entry["weights"]["seed"]
             assert name in (f"{kind}{entry['vertices'].bit_length() - 1}", f"{kind}{math.isqrt(entry['vertices'])}")
             sizes.setdefault(kind, []).append(entry["vertices"])
             if entry["arcs"] < 3e6:
-                ends = families.draw_edges(kind, entry["vertices"], entry["arcs"] // 2, entry["generate"]["seed"])
+                ends = generate.draw_edges(kind, entry["vertices"], entry["arcs"] // 2, entry["generate"]["seed"])
                 assert any((end == config["protocol"]["source"]).any() for end in ends), name
-    assert list(sizes) == list(families.KINDS)
+    assert list(sizes) == list(generate.KINDS)
     assert all(len(set(found)) == 5 and found == sorted(found) for found in sizes.values())
 
 

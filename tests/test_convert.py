@@ -10,7 +10,7 @@ import pytest
 import yaml
 from scipy.sparse.csgraph import dijkstra
 
-from kernels import datasets, memory
+from kernels import generate, io, memory
 from kernels.errors import InputError
 from kernels.graph import Graph
 from workflow.data import convert, download, pack
@@ -77,9 +77,9 @@ def test_dimacs_to_text_to_packed():
 def test_snap_gets_the_weights_config_asks_for():
     entry = {**SNAP_ENTRY, "substitute": "made up"}
     graph = convert_and_pack(SNAP, entry)
-    vertices, tails, heads, weights = datasets.read_text(TEXT)
+    vertices, tails, heads, weights = io.read_text(TEXT)
     assert (vertices, tails.tolist(), heads.tolist()) == (3, [0, 1, 2], [1, 2, 0])
-    assert weights.tolist() == datasets.draw(3, low=1, high=1000, seed=7).tolist()
+    assert weights.tolist() == generate.draw(3, low=1, high=1000, seed=7).tolist()
     assert graph.directed
     assert graph.meta["entry"]["weights"] == {"min": 1, "max": 1000, "seed": 7}
     assert graph.meta["substitute"] == "made up"
@@ -120,7 +120,7 @@ def test_a_generated_graph_is_no_substitute_and_no_download(how, said):
     convert.convert("made", entry, None, TEXT)
     pack.pack("made", entry, TEXT, PACKED)
     graph = Graph.load(PACKED)
-    tails, heads = datasets.draw_arcs(50, 200, **how)
+    tails, heads = generate.draw_arcs(50, 200, **how)
     assert sorted(zip(graph.tails, graph.indices, strict=True)) == sorted(zip(tails, heads, strict=True))
     assert set(graph.weights.tolist()) == {3, 4, 5}
     assert (graph.meta["origin"], graph.meta["substitute"], graph.meta["generated"]) == (None, None, said)
@@ -210,7 +210,7 @@ def test_a_raw_file_other_than_the_recorded_one_is_refused():
         convert.convert("mine", ENTRY, RAW, TEXT)
     assert TEXT.read_text() == text
     convert.convert("mine", {**ENTRY, "sha256": "any"}, RAW, TEXT)
-    assert json.loads(RECORD.read_text())["sha256"] == datasets.sha256(RAW)
+    assert json.loads(RECORD.read_text())["sha256"] == io.sha256(RAW)
 
 
 def test_a_wrong_raw_file_leaves_the_old_text():
@@ -276,7 +276,7 @@ def test_the_samples_are_what_config_says(sample):
 
 
 def test_sample1_is_small_but_not_trivial():
-    graph = datasets.read_graph(ROOT / "workflow/samples/sample1.txt")
+    graph = io.read_graph(ROOT / "workflow/samples/sample1.txt")
     distances = dijkstra(graph.to_scipy(), indices=0)
     assert distances.tolist() == [0, 4, 7, 9, 12, 13]
     direct = graph.weights[(graph.tails == 0) & (graph.indices == 3)]
@@ -284,7 +284,7 @@ def test_sample1_is_small_but_not_trivial():
 
 
 def test_sample3_has_every_oddity():
-    graph = datasets.read_graph(ROOT / "workflow/samples/sample3.txt")
+    graph = io.read_graph(ROOT / "workflow/samples/sample3.txt")
     sinks = np.flatnonzero(np.diff(graph.indptr) == 0)
     assert sinks[0] < graph.vertices // 2 and sinks[-1] == graph.vertices - 1
     assert np.isinf(dijkstra(graph.to_scipy(), indices=0)).any()

@@ -9,11 +9,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kernels import datasets, memory
+from kernels import generate, io, memory
 from kernels.errors import InputError
 from kernels.graph import MAX_WEIGHT, Graph, forget, kept
 
-COUNTS = functools.partial(datasets.Counts, graph="nyc has", source="config says", advice="state them")
+COUNTS = functools.partial(io.Counts, graph="nyc has", source="config says", advice="state them")
 
 DIMACS = """\
 c a comment
@@ -100,7 +100,7 @@ def dimacs(line):
     ],
 )
 def test_dimacs(put, content):
-    assert lists(datasets.read_dimacs(put(content))) == DIMACS_ARCS
+    assert lists(io.read_dimacs(put(content))) == DIMACS_ARCS
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_dimacs(put, content):
     ids=["tabs", "crlf", "blanks", "comments", "no counts", "gzip"],
 )
 def test_snap_ids_with_gaps_become_dense(put, content):
-    assert lists(datasets.read_snap(put(content))) == SNAP_ARCS
+    assert lists(io.read_snap(put(content))) == SNAP_ARCS
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,21 @@ def test_snap_ids_with_gaps_become_dense(put, content):
     ids=["plain", "crlf", "tabs", "blank line", "gzip"],
 )
 def test_text(put, content):
-    assert lists(datasets.read_text(put(content))) == TEXT_ARCS
+    assert lists(io.read_text(put(content))) == TEXT_ARCS
 
 
 def test_text_without_arcs(put):
-    assert lists(datasets.read_text(put("5 0\n"))) == (5, [], [], [])
+    assert lists(io.read_text(put("5 0\n"))) == (5, [], [], [])
 
 
 def test_both_passes_read_the_same(put, monkeypatch):
     """Of 100,000 arcs, in pieces of 64 KiB, a comment sends the reader through the last of them line by line."""
-    monkeypatch.setattr(datasets, "PIECE", 1 << 16)
+    monkeypatch.setattr(io, "PIECE", 1 << 16)
     rng = np.random.default_rng(1)
     arcs = np.column_stack([rng.integers(1, 1001, (100_000, 2)), rng.integers(1, MAX_WEIGHT + 1, 100_000)])
     content = "p sp 1000 100000\n" + "".join(f"a {u} {v} {w}\n" for u, v, w in arcs.tolist())
     for end in ("", "c the end\n"):
-        vertices, tails, heads, weights = datasets.read_dimacs(put(content + end))
+        vertices, tails, heads, weights = io.read_dimacs(put(content + end))
         assert vertices == 1000
         np.testing.assert_array_equal(np.column_stack([tails + 1, heads + 1, weights]), arcs)
 
@@ -166,22 +166,22 @@ def test_both_passes_read_the_same(put, monkeypatch):
         ("a 4 0 1", r"head 0 is outside \[1, 4\]"),
     ],
 )
-@pytest.mark.parametrize("piece", [1, datasets.PIECE])
+@pytest.mark.parametrize("piece", [1, io.PIECE])
 def test_dimacs_names_a_wrong_line(put, monkeypatch, piece, line, reason):
-    monkeypatch.setattr(datasets, "PIECE", piece)
+    monkeypatch.setattr(io, "PIECE", piece)
     with pytest.raises(InputError, match=rf"graph\.txt, line 7: '{line}': {reason}"):
-        datasets.read_dimacs(put(dimacs(line)))
+        io.read_dimacs(put(dimacs(line)))
 
 
 @pytest.mark.parametrize("line", ["aa 1 2 803", "1 1 2 803", " 1 2 803", "1a 1 2 803"])
 def test_the_first_arc_is_looked_at_too(put, line):
     with pytest.raises(InputError, match=f"line 5: '{line}': expected 'a TAIL HEAD WEIGHT'"):
-        datasets.read_dimacs(put(DIMACS.replace("a 1 2 803", line)))
+        io.read_dimacs(put(DIMACS.replace("a 1 2 803", line)))
 
 
 def test_two_wrong_lines_that_together_have_the_right_number_of_fields(put):
     with pytest.raises(InputError, match="line 7: 'a 4 3 1 1'"):
-        datasets.read_dimacs(put(dimacs("a 4 3 1 1").replace("a 3 3 1\n", "a 3 3\n")))
+        io.read_dimacs(put(dimacs("a 4 3 1 1").replace("a 3 3 1\n", "a 3 3\n")))
 
 
 @pytest.mark.parametrize(
@@ -197,19 +197,19 @@ def test_two_wrong_lines_that_together_have_the_right_number_of_fields(put):
 )
 def test_a_wrong_line_is_shown_with_its_fault(put, line, shown):
     with pytest.raises(InputError) as error:
-        datasets.read_dimacs(put(DIMACS.encode().replace(b"a 4 3 2147483646", line)))
+        io.read_dimacs(put(DIMACS.encode().replace(b"a 4 3 2147483646", line)))
     assert f"line 7: {shown}: expected 'a TAIL HEAD WEIGHT'" in str(error.value)
 
 
 @pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64, 10**300, -(2**63) - 1])
 def test_a_number_is_shown_as_it_stands(put, number):
     with pytest.raises(InputError, match=f"line 7: .*: weight {number} is outside"):
-        datasets.read_dimacs(put(dimacs(f"a 4 3 {number}")))
+        io.read_dimacs(put(dimacs(f"a 4 3 {number}")))
 
 
 def test_a_wrong_line_is_shown_shortened_and_printable(put):
     with pytest.raises(InputError, match=r"line 1: '\\x01x{39}'\.\.\.'x{20}': expected") as error:
-        datasets.read_dimacs(put("\x01" + "x" * 1000))
+        io.read_dimacs(put("\x01" + "x" * 1000))
     assert str(error.value).isprintable()
 
 
@@ -227,7 +227,7 @@ def test_a_wrong_line_is_shown_shortened_and_printable(put):
 )
 def test_dimacs_header(put, content, reason):
     with pytest.raises(InputError, match=reason):
-        datasets.read_dimacs(put(content))
+        io.read_dimacs(put(content))
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_dimacs_header(put, content, reason):
 )
 def test_snap_refuses(put, content, reason):
     with pytest.raises(InputError, match=reason):
-        datasets.read_snap(put(content))
+        io.read_snap(put(content))
 
 
 @pytest.mark.parametrize(
@@ -261,10 +261,10 @@ def test_snap_refuses(put, content, reason):
 )
 def test_text_refuses(put, content, reason):
     with pytest.raises(InputError, match=reason):
-        datasets.read_text(put(content))
+        io.read_text(put(content))
 
 
-@pytest.mark.parametrize("read", [datasets.read_dimacs, datasets.read_snap, datasets.read_text])
+@pytest.mark.parametrize("read", [io.read_dimacs, io.read_snap, io.read_text])
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -287,25 +287,25 @@ def test_damaged_files(put, read, content, reason):
 
 def short_pieces(monkeypatch, **limits):
     for name, value in {"PIECE": 4096, "SPARE": 4096, "LINE": 1024, **limits}.items():
-        monkeypatch.setattr(datasets, name, value)
+        monkeypatch.setattr(io, name, value)
 
 
 def unreadable_after_some(monkeypatch):
     """Reading more than the first pieces of a file fails the test."""
-    whole = datasets.unpacked
+    whole = io.unpacked
 
     def some(path):
         for number, part in enumerate(whole(path)):
             assert number < 3, "reads on"
             yield part
 
-    monkeypatch.setattr(datasets, "unpacked", some)
+    monkeypatch.setattr(io, "unpacked", some)
 
 
 FORMS = {
-    "dimacs": (datasets.read_dimacs, "p sp 9 {}\n", "a 1 2 3\n", "c more\n"),
-    "snap": (datasets.read_snap, "# Nodes: 2 Edges: {}\n", "1 2\n", "# more\n"),
-    "text": (datasets.read_text, "9 {}\n", "1 2 3\n", "\n"),
+    "dimacs": (io.read_dimacs, "p sp 9 {}\n", "a 1 2 3\n", "c more\n"),
+    "snap": (io.read_snap, "# Nodes: 2 Edges: {}\n", "1 2\n", "# more\n"),
+    "text": (io.read_text, "9 {}\n", "1 2 3\n", "\n"),
 }
 
 
@@ -345,10 +345,10 @@ def test_the_last_byte_that_a_file_may_have(put, monkeypatch, packed):
     short_pieces(monkeypatch)
     for arc in ("a 1 2 3\n", "a 1  2 3\n"):
         content = "p sp 2 1000\n" + arc * 1000
-        content += "c\n" * ((datasets.SPARE + datasets.ARC_BYTES * 1000 - len(content)) // 2)
-        assert len(datasets.read_dimacs(put(zipped(content) if packed else content))[1]) == 1000
+        content += "c\n" * ((io.SPARE + io.ARC_BYTES * 1000 - len(content)) // 2)
+        assert len(io.read_dimacs(put(zipped(content) if packed else content))[1]) == 1000
         with pytest.raises(InputError, match=r"68,09\d bytes up to here, and only 1,000 arcs"):
-            datasets.read_dimacs(put(content + "c\n"))
+            io.read_dimacs(put(content + "c\n"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -370,8 +370,8 @@ def test_a_line_is_counted_over_pieces(put, monkeypatch):
     lines += ["a 1 2 3"] * 1000
     for wrong in ("a 1 2", "a 1 2 0"):
         with pytest.raises(InputError, match=f"line {len(lines) + 1}: '{wrong}': "):
-            datasets.read_dimacs(put("\n".join([*lines, wrong, *lines[-2:]])))
-    assert len(datasets.read_dimacs(put("\n".join([*lines, "a 1 2 3", "a 1 2 3"])))[1]) == 4003
+            io.read_dimacs(put("\n".join([*lines, wrong, *lines[-2:]])))
+    assert len(io.read_dimacs(put("\n".join([*lines, "a 1 2 3", "a 1 2 3"])))[1]) == 4003
 
 
 def test_a_small_file_that_inflates_to_much_is_refused_at_once(put):
@@ -379,7 +379,7 @@ def test_a_small_file_that_inflates_to_much_is_refused_at_once(put):
     path = put(gzip.compress(b"c a comment as long as others\n" * 10**5) * 100)
     tracemalloc.start()
     with pytest.raises(InputError, match="bytes up to here, and only 0 arcs: the most is 1,048,576 bytes"):
-        datasets.read_dimacs(path)
+        io.read_dimacs(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30 << 20
@@ -407,15 +407,15 @@ def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
     unreadable_after_some(monkeypatch)
     path = put("1 2\n" * 10**5)
     with pytest.raises(InputError, match="this machine has 120,000: take a smaller graph"):
-        datasets.read_snap(path)
+        io.read_snap(path)
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda to: datasets.random(500, to),
-        lambda to: datasets.draw_arcs(9, 10**6, 1),
-        lambda to: datasets.draw_arcs(10**6, 9, 1, 3.0),
+        lambda to: generate.random(500, to),
+        lambda to: generate.draw_arcs(9, 10**6, 1),
+        lambda to: generate.draw_arcs(10**6, 9, 1, 3.0),
         lambda to: Graph.from_arcs(10**6, [0], [1], [2]),
     ],
 )
@@ -437,9 +437,9 @@ BARE = "4 3\n" + SNAP.split("\n", 3)[3]  # the counts without a "#"
 
 @pytest.mark.parametrize("expected", [None, COUNTS(4, 3)])
 def test_snap_with_its_counts_in_a_bare_first_line(put, expected):
-    assert lists(datasets.read_snap(put(BARE), expected)) == SNAP_ARCS
-    assert lists(datasets.read_snap(put("# no counts\n" + BARE), expected)) == SNAP_ARCS
-    assert lists(datasets.read_snap(put("# Nodes: 4 Edges: 3\n" + BARE), expected)) == SNAP_ARCS
+    assert lists(io.read_snap(put(BARE), expected)) == SNAP_ARCS
+    assert lists(io.read_snap(put("# no counts\n" + BARE), expected)) == SNAP_ARCS
+    assert lists(io.read_snap(put("# Nodes: 4 Edges: 3\n" + BARE), expected)) == SNAP_ARCS
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_snap_with_its_counts_in_a_bare_first_line(put, expected):
     ],
 )
 def test_a_first_arc_is_not_taken_for_counts(put, content, vertices, arcs):
-    found, tails, _, _ = datasets.read_snap(put(content))
+    found, tails, _, _ = io.read_snap(put(content))
     assert (found, len(tails)) == (vertices, arcs)
 
 
@@ -461,14 +461,14 @@ def test_known_counts_decide_what_a_first_line_is(put):
     """ "2 1" before "0 1" says how many follow, or is an arc."""
     content = put("2 1\n0 1\n")
     for expected, tails in ((None, [0]), (COUNTS(2, 1), [0]), (COUNTS(3, 2), [2, 0])):
-        assert datasets.read_snap(content, expected)[1].tolist() == tails
+        assert io.read_snap(content, expected)[1].tolist() == tails
     with pytest.raises(InputError, match="at least 3 arcs, config says 2"):
-        datasets.read_snap(put("2 1\n0 1\n1 2\n"), COUNTS(3, 2))
+        io.read_snap(put("2 1\n0 1\n1 2\n"), COUNTS(3, 2))
 
 
 def test_a_first_line_that_may_be_either_is_refused(put):
     with pytest.raises(InputError, match="may be an arc, or the counts of the 3 that follow, of 4 vertices: begin it"):
-        datasets.read_snap(put(BARE.replace("4 3\n", "9 3\n")))
+        io.read_snap(put(BARE.replace("4 3\n", "9 3\n")))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -480,17 +480,17 @@ def test_other_counts_than_expected_are_refused_before_an_arc_is_read(put, form)
 
 def test_missing_file(tmp_path):
     with pytest.raises(InputError, match=r"none\.txt: cannot be read: No such file"):
-        datasets.read_text(tmp_path / "none.txt")
+        io.read_text(tmp_path / "none.txt")
 
 
 def test_write_text_reads_back(tmp_path):
     rng = np.random.default_rng(2)
-    arcs = 2 * datasets.CHUNK + 5
+    arcs = 2 * io.CHUNK + 5
     tails, heads = rng.integers(0, 1000, (2, arcs))
     weights = rng.integers(1, MAX_WEIGHT + 1, arcs)
     path = tmp_path / "new" / "folder" / "graph.txt"
-    datasets.write_text(path, 1000, tails, heads, weights)
-    vertices, *columns = datasets.read_text(path)
+    io.write_text(path, 1000, tails, heads, weights)
+    vertices, *columns = io.read_text(path)
     assert vertices == 1000
     np.testing.assert_array_equal(columns, [tails, heads, weights])
 
@@ -499,7 +499,7 @@ def test_write_text_reads_back(tmp_path):
 def test_atomic_leaves_what_was_there_where_writing_fails(tmp_path, mode):
     path = tmp_path / "file"
     path.write_text("old")
-    with pytest.raises(RuntimeError), datasets.atomic(path, mode) as file:
+    with pytest.raises(RuntimeError), io.atomic(path, mode) as file:
         file.write("new" if mode == "w" else b"new")
         raise RuntimeError
     assert path.read_text() == "old"
@@ -508,20 +508,20 @@ def test_atomic_leaves_what_was_there_where_writing_fails(tmp_path, mode):
 
 def test_parse(put, tmp_path):
     file = put(DIMACS)
-    datasets.parse(file, tmp_path / "parsed.txt")
+    io.parse(file, tmp_path / "parsed.txt")
     expected = "4 5\n0 1 803\n1 0 803\n3 2 2147483646\n0 1 7\n2 2 1\n"
     assert (tmp_path / "parsed.txt").read_text() == expected
     assert file.read_text() == DIMACS
-    datasets.parse(file)
+    io.parse(file)
     assert file.read_text() == expected
 
 
 def test_add_and_replace_draw_from_the_whole_range(put, tmp_path):
     file = put("".join(f"{u}\t{u + 1}\n" for u in range(2000)))
-    datasets.add(file, tmp_path / "added.txt")
-    datasets.replace(tmp_path / "added.txt", tmp_path / "replaced.txt", low=7, high=9, seed=1)
+    generate.add(file, tmp_path / "added.txt")
+    generate.replace(tmp_path / "added.txt", tmp_path / "replaced.txt", low=7, high=9, seed=1)
     for name, low, high in (("added.txt", 1, 100), ("replaced.txt", 7, 9)):
-        vertices, tails, heads, weights = datasets.read_text(tmp_path / name)
+        vertices, tails, heads, weights = io.read_text(tmp_path / name)
         assert vertices == 2001
         np.testing.assert_array_equal([tails, heads], [np.arange(2000), np.arange(1, 2001)])
         assert set(weights.tolist()) == set(range(low, high + 1))
@@ -530,10 +530,10 @@ def test_add_and_replace_draw_from_the_whole_range(put, tmp_path):
 def test_same_bytes_for_the_same_seed(put, tmp_path):
     def made(seed):
         add, replaced, random = (tmp_path / f"{tool}.txt" for tool in ("add", "replace", "random"))
-        datasets.add(put(SNAP), add, seed=seed)
+        generate.add(put(SNAP), add, seed=seed)
         replaced.write_text(TEXT)
-        datasets.replace(replaced, seed=seed)
-        datasets.random(20, random, seed=seed)
+        generate.replace(replaced, seed=seed)
+        generate.random(20, random, seed=seed)
         return [path.read_bytes() for path in (add, replaced, random)]
 
     first, again, other = made(1), made(1), made(2)
@@ -542,17 +542,17 @@ def test_same_bytes_for_the_same_seed(put, tmp_path):
 
 
 def test_random_is_complete_without_self_loops(tmp_path):
-    datasets.random(5, tmp_path / "random.txt", low=3, high=3)
+    generate.random(5, tmp_path / "random.txt", low=3, high=3)
     pairs = [(u, v) for u in range(5) for v in range(5) if u != v]
     assert (tmp_path / "random.txt").read_text() == "5 20\n" + "".join(f"{u} {v} 3\n" for u, v in pairs)
-    datasets.random(1, tmp_path / "random.txt")
+    generate.random(1, tmp_path / "random.txt")
     assert (tmp_path / "random.txt").read_text() == "1 0\n"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 100), (-5, 5), (9, 8), (1, MAX_WEIGHT + 1)])
 def test_tools_refuse_a_range_of_weights(put, tmp_path, low, high):
     text, snap, to = put(TEXT), put(SNAP, "snap.txt"), tmp_path / "out.txt"
-    for tool, what in ((datasets.add, snap), (datasets.replace, text), (datasets.random, 3)):
+    for tool, what in ((generate.add, snap), (generate.replace, text), (generate.random, 3)):
         with pytest.raises(InputError, match=rf"weights in \[{low}, {high}\]: expected 1 <= min <= max"):
             tool(what, to, low=low, high=high)
     assert not to.exists()
@@ -561,12 +561,12 @@ def test_tools_refuse_a_range_of_weights(put, tmp_path, low, high):
 @pytest.mark.parametrize("vertices", [-1, 0, 46342])
 def test_random_refuses_a_number_of_vertices(tmp_path, vertices):
     with pytest.raises(InputError, match=f"{vertices} vertices: a complete graph is made with 1 to 46341"):
-        datasets.random(vertices, tmp_path / "out.txt")
+        generate.random(vertices, tmp_path / "out.txt")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_random_arcs_are_uniform_and_no_loops():
-    tails, heads = datasets.draw_arcs(50, 100_000, seed=1)
+    tails, heads = generate.draw_arcs(50, 100_000, seed=1)
     assert tails.dtype == heads.dtype == np.int64 and not (tails == heads).any()
     for ends in (tails, heads):
         counts = np.bincount(ends, minlength=50)
@@ -576,12 +576,12 @@ def test_random_arcs_are_uniform_and_no_loops():
 
 
 def test_random_arcs_are_the_same_for_a_seed_and_not_the_weights_numbers():
-    first, again, other = (datasets.draw_arcs(100, 1000, seed, 2.5) for seed in (4, 4, 5))
+    first, again, other = (generate.draw_arcs(100, 1000, seed, 2.5) for seed in (4, 4, 5))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
-    tails, _ = datasets.draw_arcs(100, 1000, 4)
-    assert not np.array_equal(tails, datasets.draw(1000, 1, 100, 4) - 1)
+    tails, _ = generate.draw_arcs(100, 1000, 4)
+    assert not np.array_equal(tails, generate.draw(1000, 1, 100, 4) - 1)
     # Known bytes: another version of NumPy that draws other numbers is to be noticed.
-    assert hashlib.sha256(np.stack(datasets.draw_arcs(1 << 10, 1 << 13, 1, 3.0)).tobytes()).hexdigest() == KNOWN
+    assert hashlib.sha256(np.stack(generate.draw_arcs(1 << 10, 1 << 13, 1, 3.0)).tobytes()).hexdigest() == KNOWN
 
 
 KNOWN = "85f0d108f695a62a07a45de779d262ca1aa77d627731e5628da4f90519a08bce"
@@ -590,7 +590,7 @@ KNOWN = "85f0d108f695a62a07a45de779d262ca1aa77d627731e5628da4f90519a08bce"
 @pytest.mark.parametrize("skew", [2.5, 3.0, 4.0])
 def test_skewed_out_degrees_fall_as_a_power_of_the_rank(skew):
     vertices, arcs = 1 << 14, 1 << 20
-    tails, heads = datasets.draw_arcs(vertices, arcs, 3, skew)
+    tails, heads = generate.draw_arcs(vertices, arcs, 3, skew)
     degrees = np.sort(np.bincount(tails, minlength=vertices))[::-1]
     ranks = np.arange(10, 1000)
     slope = np.polyfit(np.log(ranks), np.log(degrees[ranks]), 1)[0]
@@ -604,23 +604,23 @@ def test_skewed_out_degrees_fall_as_a_power_of_the_rank(skew):
 )
 def test_random_arcs_that_there_can_not_be_are_refused(vertices, arcs, skew):
     with pytest.raises(InputError, match=f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected"):
-        datasets.draw_arcs(vertices, arcs, 1, skew)
+        generate.draw_arcs(vertices, arcs, 1, skew)
 
 
 def test_a_tool_that_fails_leaves_its_file(put, tmp_path):
     file = put(TEXT)
     with pytest.raises(InputError, match="line 1"):
-        datasets.parse(file)
+        io.parse(file)
     assert file.read_text() == TEXT
     packed = put(zipped(DIMACS), "graph.gr.gz")
     with pytest.raises(InputError, match=r"graph\.gr\.gz: the text form is written plain"):
-        datasets.parse(packed)
+        io.parse(packed)
     assert sorted(tmp_path.iterdir()) == sorted([file, packed])
 
 
 def test_read_graph(put):
     content = zipped(TEXT)
-    graph = datasets.read_graph(put(content, "some.graph.txt.gz"))
+    graph = io.read_graph(put(content, "some.graph.txt.gz"))
     assert (graph.vertices, graph.arcs, graph.name) == (3, 4, "some.graph")
     assert graph.indices.tolist() == [1, 1, 1, 0] and graph.weights.tolist() == [5, 2, 9, 100]
     assert graph.meta["sha256"] == hashlib.sha256(content).hexdigest()
@@ -629,7 +629,7 @@ def test_read_graph(put):
 def test_read_packed_graph(tmp_path):
     for meta, expected in (({"name": "nyc", "sha256": "abc"}, ("nyc", "abc")), ({}, ("packed", None))):
         Graph.from_arcs(2, [0], [1], [5], meta=meta).save(tmp_path / "packed.npz")
-        graph = datasets.read_graph(tmp_path / "packed.npz")
+        graph = io.read_graph(tmp_path / "packed.npz")
         assert (graph.name, graph.meta.get("sha256")) == expected
         assert graph.weights.tolist() == [5]
 
@@ -645,14 +645,14 @@ def test_read_packed_graph(tmp_path):
 )
 def test_read_graph_says_what_to_do_with_other_forms(put, content, hint):
     with pytest.raises(InputError, match=hint):
-        datasets.read_graph(put(content))
+        io.read_graph(put(content))
 
 
 @pytest.mark.parametrize("name", ["null", "null.npz"])
 def test_a_pipe_or_a_device_is_no_graph(tmp_path, name):
     (tmp_path / name).symlink_to("/dev/null")
     with pytest.raises(InputError, match=rf"{name}: no regular file, .*: write it to a file first$"):
-        datasets.read_graph(tmp_path / name)
+        io.read_graph(tmp_path / name)
 
 
 def test_a_weight_that_stands_for_no_path_is_refused():

@@ -5,10 +5,10 @@ import pytest
 
 from kernels import harness
 from kernels.check import check
-from kernels.datasets import draw, draw_arcs
 from kernels.fast import ell
 from kernels.graph import Graph
-from kernels.variants import VARIANTS
+from kernels.io import draw, draw_arcs
+from kernels.registry import VARIANTS
 from tests.support.project import DATASETS, Project
 from workflow.store import columns
 

@@ -14,14 +14,14 @@ import pytest
 from numba import cuda
 
 from kernels import __main__ as cli
-from kernels import datasets
+from kernels import generate, io
 from kernels.check import check, oracle
 from kernels.errors import InputError, WrongResult
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.paper import bellman_ford, floyd_warshall
+from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from kernels.variants import VARIANTS
 from tests.support.rows import DATASETS
 from workflow.store import measurements
 from workflow.views import tables
@@ -143,7 +143,7 @@ def test_edges_of_the_tables_are_arcs(tmp_path):
     assert len(roads) == 6 and (roads["arcs"] % 2 == 0).all()
     one_road = tmp_path / "road.gr"
     one_road.write_text("p sp 2 2\na 1 2 7\na 2 1 7\n")
-    vertices, *arcs = datasets.read_dimacs(one_road)
+    vertices, *arcs = io.read_dimacs(one_road)
     lines = list(zip(*(a.tolist() for a in arcs), strict=True))
     as_undirected = lines + [(head, tail, weight) for tail, head, weight in lines]
     assert len(as_undirected) == 2 * len(set(as_undirected)) == 4
@@ -225,7 +225,7 @@ def test_what_the_times_contain():
 
         upload_untimed = upload
 
-    graph = datasets.read_graph(SAMPLE1)
+    graph = io.read_graph(SAMPLE1)
     n, m = graph.vertices, graph.arcs
     for key, before, within in (
         ("bellman_ford/naive", n + 1 + 2 * m, 3 * n),
@@ -253,12 +253,12 @@ def test_numbers_of_the_algorithms(monkeypatch, capsys):
 
 def test_sample2_has_9900_arcs(tmp_path):
     made = tmp_path / "sample2.txt"
-    datasets.random(100, made)
+    generate.random(100, made)
     header, *arcs = made.read_text().splitlines()
     assert header == "100 9900" and len(arcs) == 9900
     made.write_text("\n".join(["100 99000", *arcs]) + "\n")
     with pytest.raises(InputError, match="9900 arcs, its header says 99000"):
-        datasets.read_graph(made)
+        io.read_graph(made)
 
 
 # The data
@@ -291,7 +291,7 @@ def test_ids_with_gaps(tmp_path):
     places = [tail * n + head for tail, head in arcs]
     assert divmod(places[0], n) == (1, 0)  # an arc that the file does not have
     assert places[1] >= n * n  # outside the matrix
-    vertices, tails, heads, _ = datasets.read_snap(web)
+    vertices, tails, heads, _ = io.read_snap(web)
     assert (vertices, tails.tolist(), heads.tolist()) == (3, [0, 2, 1], [2, 0, 0])
 
 
@@ -301,21 +301,21 @@ def test_lines_counted_by_parse(tmp_path):
     lines = road.read_text().splitlines()
     header, arcs = lines[4].split()[2:4], lines[7:]
     assert (header, arcs) == (["1", "2"], [])
-    datasets.parse(road)
+    io.parse(road)
     assert road.read_text() == "3 4\n0 1 7\n1 2 1\n2 0 2\n1 0 7\n"
 
 
 def test_weights_without_a_seed():
     unseeded = [np.random.default_rng().integers(1, 101, 1000).tolist() for _ in range(2)]
     assert unseeded[0] != unseeded[1]
-    assert datasets.draw(1000, seed=4).tolist() == datasets.draw(1000, seed=4).tolist()
+    assert generate.draw(1000, seed=4).tolist() == generate.draw(1000, seed=4).tolist()
 
 
 # The validation and the output
 
 
 def test_validation_against_an_unfilled_array():
-    graph = datasets.read_graph(SAMPLE1)
+    graph = io.read_graph(SAMPLE1)
     right = np.array(truth(graph)[0], np.int32)
     unfilled = np.full(graph.vertices, INF)
     assert (unfilled != right).any()  # a right result does not pass
@@ -391,13 +391,13 @@ def test_arcs_without_weight(tmp_path):
     file = tmp_path / "graph.txt"
     file.write_text("2 1\n0 1 0\n")
     with pytest.raises(InputError, match=r"line 2.*weight 0 is outside \[1, "):
-        datasets.read_graph(file)
+        io.read_graph(file)
     with pytest.raises(InputError, match="weights in"):
-        datasets.draw(1, 0, 100)
+        generate.draw(1, 0, 100)
 
 
 def test_source_shown_as_missing():
-    graph = datasets.read_graph(SAMPLE1)
+    graph = io.read_graph(SAMPLE1)
     result = Result.poisoned("sssp", graph.vertices)
     VARIANTS["bellman_ford/cpu"].function(graph, result, Run(on_gpu=False))
     assert [v for v, d in enumerate(result.distances) if d in (INF, 0)] == [0]  # none of them out of reach
@@ -410,7 +410,7 @@ def test_source_shown_as_missing():
 
 @simulator
 def test_half_of_one_block_is_none():
-    graph, block = datasets.read_graph(SAMPLE1), 8
+    graph, block = io.read_graph(SAMPLE1), 8
     halves = {n: blocks_for(n, 1024) // 2 for n in (6, 100, 1024, 1025)}
     assert halves == {6: 0, 100: 0, 1024: 0, 1025: 1}
 

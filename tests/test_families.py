@@ -8,10 +8,10 @@ import pytest
 import yaml
 from scipy.sparse import csgraph
 
-from kernels import families
-from kernels.datasets import read_text
+from kernels import generate
 from kernels.errors import InputError
 from kernels.graph import Graph
+from kernels.io import read_text
 from workflow import configuration
 from workflow.data import convert, pack
 
@@ -19,26 +19,26 @@ CONFIG = Path(__file__).parents[1] / "config.yaml"
 
 
 def test_a_grid_joins_each_vertex_to_those_beside_it():
-    tails, heads = families.draw_edges("grid", 12 * 12, 2 * 12 * 11, seed=1)
+    tails, heads = generate.draw_edges("grid", 12 * 12, 2 * 12 * 11, seed=1)
     differ = [abs(a - b) for a, b in zip(np.divmod(tails, 12), np.divmod(heads, 12), strict=True)]
     assert (differ[0] + differ[1] == 1).all() and len(set(zip(tails, heads, strict=True))) == 2 * 12 * 11
 
 
 @pytest.mark.parametrize("kind", ["uniform", "rmat"])
 def test_edges_are_as_many_as_asked_for_and_no_loops_and_not_there_twice(kind):
-    tails, heads = families.draw_edges(kind, 256, 4000, seed=1)
+    tails, heads = generate.draw_edges(kind, 256, 4000, seed=1)
     assert tails.dtype == heads.dtype == np.int64 and len(tails) == len(heads) == 4000
     assert (tails < heads).all() and len(np.unique(256 * tails + heads)) == 4000
 
 
 def test_uniform_edges_are_uniform():
-    tails, heads = families.draw_edges("uniform", 500, 50_000, seed=2)
+    tails, heads = generate.draw_edges("uniform", 500, 50_000, seed=2)
     degrees = np.bincount(np.r_[tails, heads], minlength=500)
     assert abs(degrees - 200).max() < 6 * np.sqrt(200)
 
 
 def test_places_in_the_recursive_matrix_have_its_shares():
-    ends = families.rmat(np.random.default_rng(5), 1 << 10, 400_000)
+    ends = generate.rmat(np.random.default_rng(5), 1 << 10, 400_000)
     for bit in (0, 4, 9):
         tails, heads = ends >> bit & 1
         shares = np.bincount(2 * tails + heads, minlength=4) / 400_000
@@ -46,7 +46,7 @@ def test_places_in_the_recursive_matrix_have_its_shares():
 
 
 def test_a_recursive_matrix_has_hubs_whose_numbers_say_nothing():
-    tails, heads = families.draw_edges("rmat", 1 << 12, 1 << 15, seed=3)
+    tails, heads = generate.draw_edges("rmat", 1 << 12, 1 << 15, seed=3)
     degrees = np.bincount(np.r_[tails, heads], minlength=1 << 12)
     assert degrees.max() > 20 * degrees.mean() and (degrees == 0).mean() > 0.1
     assert abs(np.corrcoef(np.arange(1 << 12), degrees)[0, 1]) < 0.1
@@ -61,7 +61,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("kind", KNOWN)
 def test_edges_are_the_same_for_a_seed(kind):
-    first, other = (np.stack(families.draw_edges(kind, 64, 300, seed)) for seed in (4, 5))
+    first, other = (np.stack(generate.draw_edges(kind, 64, 300, seed)) for seed in (4, 5))
     assert not np.array_equal(first, other)
     assert hashlib.sha256(first.tobytes()).hexdigest() == KNOWN[kind]
 
@@ -81,7 +81,7 @@ WRONG = [
 @pytest.mark.parametrize(("kind", "vertices", "arcs", "reason"), WRONG)
 def test_a_graph_that_there_is_not_is_refused(kind, vertices, arcs, reason):
     with pytest.raises(InputError, match=f"^{kind}: {vertices:,} vertices and {arcs // 2:,} edges.*{reason}"):
-        families.draw_edges(kind, vertices, arcs // 2, 1)
+        generate.draw_edges(kind, vertices, arcs // 2, 1)
 
 
 def entry(kind, vertices, arcs, **other):

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.text import Text
 
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw

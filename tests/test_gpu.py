@@ -19,7 +19,6 @@ from numba import cuda, int32
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import choice
 from kernels import csgraph as ours
 from kernels import run as runs
 from kernels.check import check
@@ -32,8 +31,9 @@ from kernels.fast.hierarchy import elimination
 from kernels.gpu import card, driver_api, internals, kept, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
+from kernels.library import choice
+from kernels.registry import VARIANTS
 from kernels.run import PHASES, Result, Run
-from kernels.variants import VARIANTS
 from tests.support import graphs, marks
 from tests.support.cupy_page import BLOCKS, REFUSED
 from tests.support.graphs import near_far_with

@@ -9,7 +9,7 @@ import pytest
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ResourceSettings
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.cells import cells, read_csv
 from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project, data, in_batch, measured

@@ -15,17 +15,18 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import choice, datasets, interface, memory, searches
-from kernels.answers import FLOAT_BYTES, Distances
-from kernels.choice import Card, Pays, choose_apsp, choose_many, choose_sssp
+from kernels import io, memory
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.inputs import as_graph
+from kernels.library import choice, searches, solver
+from kernels.library.answers import FLOAT_BYTES, Distances
+from kernels.library.choice import Card, Pays, choose_apsp, choose_many, choose_sssp
+from kernels.library.inputs import as_graph
+from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from kernels.variants import VARIANTS
 from tests.support import graphs
 
 ROOT = Path(__file__).parents[1]
@@ -39,14 +40,14 @@ def no_card(monkeypatch):
 
 
 def sample(form):
-    graph = datasets.read_graph(SAMPLE)
+    graph = io.read_graph(SAMPLE)
     as_array = graph.to_scipy()
     return {"Graph": graph, "path": SAMPLE, "str": str(SAMPLE), "csr": as_array, "coo": as_array.tocoo()}[form]
 
 
 @pytest.mark.parametrize("form", ["Graph", "path", "str", "csr", "coo"])
 def test_results_are_what_scipys_dijkstra_gives(form):
-    array = datasets.read_graph(SAMPLE).to_scipy()
+    array = io.read_graph(SAMPLE).to_scipy()
     distances, predecessors = csgraph.dijkstra(array, return_predecessors=True)
     for found, rows in ((kernels.all_pairs(sample(form)), ...), (kernels.shortest_paths(sample(form), 3), 3)):
         assert (found.distances.dtype, found.predecessors.dtype) == (distances.dtype, predecessors.dtype)
@@ -56,7 +57,7 @@ def test_results_are_what_scipys_dijkstra_gives(form):
 
 
 def test_scipy_reads_the_predecessors():
-    array = datasets.read_graph(SAMPLE).to_scipy()
+    array = io.read_graph(SAMPLE).to_scipy()
     found = kernels.all_pairs(array)
     np.testing.assert_array_equal(csgraph.construct_dist_matrix(array, found.predecessors), found.distances)
     one = kernels.shortest_paths(array, 0)
@@ -529,7 +530,7 @@ def test_paths_one_by_one_where_those_of_all_pairs_do_not_fit_in_memory(monkeypa
 @pytest.mark.parametrize("sources", [SOURCES, np.array(SOURCES, np.uint8), tuple(SOURCES)], ids=type)
 def test_distances_from_many_sources_are_scipys(form, sources):
     found = kernels.distances(sample(form), sources)
-    expected = csgraph.dijkstra(datasets.read_graph(SAMPLE).to_scipy(), indices=SOURCES)
+    expected = csgraph.dijkstra(io.read_graph(SAMPLE).to_scipy(), indices=SOURCES)
     np.testing.assert_array_equal(found.distances, expected, strict=True)
     assert (found.sources.tolist(), found.sources.dtype) == (SOURCES, np.int64)
     assert found.variant == "dijkstra/scipy" and "no GPU is visible" in found.reason
@@ -553,7 +554,7 @@ def assert_reduced(found, graph, sources):
 
 
 def test_eccentricities_without_a_card():
-    graph = datasets.read_graph(SAMPLE)
+    graph = io.read_graph(SAMPLE)
     assert_reduced(kernels.eccentricities(graph), graph, range(graph.vertices))
     assert_reduced(kernels.eccentricities(SAMPLE, SOURCES), graph, SOURCES)
     assert_reduced(kernels.eccentricities(Graph.from_arcs(3, [], [], [])), Graph.from_arcs(3, [], [], []), range(3))
@@ -723,7 +724,7 @@ def on_card(monkeypatch):
     for name, value in {"SMALLEST": 8, "STEP": 3}.items():
         monkeypatch.setattr(cells, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(interface, "last", interface.Last())
+    monkeypatch.setattr(solver, "last", solver.Last())
     monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     for name, value in {"PAYS": dict.fromkeys(choice.MANY, Pays(2, 2, 2)), "SMALL": 0}.items():
@@ -780,10 +781,10 @@ def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
 
 NAMED = """
 import sys, kernels
-assert {"csgraph", "datasets", "errors", "graph", "shortest_paths"} <= set(dir(kernels))
+assert {"csgraph", "errors", "generate", "graph", "io", "shortest_paths"} <= set(dir(kernels))
 kernels.errors.InputError
 assert "numpy" not in sys.modules
-kernels.csgraph.dijkstra, kernels.graph.Graph, kernels.datasets.read_graph
+kernels.csgraph.dijkstra, kernels.graph.Graph, kernels.io.read_graph
 assert "numba" not in sys.modules
 assert not hasattr(kernels, "nothing")
 """

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kernels import datasets, harness
+from kernels import harness, io
 from kernels.errors import InputError
 from kernels.fast import near_far_layout
 from kernels.graph import Graph
 from kernels.harness import Protocol
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
 from workflow.measure import host, job, measure, plan, revisions
@@ -31,7 +31,7 @@ class CutOff(Exception):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    graph = datasets.read_graph(SAMPLE)
+    graph = io.read_graph(SAMPLE)
     Graph(graph.indptr, graph.indices, graph.weights, meta={"name": "nyc", "sha256": SHA256}).save("nyc.npz")
 
 

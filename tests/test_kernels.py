@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 from kernels import harness
 from kernels.errors import WrongResult
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 
 
 class Case(NamedTuple):

@@ -6,8 +6,8 @@ import pytest
 from kernels import harness, libraries
 from kernels.errors import TimeLimit
 from kernels.graph import INF, Graph
+from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from kernels.variants import VARIANTS
 from tests.support.counted import Counted
 
 BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == libraries.__name__]

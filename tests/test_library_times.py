@@ -12,11 +12,11 @@ from scipy.sparse import csgraph
 
 from benchmarks import library_times
 from benchmarks.library_times import Case
-from kernels.answers import Paths
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy.all_pairs import Reduced
 from kernels.gpu import card
 from kernels.graph import INF, Graph
+from kernels.library.answers import Paths
 from tests.support import graphs
 from workflow.store.library_times import FORMER, SCHEMA, load
 from workflow.views import readme

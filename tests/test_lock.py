@@ -15,7 +15,7 @@ import pytest
 
 from kernels.errors import InputError
 from kernels.gpu import card
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.graphs import graph_of
 from tests.support.limits import files_of_at_most
 from workflow.measure import lock, measure, measure_sweep, peak

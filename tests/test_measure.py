@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels import datasets, harness, variants
+from kernels import harness, io, registry
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
+from kernels.registry import VARIANTS, find
 from kernels.run import Run
-from kernels.variants import VARIANTS, find
 from tests.support.rows import SAMPLE, SHA256
 from tests.support.views import configured, draw
 from workflow import archive
@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def pack(dataset, **meta):
-    graph = datasets.read_graph(SAMPLE)
+    graph = io.read_graph(SAMPLE)
     meta = {"name": dataset, "sha256": SHA256, **FROM, "substitute": None, **meta}
     dataclasses.replace(graph, meta=meta).save(f"{dataset}.npz")
 
@@ -95,7 +95,7 @@ def replace_function(monkeypatch, key, function):
     """Let a variant run another function, which counts as being where its own is."""
     variant = VARIANTS[key]
     function = functools.wraps(variant.function)(function)
-    monkeypatch.setitem(variants.VARIANTS, key, dataclasses.replace(variant, function=function))
+    monkeypatch.setitem(registry.VARIANTS, key, dataclasses.replace(variant, function=function))
 
 
 def results():

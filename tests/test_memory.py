@@ -1,17 +1,17 @@
 """How much memory there is, and graphs that ask for more."""
 
-import io
 import os
 import sys
 import tracemalloc
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kernels import __main__ as cli
-from kernels import datasets, memory
+from kernels import io, memory
 from kernels.errors import InputError
 from kernels.graph import Graph
 
@@ -59,9 +59,9 @@ def test_reading_takes_no_more_than_is_asked_for(tmp_path, monkeypatch, form):
     path = tmp_path / "graph.txt"
     begin, end = ("", "\n") if form == "snap" else (f"{vertices} {arcs}\n", " 100\n")
     path.write_text(begin + "".join(f"{u} {v}{end}" for u, v in ends))
-    monkeypatch.setattr(datasets, "PIECE", 1 << 14)
+    monkeypatch.setattr(io, "PIECE", 1 << 14)
     tracemalloc.start()
-    datasets.read_snap(path) if form == "snap" else datasets.read_graph(path)
+    io.read_snap(path) if form == "snap" else io.read_graph(path)
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     needed = memory.BYTES_OF_VERTEX * vertices + memory.BYTES_OF_ARC * arcs
@@ -72,12 +72,12 @@ def packed(path, *, method=zipfile.ZIP_STORED, claimed=2, length=2):
     """A packed graph of two vertices and no arcs, whose indptr's header claims a length and which has another."""
     with zipfile.ZipFile(path, "w", method) as file:
         for name, size, there in (("indptr", claimed, length), ("indices", 0, 0), ("weights", 0, 0)):
-            header = io.BytesIO()
+            header = BytesIO()
             described = {"descr": "<i4", "fortran_order": False, "shape": (size,)}
             np.lib.format.write_array_header_1_0(header, described)
             file.writestr(f"{name}.npy", header.getvalue() + bytes(4 * there))
         for name, value in (("directed", True), ("meta", "{}")):
-            whole = io.BytesIO()
+            whole = BytesIO()
             np.save(whole, np.array(value))
             file.writestr(f"{name}.npy", whole.getvalue())
     return path

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
-from kernels import choice, networkx_info, searches
-from kernels import networkx_backend as backend
-from kernels.choice import Card
-from kernels.datasets import read_graph
+from kernels.io import read_graph
+from kernels.library import choice, networkx_info, searches
+from kernels.library import networkx as backend
+from kernels.library.choice import Card
 from kernels.run import Run
 from tests.support import package
 

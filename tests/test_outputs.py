@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernels import __main__ as cli
-from kernels import datasets
+from kernels import io
 from kernels.errors import InputError
 from kernels.graph import Graph
 
@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def write(path, mode="w"):
-    with datasets.atomic(path, mode) as file:
+    with io.atomic(path, mode) as file:
         file.write("new" if mode == "w" else b"new")
 
 
@@ -47,7 +47,7 @@ def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(there):
 def test_a_failure_leaves_what_a_link_leads_to():
     Path("file").write_text("old")
     Path("link").symlink_to("file")
-    with pytest.raises(RuntimeError), datasets.atomic("link", "w") as file:
+    with pytest.raises(RuntimeError), io.atomic("link", "w") as file:
         file.write("new")
         raise RuntimeError
     assert Path("file").read_text() == "old"
@@ -76,7 +76,7 @@ def test_a_folder_and_a_socket_are_refused():
 
 def test_a_block_device_is_refused(monkeypatch):
     Path("disk").write_text("old")
-    monkeypatch.setattr(datasets.stat, "S_IFMT", lambda mode: stat.S_IFBLK)
+    monkeypatch.setattr(io.stat, "S_IFMT", lambda mode: stat.S_IFBLK)
     with pytest.raises(InputError, match=r"^disk: this is a block device: name a file"):
         write("disk")
     assert Path("disk").read_text() == "old"
@@ -118,7 +118,7 @@ def test_a_packed_graph_goes_where_np_savez_must_not_go_back(how):
         reading, writing = os.pipe()
     else:
         writing = os.open("out.npz", os.O_WRONLY | os.O_CREAT | (os.O_APPEND if how == "append" else 0))
-    with datasets.atomic(f"/dev/fd/{writing}") as file:
+    with io.atomic(f"/dev/fd/{writing}") as file:
         Graph.from_arcs(2, [0], [1], [7]).write(file)
     os.close(writing)
     if how == "pipe":

@@ -18,8 +18,8 @@ from matplotlib.text import Text
 from kernels.check import check
 from kernels.errors import InputError
 from kernels.graph import Graph
+from kernels.registry import VARIANTS, Variant
 from kernels.run import Result, Run
-from kernels.variants import VARIANTS, Variant
 from tests.support import many_sources
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.rows import SIZES, in_batches, measured, rows_of

@@ -47,7 +47,7 @@ def project(tmp_path_factory):
 
 def add_variant(folder):
     (folder / "kernels/fast/dummy.py").write_text(FUNCTION)
-    registry = folder / "kernels/variants.py"
+    registry = folder / "kernels/registry.py"
     text = registry.read_text()
     end = "ALGORITHMS = tuple("
     assert text.count(end) == 1

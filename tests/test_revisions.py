@@ -14,7 +14,7 @@ from numba import cuda, uint32
 from numba.cuda import dispatcher
 
 from kernels.harness import Protocol
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests import revisions as ptx
 from workflow.measure import revisions
 

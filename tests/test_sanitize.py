@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests import sanitize
 from tests.support import graphs
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.project import DATASETS, NYC_JOB, Project
 from tests.support.sbatch import sbatch_calls
 from workflow.measure import resources

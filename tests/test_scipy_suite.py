@@ -20,13 +20,13 @@ from scipy.sparse.csgraph._validation import validate_graph
 from scipy.sparse.csgraph.tests import test_shortest_path as suite
 
 import kernels
-from kernels import choice, csgraph, searches
-from kernels.choice import Card
 from kernels.graph import ARRAYS, INF, Graph
-from kernels.inputs import as_graph
+from kernels.library import choice, csgraph, searches
+from kernels.library.choice import Card
+from kernels.library.inputs import as_graph
+from kernels.library.searches import NO_PREDECESSOR
+from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from kernels.searches import NO_PREDECESSOR
-from kernels.variants import VARIANTS
 from tests.support.trees import CARD
 
 REPLACED = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "yen")

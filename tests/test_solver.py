@@ -14,13 +14,13 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 import kernels
-from kernels import choice, csgraph, inputs, interface, searches
-from kernels.choice import Card, Pays
 from kernels.errors import InputError
 from kernels.fast import floats, near_far, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.library import choice, csgraph, inputs, searches, solver
+from kernels.library.choice import Card, Pays
 from kernels.run import Run
 from tests.support import graphs
 from tests.support.ptx import CAPABILITIES, assert_atomics
@@ -51,13 +51,13 @@ def on_card(monkeypatch):
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     for name in ("SMALL", "SHARE"):
         monkeypatch.setattr(choice, name, 0)
-    monkeypatch.setattr(interface, "last", interface.Last())
+    monkeypatch.setattr(solver, "last", solver.Last())
 
 
 @pytest.fixture
 def no_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr(interface, "last", interface.Last())
+    monkeypatch.setattr(solver, "last", solver.Last())
 
 
 def example(vertices=12, free=False):

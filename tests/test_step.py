@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from kernels import datasets
+from kernels import generate, io
 from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from workflow import archive
 from workflow.data import download
@@ -106,7 +106,7 @@ ENTRY = {"format": "text", "vertices": 2, "arcs": 1}
 
 
 WRITERS = {
-    "text": lambda path: datasets.write_text(path, 3, *[np.zeros(999, int)] * 3),
+    "text": lambda path: io.write_text(path, 3, *[np.zeros(999, int)] * 3),
     "npz": lambda path: save(path, lambda file: np.savez(file, distances=np.arange(9999))),
     **{
         f".{suffix}": lambda path, suffix=suffix: save(path, lambda file: figure().savefig(file, format=suffix))
@@ -116,7 +116,7 @@ WRITERS = {
 
 
 def save(path, write):
-    with datasets.atomic(path) as file:
+    with io.atomic(path) as file:
         write(file)
 
 
@@ -140,13 +140,13 @@ def test_an_error_of_the_temporary_file_names_the_file(tmp_path, monkeypatch):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
 
     monkeypatch.setattr("builtins.open", refused)
-    with pytest.raises(OSError, match="Too many open files") as caught, datasets.atomic(tmp_path / "made"):
+    with pytest.raises(OSError, match="Too many open files") as caught, io.atomic(tmp_path / "made"):
         pass
     assert caught.value.filename == str(tmp_path / "made")
 
 
 def test_an_error_that_names_its_file_keeps_it(tmp_path):
-    with pytest.raises(FileNotFoundError) as caught, datasets.atomic(tmp_path / "made"):
+    with pytest.raises(FileNotFoundError) as caught, io.atomic(tmp_path / "made"):
         (tmp_path / "other").read_text()
     assert caught.value.filename == str(tmp_path / "other")
 
@@ -159,7 +159,7 @@ def test_a_path_that_cannot_be_written_is_known_before(tmp_path, monkeypatch, pa
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     with pytest.raises(OSError, match=r"\[Errno") as caught:
-        datasets.writable(path)
+        io.writable(path)
     assert (caught.value.errno, caught.value.filename) == (number, path)
     assert os.listdir() == ["file"]
 
@@ -169,14 +169,14 @@ def test_a_folder_is_known_before_as_no_file(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     with pytest.raises(InputError, match=rf"^{re.escape(path)}: this is a folder: name a file to write$"):
-        datasets.writable(path)
+        io.writable(path)
     assert os.listdir() == ["folder"]
 
 
 def test_a_path_that_can_be_written_is_left_as_it_is(tmp_path):
     (tmp_path / "there").write_text("before")
     for name in ("there", "new", "deep/er/new"):
-        assert datasets.writable(tmp_path / name) == tmp_path / name
+        assert io.writable(tmp_path / name) == tmp_path / name
     assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
 
 
@@ -185,9 +185,9 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
     def refused(dir):
         raise OSError(number, os.strerror(number), f"{dir}/random")
 
-    monkeypatch.setattr(datasets.tempfile, "TemporaryFile", refused)
+    monkeypatch.setattr(io.tempfile, "TemporaryFile", refused)
     with pytest.raises(OSError, match=os.strerror(number)) as caught:
-        datasets.writable(tmp_path / "deep/new")
+        io.writable(tmp_path / "deep/new")
     assert caught.value.filename == str(tmp_path / "deep/new")
 
 
@@ -301,6 +301,6 @@ def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
 
 @pytest.mark.parametrize("vertices", [5.0, "5", True])
 def test_a_random_graph_has_a_whole_number_of_vertices(tmp_path, vertices):
-    for make in (lambda: datasets.random(vertices, tmp_path / "made"), lambda: datasets.draw_arcs(vertices, 3, 0)):
+    for make in (lambda: generate.random(vertices, tmp_path / "made"), lambda: generate.draw_arcs(vertices, 3, 0)):
         with pytest.raises(InputError, match="the number of vertices must be a whole number, not "):
             make()

@@ -17,8 +17,8 @@ from kernels import harness
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.registry import VARIANTS
 from kernels.run import Run
-from kernels.variants import VARIANTS
 from tests.support.graphs import graph_of
 from tests.support.pictures import legible, words
 from tests.support.project import DATASETS, SIMULATOR, Project, data

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
-from kernels.variants import VARIANTS, shown_in
+from kernels.registry import VARIANTS, shown_in
 from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from tests.support.views import draw

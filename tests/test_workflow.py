@@ -12,7 +12,7 @@ import pytest
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
 
-from kernels.variants import VARIANTS, shown_in
+from kernels.registry import VARIANTS, shown_in
 from tests.support.project import (
     ALL,
     BAY,
@@ -365,7 +365,7 @@ def test_what_was_measured_before_there_were_revisions_is_refused_and_stays(chan
 
 
 def test_a_variant_under_another_head_makes_due_what_shows_it_and_no_cell(changeable):
-    path = changeable.folder / "kernels/variants.py"
+    path = changeable.folder / "kernels/registry.py"
     path.write_text(path.read_text().replace('_at("Stride with Flag", "table1"', '_at("Flag", "table1"'))
     assert changeable.plan() == {"Table 1", "Figure 5"}
 

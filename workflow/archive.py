@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from kernels.datasets import atomic
 from kernels.errors import InputError
-from kernels.variants import VARIANTS, find
+from kernels.io import atomic
+from kernels.registry import VARIANTS, find
 from workflow.measure import revisions, sources
 from workflow.store import all_pairs, collect, measurements, records
 from workflow.views import catalogue, draw_sweep, many_sources_table, peak_table, tables

@@ -11,9 +11,9 @@ from pathlib import Path
 import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 
-from kernels import families
+from kernels import generate
 from kernels.errors import InputError
-from kernels.variants import ALGORITHMS, VARIANTS
+from kernels.registry import ALGORITHMS, VARIANTS
 from workflow import digests
 from workflow.data.download import check_sources, raw_name
 from workflow.measure import plan
@@ -124,7 +124,7 @@ def _check_entry(where: str, entry: dict) -> None:
         raise InputError(
             f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
-    if kind := families.kind_of(entry):
+    if kind := generate.kind_of(entry):
         if "skew" in entry["generate"]:
             raise InputError(f"{where}.generate: kind and skew do not go together: leave one out")
         if entry.get("directed", True) or entry["arcs"] % 2:
@@ -132,7 +132,7 @@ def _check_entry(where: str, entry: dict) -> None:
                 f"{where}: family {kind} has each arc both ways: set directed to false, and arcs to an even number"
             )
         try:
-            families.check(kind, entry["vertices"], entry["arcs"] // 2)
+            generate.check(kind, entry["vertices"], entry["arcs"] // 2)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     shown = entry.get("tables", {})

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from tests.support.rows import STATE, measurement, record
 from workflow.judge import claims
 from workflow.store import columns

@@ -15,8 +15,8 @@ from scipy.sparse import csgraph
 
 from kernels.check import check
 from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.registry import Variant
 from kernels.run import Result, Run
-from kernels.variants import Variant
 
 FILLINGS = 0xA5, 0x5A  # as an int32 less than any distance, and more than most
 WEIGHTS = np.arange(1, 1000)

@@ -112,7 +112,7 @@ class Project:
         path.write_text(yaml.safe_dump(merge(yaml.safe_load(path.read_text()), changes), sort_keys=False))
 
     def raise_revision(self, variant):
-        with open(self.folder / "kernels/variants.py", "a") as file:
+        with open(self.folder / "kernels/registry.py", "a") as file:
             file.write(f"VARIANTS[{variant!r}] = replace(VARIANTS[{variant!r}], revision=99)\n")
 
     def start(self, *words, environment=ENVIRONMENT):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.store import columns, measurements
 from workflow.views import tables
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kernels import csgraph
-from kernels.choice import Card
+from kernels.library import csgraph
+from kernels.library.choice import Card
 
 CARD = Card(shared=232_384, free=140 * 10**9)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels import datasets, families
+from kernels import generate, io
 from workflow.data import download
 
-READERS = {"dimacs": datasets.read_dimacs, "snap": datasets.read_snap, "text": datasets.read_text}
+READERS = {"dimacs": io.read_dimacs, "snap": io.read_snap, "text": io.read_text}
 
 
 def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
@@ -23,28 +23,28 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
     Raises InputError where its raw file is wrong or its counts are not those in config.
     """
     vertices, expected = entry["vertices"], download.counts(dataset, entry)
-    if kind := families.kind_of(entry):
+    if kind := generate.kind_of(entry):
         expected.check(arcs=2 * (entry["arcs"] // 2))  # as many one way as the other
-        ends = families.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
-        weights = datasets.draw(len(ends[0]), **drawn(entry))
+        ends = generate.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
+        weights = generate.draw(len(ends[0]), **drawn(entry))
         both_ways = np.r_[ends[0], ends[1]], np.r_[ends[1], ends[0]], np.r_[weights, weights]
-        datasets.write_text(out, vertices, *both_ways)
+        io.write_text(out, vertices, *both_ways)
     elif "generate" in entry:
-        arcs = datasets.draw_arcs(vertices, entry["arcs"], **entry["generate"])
-        datasets.write_text(out, vertices, *arcs, datasets.draw(entry["arcs"], **drawn(entry)))
+        arcs = generate.draw_arcs(vertices, entry["arcs"], **entry["generate"])
+        io.write_text(out, vertices, *arcs, generate.draw(entry["arcs"], **drawn(entry)))
     elif entry["format"] == "random":
         expected.check(vertices=vertices, arcs=vertices * (vertices - 1))
-        datasets.random(vertices, out, **drawn(entry))
+        generate.random(vertices, out, **drawn(entry))
     else:
         download.verify_raw(raw, dataset, entry, origins)
         vertices, tails, heads, weights = READERS[entry["format"]](raw, expected)
         if weights is None:
-            weights = datasets.draw(len(tails), **drawn(entry))
-        datasets.write_text(out, vertices, tails, heads, weights)
+            weights = generate.draw(len(tails), **drawn(entry))
+        io.write_text(out, vertices, tails, heads, weights)
     logging.info("%s: %d vertices, %d arcs in %s", dataset, entry["vertices"], entry["arcs"], out)
 
 
 def drawn(entry: dict) -> dict:
-    """The range and seed config gives for a dataset's weights, as arguments of kernels.datasets.draw."""
+    """The range and seed config gives for a dataset's weights, as arguments of kernels.io.draw."""
     names = {"min": "low", "max": "high", "seed": "seed"}
     return {names[key]: value for key, value in entry.get("weights", {}).items()}

@@ -24,7 +24,7 @@ import requests
 import urllib3
 from tqdm import tqdm
 
-from kernels import datasets
+from kernels import io
 from kernels.errors import InputError, naming
 from workflow import step
 
@@ -133,27 +133,27 @@ def reading(path: Path) -> Iterator[None]:
         ) from None
 
 
-def counts(dataset: str, entry: dict) -> datasets.Counts | None:
+def counts(dataset: str, entry: dict) -> io.Counts | None:
     """How large config says the graph of a dataset is; None for an entry without its arcs."""
     if "arcs" not in entry:
         return None
     keys = f"datasets.{dataset}.vertices and datasets.{dataset}.arcs"
     advice = f"if another file is meant, state its counts as {keys} in a second --configfile"
-    return datasets.Counts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
+    return io.Counts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
 
 
-def check_content(path: Path, expected: datasets.Counts | None = None) -> None:
+def check_content(path: Path, expected: io.Counts | None = None) -> None:
     """Raises InputError, without the file's name, where it is damaged, empty or a page instead of data.
 
     Also where it holds, or inflates to, more bytes than a graph of the expected counts may have.
     """
-    size, most = 0, datasets.most_bytes(expected.arcs) if expected else math.inf
-    for part in datasets.unpacked(path):
+    size, most = 0, io.most_bytes(expected.arcs) if expected else math.inf
+    for part in io.unpacked(path):
         size += len(part)
         if size > most:
             found = f"more than {most:,} bytes of text, too many for the {expected.arcs:,} arcs that config says"
             raise InputError(f"{found}: {expected.advice}")
-    if path.name.removesuffix(".part").endswith(".gz") and not datasets.is_gzip(path):
+    if path.name.removesuffix(".part").endswith(".gz") and not io.is_gzip(path):
         raise InputError("not a gzip file")
 
 
@@ -180,7 +180,7 @@ def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
         "bytes": path.stat().st_size,
         "retrieved": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    with datasets.atomic(origins / f"{path.name}.json", "w") as file:
+    with io.atomic(origins / f"{path.name}.json", "w") as file:
         file.write(json.dumps(origin, indent=2) + "\n")
 
 
@@ -205,7 +205,7 @@ def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -
     not the one it should be.
     """
     with reading(path):
-        digest = datasets.sha256(path)
+        digest = io.sha256(path)
     source = local(entry)
     own = source is not None and path.absolute() == Path(source).absolute()
     origin = None if own else read_origin(path.name, origins)
@@ -223,7 +223,7 @@ class Part:
     expected: the counts of the graph that it should hold, or None.
     """
 
-    def __init__(self, target: Path, expected: datasets.Counts | None = None):
+    def __init__(self, target: Path, expected: io.Counts | None = None):
         self.expected = expected
         self.path = target.with_name(f"{target.name}.part")
         self.notes_path = target.with_name(f"{target.name}.part.json")
@@ -238,7 +238,7 @@ class Part:
         return _record(self.notes_path, ("url", "total", "validator", "ranges"), f"delete it and {self.path}")
 
     def note(self, **notes) -> None:
-        with datasets.atomic(self.notes_path, "w") as file:
+        with io.atomic(self.notes_path, "w") as file:
             json.dump(notes, file)
 
     def delete(self) -> None:
@@ -265,7 +265,7 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
     for place in places(dataset, entry, archives):
         try:
             fetch(place, part, options)
-            digest = datasets.sha256(part.path)
+            digest = io.sha256(part.path)
             check_sha256(digest, dataset, entry, origin)
         except InputError as error:
             part.delete()

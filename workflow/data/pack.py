@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels import datasets, families
+from kernels import generate, io
 from kernels.errors import InputError
 from kernels.graph import Graph
 from workflow.data import download
@@ -24,21 +24,21 @@ PAPER = Path(__file__).parents[1] / "paper" / "datasets.csv"
 
 def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = download.ORIGINS) -> None:
     """Write the packed form. Raises InputError where the text form is wrong."""
-    vertices, tails, heads, weights = datasets.read_text(text)
+    vertices, tails, heads, weights = io.read_text(text)
     directed = entry.get("directed", True)
     if not directed:
         check_reverses(dataset, vertices, tails, heads, weights)
     raw = download.raw_name(entry)
     meta = {
         "name": dataset,
-        "sha256": datasets.sha256(text),
+        "sha256": io.sha256(text),
         "entry": entry,
         "origin": download.read_origin(raw, origins) if raw and not download.local(entry) else None,
         "generated": generated(entry),
         "substitute": entry.get("substitute") or substitute(dataset, vertices, len(tails), raw),
     }
     graph = Graph.from_arcs(vertices, tails, heads, weights, directed=directed, meta=meta)
-    with datasets.atomic(out) as file:
+    with io.atomic(out) as file:
         graph.write(file)
     logging.info("%s: packed in %s%s", dataset, out, f"; {meta['substitute']}" if meta["substitute"] else "")
 
@@ -74,7 +74,7 @@ def generated(entry: dict) -> str | None:
     if "generate" not in entry:
         return "a complete graph"
     how, skew = entry["generate"], entry["generate"].get("skew")
-    if kind := families.kind_of(entry):
+    if kind := generate.kind_of(entry):
         return f"family {kind}" + (f", seed {how['seed']}" if kind != "grid" else "") + ", weights the same both ways"
     return f"random arcs, seed {how['seed']}" + (f", out-degrees by a power law of exponent {skew:g}" if skew else "")
 

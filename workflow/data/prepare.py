@@ -6,9 +6,9 @@ A graph whose elimination tree is too high, or whose hierarchy has too many arcs
 import logging
 from pathlib import Path
 
-from kernels.datasets import atomic, writable
 from kernels.fast.hierarchy import elimination
 from kernels.graph import Graph
+from kernels.io import atomic, writable
 
 
 def prepare(path: Path, out: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.judge import batches, verdicts
 from workflow.judge.verdicts import CLAIMED, FEW, INCONCLUSIVE, OPPOSITE, SAME, UNKNOWN, Estimate, Region
 from workflow.store import measurements, original, paper

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
+from kernels.io import atomic, writable
 from workflow.store import all_pairs as parts
 from workflow.store.checked_csv import DEFECT
 

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
+from kernels.io import atomic, writable
+from kernels.registry import ALL_PAIRS_REVISION, find
 from kernels.run import Run
-from kernels.variants import ALL_PAIRS_REVISION, find
 from workflow.measure import host, lock, measure, revisions
 from workflow.store import all_pairs as parts
 from workflow.store import records

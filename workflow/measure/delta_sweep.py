@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kernels.graph import Graph
+from kernels.registry import find
 from kernels.sparry.delta_stepping import default_delta
-from kernels.variants import find
 from workflow.measure.sweeps import Point, Sweep
 from workflow.store import measurements
 from workflow.views import plots

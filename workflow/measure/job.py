@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernels import libraries
-from kernels.datasets import atomic
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
-from kernels.variants import Variant
+from kernels.io import atomic
+from kernels.registry import Variant
 from workflow import digests
 from workflow.measure import host, measure, revisions
 from workflow.measure.journal import Journal

@@ -4,8 +4,8 @@ import json
 import os
 from pathlib import Path
 
-from kernels.datasets import atomic
 from kernels.errors import InputError, naming
+from kernels.io import atomic
 from workflow.store.checked_csv import FORMER
 
 

@@ -21,13 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels.datasets import writable
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast.hierarchy import all_pairs, cells, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.io import writable
+from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
-from kernels.variants import ALL_PAIRS_REVISION
 from workflow.measure import host, lock, measure
 from workflow.store.all_pairs import in_pieces, oracle_rows, reduce_row
 from workflow.views.many_sources_table import KINDS, REDUCED, SCHEMA

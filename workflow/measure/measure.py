@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels import harness, libraries
-from kernels.datasets import atomic, writable
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.variants import Variant
+from kernels.io import atomic, writable
+from kernels.registry import Variant
 from workflow import digests
 from workflow.measure import host, lock, revisions
 from workflow.measure.journal import Journal

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernels import harness
-from kernels.datasets import writable
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.io import writable
 from workflow.measure import host, lock, measure, sources
 from workflow.measure.sweeps import Sweep
 from workflow.store.measurements import schema

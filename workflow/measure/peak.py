@@ -9,10 +9,10 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernels.datasets import writable
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast import peak
 from kernels.gpu import card
+from kernels.io import writable
 from kernels.run import Run
 from workflow.measure import lock, measure
 from workflow.views.peak_table import SCHEMA

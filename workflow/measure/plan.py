@@ -7,10 +7,11 @@ import json
 from fnmatch import fnmatch
 from pathlib import Path
 
-from kernels import choice, families
+from kernels import generate
 from kernels.errors import InputError
 from kernels.gpu import driver
-from kernels.variants import VARIANTS, find, select, shown_in
+from kernels.library import choice
+from kernels.registry import VARIANTS, find, select, shown_in
 from workflow.store import paper
 from workflow.views import tables
 
@@ -48,7 +49,7 @@ def cells(config: dict, datasets=None) -> list[Cell]:
 
 def family_cells(config: dict) -> list[Cell]:
     """The cells on datasets of families: no target makes them that does not name them."""
-    return [cell for cell in cells(config) if families.kind_of(config["datasets"][cell[2]])]
+    return [cell for cell in cells(config) if generate.kind_of(config["datasets"][cell[2]])]
 
 
 def _in_tables(config: dict) -> tables.Datasets:

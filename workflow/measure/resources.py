@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from kernels.variants import find
+from kernels.registry import find
 from workflow.measure import plan
 from workflow.store.all_pairs import LARGE, MOST_PROCESSES
 

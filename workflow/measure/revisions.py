@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 from typing import TYPE_CHECKING
 
-from kernels.variants import Variant
+from kernels.registry import Variant
 
 if TYPE_CHECKING:
     from kernels.harness import Protocol

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from kernels.datasets import writable
 from kernels.errors import InputError, explain
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.variants import find
+from kernels.io import writable
+from kernels.registry import find
 from workflow.measure import measure, revisions
 from workflow.measure.plan import Cell
 from workflow.store import records

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from kernels.graph import Graph
-from kernels.variants import find
+from kernels.registry import find
 from workflow.measure.sweeps import Point, Sweep
 from workflow.store import measurements
 

@@ -13,7 +13,7 @@ from matplotlib.patheffects import withStroke
 
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
-from kernels.variants import VARIANTS, find
+from kernels.registry import VARIANTS, find
 from workflow.measure.sweeps import Point, Sweep
 from workflow.views import plots
 from workflow.views.render import status_text

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kernels.graph import Graph
-from kernels.variants import Variant
+from kernels.registry import Variant
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kernels.variants import find
+from kernels.registry import find
 from workflow.measure import plan
 from workflow.measure.job import measure_job
 from workflow.measure.measure import Setting

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kernels.variants import find
+from kernels.registry import find
 from workflow.measure import plan
 from workflow.measure.measure import Setting, measure
 from workflow.step import logged

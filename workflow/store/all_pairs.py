@@ -17,9 +17,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from kernels.check import oracle
-from kernels.datasets import sha256
 from kernels.errors import InputError
 from kernels.graph import INF, Graph
+from kernels.io import sha256
 from workflow import step
 from workflow.store import records
 from workflow.store.checked_csv import FORMER

@@ -16,8 +16,8 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
-from kernels.datasets import atomic
 from kernels.errors import InputError
+from kernels.io import atomic
 
 VERSION = r"\d[\w.+-]*"
 LAST_READER = "7b35d0b"  # the last commit that reads files from before rows had a revision

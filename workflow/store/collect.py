@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from kernels.datasets import atomic
 from kernels.errors import InputError
 from kernels.harness import Protocol
-from kernels.variants import find
+from kernels.io import atomic
+from kernels.registry import find
 from workflow.store import records
 from workflow.store.measurements import load, schema
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kernels.gpu import SIMULATOR
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.measure import revisions
 from workflow.store.checked_csv import VERSION, Rule, above_0, matching, moment, version, whole
 
@@ -129,7 +129,7 @@ MEASURED = Rule(
     lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
 )
 DEFINED = (
-    _text("algorithm", "The algorithm; see `kernels/variants.py`.", KNOWN),
+    _text("algorithm", "The algorithm; see `kernels/registry.py`.", KNOWN),
     _text("variant", "The variant of the algorithm."),
     _text("problem", "`sssp` or `apsp`.", Rule(("problem",), "must be the variant's own", _problem)),
     _text("dataset", "The graph.", matching("dataset")),
@@ -226,7 +226,7 @@ DEFINED = (
     _text("commit", "The commit of the project; empty without `.git` and without `commit` in the configuration."),
     _text(
         "revision",
-        "The variant's revision in `kernels/variants.py`; of a library its name and version, `scipy 1.18.1`; 0 in "
+        "The variant's revision in `kernels/registry.py`; of a library its name and version, `scipy 1.18.1`; 0 in "
         "archived rows whose code was not recorded.",
         matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.judge import verdicts
 from workflow.judge.claims import (
     FRAGILE,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kernels.variants import VARIANTS, shown_in
+from kernels.registry import VARIANTS, shown_in
 from workflow.measure import plan
 from workflow.measure.plan import Cell
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from kernels.datasets import atomic
+from kernels.io import atomic
 from workflow.views import plots
 from workflow.views.tables import Datasets
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from kernels.errors import InputError
-from kernels.variants import VARIANTS, Variant
+from kernels.registry import VARIANTS, Variant
 from workflow.store import measurements
 from workflow.views import render
 from workflow.views.render import digits

@@ -15,8 +15,8 @@ from matplotlib.ticker import NullLocator
 from matplotlib.transforms import offset_copy
 from scipy.stats import linregress, t
 
-from kernels.families import KINDS
-from kernels.variants import VARIANTS
+from kernels.generate import KINDS
+from kernels.registry import VARIANTS
 from workflow.store import measurements
 from workflow.views import long_table, plots, series
 from workflow.views.context import Context, Drawing

@@ -7,7 +7,7 @@ host.
 import numpy as np
 import pandas as pd
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.judge import batches, verdicts
 from workflow.store import measurements
 from workflow.views import long_table

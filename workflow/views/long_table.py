@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.store import measurements
 from workflow.views.render import csv_text, to_markdown
 from workflow.views.tables import Datasets, shown_pairs

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.measure import revisions
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes

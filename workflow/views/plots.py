@@ -19,7 +19,7 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogFormatter
 from matplotlib.transforms import Bbox
 
-from kernels.datasets import atomic
+from kernels.io import atomic
 
 WIDTH, HEIGHT = 7.0, 5.8  # inches: the width of a page's text
 LEGEND_ROW = 5  # entries: with more it has several rows

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kernels.datasets import atomic
+from kernels.io import atomic
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.batches import ratios
 from workflow.judge.claims import Audited, Finding, deciding, outcome

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.datasets import atomic
+from kernels.io import atomic
 from workflow.judge import verdicts
 
 CROSS = "\N{MULTIPLICATION SIGN}"

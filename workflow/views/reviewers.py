@@ -10,7 +10,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 import pandas as pd
 
-from kernels.variants import VARIANTS, find
+from kernels.registry import VARIANTS, find
 from workflow.judge import claims
 from workflow.measure import plan
 from workflow.store import measurements

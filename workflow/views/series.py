@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from kernels.variants import VARIANTS, Variant, shown_in
+from kernels.registry import VARIANTS, Variant, shown_in
 from workflow.store import measurements
 from workflow.views import plots
 from workflow.views.render import status_text

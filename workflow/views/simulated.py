@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kernels.variants import VARIANTS
+from kernels.registry import VARIANTS
 from workflow.store import measurements
 from workflow.views import pages
 from workflow.views.context import Context

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from kernels.variants import VARIANTS, shown_in
+from kernels.registry import VARIANTS, shown_in
 from workflow.judge import batches, verdicts
 from workflow.measure import sources
 from workflow.store import measurements, peers

@@ -1,4 +1,4 @@
-"""What a table shows: variants by kernels/variants.py, datasets by config.yaml, its title by paper/tables.yaml."""
+"""What a table shows: variants by kernels/registry.py, datasets by config.yaml, its title by paper/tables.yaml."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from kernels import families
-from kernels.variants import VARIANTS, shown_in
+from kernels import generate
+from kernels.registry import VARIANTS, shown_in
 from workflow.judge import batches
 from workflow.store import measurements, paper
 
@@ -188,7 +188,7 @@ def of_config(config: dict) -> dict[str, dict]:
     """What of config.yaml the tables read: the datasets that a table shows, and all of families."""
     found = {}
     for name, entry in config["datasets"].items():
-        family = families.kind_of(entry)
+        family = generate.kind_of(entry)
         if entry.get("tables") or family:
             found[name] = {"vertices": entry["vertices"], "arcs": entry["arcs"], "tables": entry.get("tables", {})}
             found[name] |= {"family": family} if family else {}

@@ -19,8 +19,8 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from kernels import csgraph
-from kernels.networkx_info import NAME
+from kernels.library import csgraph
+from kernels.library.networkx_info import NAME
 
 EXACT = 2**53  # up to here float64 has every whole number
 SMALL = 64  # vertices; NetworkX searches so few in about the time that converting them takes

@@ -16,11 +16,11 @@ import numpy as np
 from cuda.bindings import nvvm
 
 from kernels import memory
-from kernels.answers import HOST_BYTES
 from kernels.errors import InputError
 from kernels.gpu import driver
 from kernels.graph import Graph
 from kernels.later import Later
+from kernels.library.answers import HOST_BYTES
 
 csgraph = Later("scipy.sparse.csgraph")
 libraries = Later("kernels.libraries")

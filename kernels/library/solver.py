@@ -29,16 +29,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels import choice, memory
-from kernels.answers import FLOAT_BYTES, HOST_BYTES, NO_PREDECESSOR, ROW_BYTES, Distances, Eccentricities, Paths
-from kernels.choice import MANY, NEAR_FAR, Card, choose_sssp, log
+from kernels import memory
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
 from kernels.graph import INF, Graph
-from kernels.inputs import as_graph, check_sources
 from kernels.later import Later
-from kernels.searches import Float64, FloatSearch, TooLong, WholeNumbers
+from kernels.library import choice
+from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, NO_PREDECESSOR, ROW_BYTES, Distances, Eccentricities, Paths
+from kernels.library.choice import MANY, NEAR_FAR, Card, choose_sssp, log
+from kernels.library.inputs import as_graph, check_sources
+from kernels.library.searches import Float64, FloatSearch, TooLong, WholeNumbers
 
 card, sparse = Later("kernels.gpu.card"), Later("scipy.sparse")
 

@@ -1,4 +1,6 @@
-"""Families of undirected graphs that are generated: grids, and random graphs as the GAP Benchmark Suite has them.
+"""Generated graphs and weights: random weights, complete and random graphs, and families of undirected graphs.
+
+The families are grids, and random graphs as the GAP Benchmark Suite has them:
 
 S. Beamer, K. Asanović and D. Patterson, The GAP Benchmark Suite, arXiv:1508.03619, 2015.
 """
@@ -9,11 +11,13 @@ from math import isqrt
 import numpy as np
 
 from kernels import memory
-from kernels.errors import InputError
-from kernels.graph import MAX_COUNT
+from kernels.errors import InputError, whole
+from kernels.graph import MAX_COUNT, MAX_WEIGHT
+from kernels.io import read_snap, read_text, write_text
 
 KINDS = ("grid", "rmat", "uniform")
 RMAT = 0.57, 0.19, 0.19  # shares of a matrix's quarters: upper left, upper right, lower left (Graph500's, and GAP's)
+MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
 SPARE = 1.25  # more edges are drawn at once than are missing, since some will be loops or there already
 
 
@@ -81,3 +85,67 @@ def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
         ends[0] = 2 * ends[0] + (chance >= upper_right)
         ends[1] = 2 * ends[1] + (((chance >= upper_left) & (chance < upper_right)) | (chance >= lower_left))
     return ends
+
+
+def add(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """SNAP to text, with random whole weights in [low, high]. Written to `to`, or in place."""
+    vertices, tails, heads, _ = read_snap(file)
+    write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def replace(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """New random whole weights in [low, high] for a graph in text form. Written to `to`, or in place."""
+    vertices, tails, heads, _ = read_text(file)
+    write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """Write the complete directed graph without self-loops, by tail then head, in text form.
+
+    Its n (n - 1) weights are random whole numbers in [low, high].
+    """
+    vertices = whole(vertices, "the number of vertices")
+    if not 1 <= vertices <= MAX_COMPLETE:
+        raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
+    memory.require_graph(vertices, vertices * (vertices - 1), "a complete graph")
+    tails = np.repeat(np.arange(vertices), vertices - 1)
+    heads = np.tile(np.arange(vertices - 1), vertices)
+    heads += heads >= tails
+    write_text(to, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Tails and heads of random arcs: int64, shape (arcs,). The same for the same seed.
+
+    Heads, and without skew tails too, are uniform; no arc is a self-loop, and some are parallel. With skew, above 2,
+    out-degrees follow a power law of that exponent: the k-th of the vertices, in random order, is a tail with a
+    probability that falls as k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
+    Raises InputError where there can be no such graph.
+    """
+    vertices, arcs = whole(vertices, "the number of vertices"), whole(arcs, "the number of arcs")
+    if vertices > MAX_COUNT or arcs > MAX_COUNT or vertices < min(2, arcs + 1) or (skew is not None and not skew > 2):
+        raise InputError(
+            f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected at least 2 vertices, at most "
+            f"{MAX_COUNT} of both, and a skew above 2 or none"
+        )
+    memory.require_graph(vertices, arcs, "a random graph")
+    rng = np.random.default_rng((seed, 1))  # not the numbers that weights of this seed are made of
+    if skew is None:
+        tails = rng.integers(vertices, size=arcs)
+    else:
+        # The place x at which the vertices before it have a share r of the arcs is r^p n, with p 2 for a skew of 3.
+        share = (skew - 2) / (skew - 1)
+        places = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
+        tails = rng.permutation(vertices)[places]
+    heads = rng.integers(max(1, vertices - 1), size=arcs)
+    heads += heads >= tails
+    return tails, heads
+
+
+def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
+    """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
+    if not 1 <= low <= high <= MAX_WEIGHT:
+        raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
+    if seed < 0:
+        raise InputError(f"seed {seed}: expected 0 or more")
+    return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)

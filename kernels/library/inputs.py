@@ -7,7 +7,7 @@ import reprlib
 
 import numpy as np
 
-from kernels import datasets
+from kernels import io
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size
@@ -50,7 +50,7 @@ def as_graph(graph) -> Graph | FloatGraph:
             pass  # the reader says why
         if not path:
             raise InputError(f"{graph!r}: no file has such a name")
-        return datasets.read_graph(path)
+        return io.read_graph(path)
     if not sparse.issparse(graph):
         raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
     if len(set(graph.shape)) > 1 or graph.ndim != 2:

@@ -35,10 +35,9 @@ from typing import IO
 import numpy as np
 
 from kernels import memory
-from kernels.errors import InputError, naming, whole
+from kernels.errors import InputError, naming
 from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph
 
-MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
@@ -514,70 +513,6 @@ def write_text(path, vertices: int, tails, heads, weights) -> None:
 def parse(file, to=None) -> None:
     """DIMACS to text. Written to `to`, or in place."""
     write_text(to or file, *read_dimacs(file))
-
-
-def add(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """SNAP to text, with random whole weights in [low, high]. Written to `to`, or in place."""
-    vertices, tails, heads, _ = read_snap(file)
-    write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
-
-
-def replace(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """New random whole weights in [low, high] for a graph in text form. Written to `to`, or in place."""
-    vertices, tails, heads, _ = read_text(file)
-    write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
-
-
-def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """Write the complete directed graph without self-loops, by tail then head, in text form.
-
-    Its n (n - 1) weights are random whole numbers in [low, high].
-    """
-    vertices = whole(vertices, "the number of vertices")
-    if not 1 <= vertices <= MAX_COMPLETE:
-        raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
-    memory.require_graph(vertices, vertices * (vertices - 1), "a complete graph")
-    tails = np.repeat(np.arange(vertices), vertices - 1)
-    heads = np.tile(np.arange(vertices - 1), vertices)
-    heads += heads >= tails
-    write_text(to, vertices, tails, heads, draw(len(tails), low, high, seed))
-
-
-def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Tails and heads of random arcs: int64, shape (arcs,). The same for the same seed.
-
-    Heads, and without skew tails too, are uniform; no arc is a self-loop, and some are parallel. With skew, above 2,
-    out-degrees follow a power law of that exponent: the k-th of the vertices, in random order, is a tail with a
-    probability that falls as k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
-    Raises InputError where there can be no such graph.
-    """
-    vertices, arcs = whole(vertices, "the number of vertices"), whole(arcs, "the number of arcs")
-    if vertices > MAX_COUNT or arcs > MAX_COUNT or vertices < min(2, arcs + 1) or (skew is not None and not skew > 2):
-        raise InputError(
-            f"{arcs} random arcs between {vertices} vertices, skew {skew}: expected at least 2 vertices, at most "
-            f"{MAX_COUNT} of both, and a skew above 2 or none"
-        )
-    memory.require_graph(vertices, arcs, "a random graph")
-    rng = np.random.default_rng((seed, 1))  # not the numbers that weights of this seed are made of
-    if skew is None:
-        tails = rng.integers(vertices, size=arcs)
-    else:
-        # The place x at which the vertices before it have a share r of the arcs is r^p n, with p 2 for a skew of 3.
-        share = (skew - 2) / (skew - 1)
-        places = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
-        tails = rng.permutation(vertices)[places]
-    heads = rng.integers(max(1, vertices - 1), size=arcs)
-    heads += heads >= tails
-    return tails, heads
-
-
-def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
-    """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
-    if not 1 <= low <= high <= MAX_WEIGHT:
-        raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
-    if seed < 0:
-        raise InputError(f"seed {seed}: expected 0 or more")
-    return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)
 
 
 def read_graph(path) -> Graph:

@@ -1,4 +1,4 @@
-"""What NetworkX reads of its backend cuda_shortest_paths when it is imported; the backend is networkx_backend.py."""
+"""What NetworkX reads of its backend cuda_shortest_paths when it is imported; the backend is networkx.py."""
 
 NAME = "cuda_shortest_paths"
 FUNCTIONS = (

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernels import choice
-from kernels.answers import NO_PREDECESSOR, Paths
-from kernels.choice import MANY, NEAR_FAR, SCIPY, Card, choose_apsp, choose_many, choose_sssp, log
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import INF, Graph
 from kernels.later import Later
+from kernels.library import choice
+from kernels.library.answers import NO_PREDECESSOR, Paths
+from kernels.library.choice import MANY, NEAR_FAR, SCIPY, Card, choose_apsp, choose_many, choose_sssp, log
 
 if TYPE_CHECKING:
     from kernels.run import Result
@@ -359,8 +359,8 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
 
 def _run(graph: Graph, key: str) -> Result:
     """All pairs by a variant."""
+    from kernels.registry import find
     from kernels.run import Result
-    from kernels.variants import find
 
     variant = find(*key.split("/"))
     variant.check_size(graph)
