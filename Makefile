@@ -27,7 +27,7 @@ all: setup
 
 # With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
 test: setup
-	PYTHONDONTWRITEBYTECODE= pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	PYTHONDONTWRITEBYTECODE= pytest -n 3 --dist loadfile $(ARGS)
 
 # Needs a card, and compute-sanitizer on PATH.
 sanitize: setup

@@ -24,12 +24,6 @@ if SIMULATED:
     simulator.hasten()
 
 REPORTS = "SIMULATOR_REPORTS"  # the file in which the process with the simulator writes what came of each test
-LONGEST = (
-    *("test_workflow.py", "test_slurm.py", "test_interrupted.py", "test_extensions.py"),
-    *("test_growth.py", "test_figures.py", "test_compile.py", "test_sweeps.py", "test_registry.py"),
-    *("test_without_gpu.py", "test_report.py", "test_measure.py", "test_readme.py"),
-    *("test_kernels.py", "test_audit.py", "test_all_pairs.py", "test_scipy_suite.py", "test_archive.py"),
-)
 RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 
@@ -39,11 +33,6 @@ def pytest_configure(config):
     if config.getoption("numprocesses", None):
         warm.share_with_workers()
     config.addinivalue_line("markers", "gpu: runs on a card; skipped where there is none, but for REQUIRE_GPU=1")
-
-
-def pytest_collection_modifyitems(items):
-    """The files that take longest come first, so that no worker is left with one of them at the end."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 def pytest_collection_finish():

@@ -1,6 +1,6 @@
 """Graphs on which a kernel that races, wraps or forgets to write goes wrong, and checked runs of a variant on them.
 
-For tests/test_gpu.py and tests/sanitize.py. Every graph is the same for the same number of vertices. Neighbours
+For tests/kernels/test_gpu.py and tests/sanitize.py. Every graph is the same for the same number of vertices. Neighbours
 have numbers that lie apart, so that one warp writes what another reads.
 """
 

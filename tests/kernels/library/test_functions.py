@@ -1,0 +1,795 @@
+"""The functions of `import kernels`: which variant is chosen, and results that scipy.sparse.csgraph can read."""
+
+import dataclasses
+import functools
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csgraph
+
+import kernels
+from kernels import io, memory
+from kernels.errors import InputError, NotEnoughMemory
+from kernels.fast import multi_source, probe
+from kernels.fast.floats import FloatGraph
+from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
+from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.library import choice, searches, solver
+from kernels.library.answers import FLOAT_BYTES, Distances
+from kernels.library.choice import Card, Pays, choose_apsp, choose_many, choose_sssp
+from kernels.library.inputs import as_graph
+from kernels.registry import VARIANTS
+from kernels.run import Result, Run
+from tests.support import graphs
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
+CARD = Card(shared=232_384, free=140 * 10**9)
+
+
+@pytest.fixture(autouse=True)
+def no_card(monkeypatch):
+    monkeypatch.setattr(choice, "gpu_visible", lambda: False)
+
+
+def sample(form):
+    graph = io.read_graph(SAMPLE)
+    as_array = graph.to_scipy()
+    return {"Graph": graph, "path": SAMPLE, "str": str(SAMPLE), "csr": as_array, "coo": as_array.tocoo()}[form]
+
+
+@pytest.mark.parametrize("form", ["Graph", "path", "str", "csr", "coo"])
+def test_results_are_what_scipys_dijkstra_gives(form):
+    array = io.read_graph(SAMPLE).to_scipy()
+    distances, predecessors = csgraph.dijkstra(array, return_predecessors=True)
+    for found, rows in ((kernels.all_pairs(sample(form)), ...), (kernels.shortest_paths(sample(form), 3), 3)):
+        assert (found.distances.dtype, found.predecessors.dtype) == (distances.dtype, predecessors.dtype)
+        np.testing.assert_array_equal(found.distances, distances[rows])
+        np.testing.assert_array_equal(found.predecessors == -9999, predecessors[rows] == -9999)
+        assert found.variant.startswith("dijkstra/") and "no GPU is visible" in found.reason
+
+
+def test_scipy_reads_the_predecessors():
+    array = io.read_graph(SAMPLE).to_scipy()
+    found = kernels.all_pairs(array)
+    np.testing.assert_array_equal(csgraph.construct_dist_matrix(array, found.predecessors), found.distances)
+    one = kernels.shortest_paths(array, 0)
+    tree = csgraph.reconstruct_path(array, one.predecessors)
+    reached = np.isfinite(one.distances) & (np.arange(array.shape[0]) != 0)
+    assert tree.nnz == reached.sum() > 0
+    np.testing.assert_array_equal(csgraph.dijkstra(tree, indices=0), one.distances)
+
+
+def random_graph(vertices, arcs, weight=9):
+    random = np.random.default_rng(0)
+    ends = random.integers(0, vertices, (2, arcs))
+    return Graph.from_arcs(vertices, *ends, random.integers(1, weight + 1, arcs))
+
+
+def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
+    graph = random_graph(5, 9)
+    assert choose_sssp(graph, None)[0] == "dijkstra/scipy"
+    assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert choose_apsp(graph, None) == (
+        "dijkstra/scipy_apsp",
+        "no GPU is visible, and NetworKit is not installed",
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "card", "variant", "reason"),
+    [
+        (random_graph(1000, 3000), CARD, "bellman_ford/multi_source_apsp", "sparse, and the "),
+        (random_graph(1000, 3000), Card(9000, CARD.free), "floyd_warshall/blocked16", "do not fit in shared memory; "),
+        (random_graph(1000, 9000), CARD, "floyd_warshall/blocked16", "dense; from one vertex the largest distance is "),
+        (random_graph(1000, 9000, 10**6), CARD, "floyd_warshall/blocked", "so that not all may fit in 15 bits"),
+        (
+            random_graph(1000, 3000),
+            Card(CARD.shared, 7 * 10**6),
+            "floyd_warshall/staged",
+            "on the card 7,000,000 are free",
+        ),
+        (random_graph(1000, 3000), Card(CARD.shared, 8 * 10**6), "bellman_ford/multi_source_apsp", "sparse"),
+        (random_graph(300, 0), CARD, "bellman_ford/multi_source_apsp", "the 0 vertices with out-arcs"),
+        (random_graph(100, 227), CARD, "dijkstra/scipy_apsp", "longer to start than 100 searches"),
+        (random_graph(100, 228), CARD, "floyd_warshall/blocked16", "dense"),
+    ],
+)
+def test_with_a_card_the_graph_decides(graph, card, variant, reason):
+    chosen, why = choose_apsp(graph, card)
+    assert chosen == variant and reason in why
+
+
+def test_one_source_on_a_card():
+    assert choose_sssp(random_graph(10_000, 22_768), CARD)[0] == "delta_stepping/near_far"
+    chosen, why = choose_sssp(random_graph(10_000, 22_767), CARD)
+    assert chosen == "dijkstra/scipy" and "longer to start than 32,767 vertices and arcs" in why
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(monkeypatch, least):
+    """With one byte less than its kernel needs, another variant is chosen."""
+    graph = random_graph(300, 600)
+    graph.weights[0] = least
+    asked = []
+    monkeypatch.setattr(Run, "launch", lambda run, *launches: asked.append(launches[0][4]))
+    for method in ("require", "download"):
+        monkeypatch.setattr(Run, method, lambda *anything: None)
+    for method in ("upload_untimed", "allocate"):
+        monkeypatch.setattr(Run, method, lambda run, *arrays: list(arrays))
+    run = Run(on_gpu=False, shared=10**6)
+    multi_source.apsp(graph, Result.poisoned("apsp", 300), run)
+    (needed,) = asked
+    assert choose_apsp(graph, Card(needed, CARD.free))[0] == "bellman_ford/multi_source_apsp"
+    assert choose_apsp(graph, Card(needed - 1, CARD.free))[0] == "floyd_warshall/blocked16"
+
+
+def test_weights_of_zero_parallel_entries_and_whole_floats():
+    rows, columns, data = [0, 0, 0, 1], [1, 1, 2, 2], [2.0, 3.0, 9.0, 0.0]
+    found = kernels.shortest_paths(sparse.coo_array((data, (rows, columns)), shape=(3, 3)), 0)
+    assert found.distances.tolist() == [0, 5, 5]  # SciPy adds entries of one place
+    assert found.predecessors.tolist() == [-9999, 0, 1]
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
+def test_entries_of_one_place_are_parallel_arcs_where_scipy_takes_them_so(form):
+    array = form(([5.0, 3.0], [1, 1], [0, 2, 2]), shape=(2, 2))  # in CSR two arcs 0 -> 1, in CSC 1 -> 0
+    expected = csgraph.dijkstra(array)
+    assert expected.max(initial=0, where=np.isfinite(expected)) == 3
+    np.testing.assert_array_equal(kernels.all_pairs(array).distances, expected)
+
+
+def test_zeros_that_fill_a_block_are_no_arcs():
+    dense = np.zeros((4, 4))
+    dense[[0, 1, 3], [1, 2, 0]] = 5, 3, 2
+    found = kernels.shortest_paths(sparse.bsr_array(dense, blocksize=(2, 2)), 0)
+    assert found.distances.tolist() == [0, 5, 8, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (np.eye(3), "a SciPy sparse array, not <class 'numpy.ndarray'>"),
+        (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
+        (sparse.csr_array([[0, -np.inf], [0, 0]]), "a weight is -inf: no path through it has a length"),
+        ("nowhere.txt", "nowhere.txt: cannot be read"),
+    ],
+)
+@pytest.mark.parametrize(
+    "solve",
+    [
+        *(kernels.all_pairs, kernels.eccentricities),
+        *(lambda graph: kernels.shortest_paths(graph, 0), lambda graph: kernels.distances(graph, [0])),
+    ],
+)
+def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
+    with pytest.raises(InputError, match=message):
+        solve(graph)
+
+
+def float_graphs():
+    """Sparse arrays whose weights or distances are no whole numbers below 2^31 - 1, by what they have."""
+    return {
+        "halves": sparse.csr_array([[0, 0.5, 3], [0, 0, 0.25], [1, 0, 0]]),
+        "float32": sparse.csc_array(np.array([[0, 0.1, 0.3], [0, 0, 0.1], [0, 0, 0]], np.float32)),
+        "NaN and inf": sparse.csr_array([[0, np.nan, 2], [np.inf, 0, 0.5], [4, 0, 0]]),
+        "negative": sparse.csr_array([[0, -1, 3], [0, 0, 2], [0.5, 0, 0]]),
+        "64 bits": sparse.csr_array([[0, 2**40, 3 * 2**40], [0, 0, 2**39], [0, 0, 0]]),
+        "unsigned": sparse.csr_array(np.array([[0, 2**63, 0], [0, 0, 0], [0, 7, 0]], np.uint64)),
+        "added to more than fits": sparse.coo_array(([2**30, 2**30, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3)),
+        "a long way": sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]),
+    }
+
+
+def assert_as_scipy(array):
+    """All four functions against SciPy's Dijkstra, or its Johnson's algorithm where a weight is below 0."""
+    expected = (csgraph.johnson if array.min() < 0 else csgraph.dijkstra)(array)
+    np.testing.assert_array_equal(kernels.distances(array, [2, 0, 2]).distances, expected[[2, 0, 2]], strict=True)
+    for found, rows in ((kernels.all_pairs(array), ...), (kernels.shortest_paths(array, 1), 1)):
+        np.testing.assert_array_equal(found.distances, expected[rows], strict=True)
+        np.testing.assert_array_equal(
+            csgraph.construct_dist_matrix(array.tocsr(), kernels.all_pairs(array).predecessors), expected
+        )
+        assert found.predecessors.dtype == np.int32
+    found = kernels.eccentricities(array)
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(found.eccentricity, expected.max(axis=1, initial=-np.inf, where=finite))
+    np.testing.assert_array_equal(found.total, expected.sum(axis=1, where=finite))
+    assert found.reached.tolist() == finite.sum(axis=1).tolist()
+    np.testing.assert_array_equal(expected[np.arange(3), found.farthest], found.eccentricity)
+
+
+def test_whole_weights_beside_inf_are_whole():
+    array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
+    assert isinstance(as_graph(array), Graph)
+
+
+@pytest.mark.parametrize("name", float_graphs())
+def test_weights_in_float64(name):
+    assert_as_scipy(float_graphs()[name])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", float_graphs())
+def test_weights_in_float64_on_a_card(name, on_card):
+    array = float_graphs()[name]
+    assert_as_scipy(array)
+    found = kernels.shortest_paths(array, 0)
+    assert found.variant == "delta_stepping/near_far" and found.rounds > 0
+    assert found.reason.endswith("; of weights scaled and rounded up, which bounds the search in float64")
+
+
+@pytest.mark.simulator
+def test_rounds_are_the_most_of_all_searches(on_card, monkeypatch):
+    monkeypatch.setattr(searches, "PIECE", 4)
+    array = sparse.csr_array(np.diag([0.5, 0.5, 0.5], k=1))
+    alone = [kernels.shortest_paths(array, source).rounds for source in range(4)]
+    assert alone[0] > alone[3]
+    assert kernels.distances(array, range(4)).rounds == alone[0]
+
+
+@pytest.mark.parametrize("source", [np.int64(3), np.uint8(3), np.array(3)], ids=repr)
+def test_a_source_may_be_numpys(source):
+    np.testing.assert_array_equal(
+        kernels.shortest_paths(SAMPLE, source).distances, kernels.shortest_paths(SAMPLE, 3).distances
+    )
+
+
+@pytest.mark.parametrize(
+    "source", ["0", None, [0], 1.5, 1.0, True, np.True_, np.float64(1), np.array([1]), np.array(True), 1j], ids=repr
+)
+def test_a_source_that_is_no_whole_number(source):
+    with pytest.raises(InputError, match="source must be a whole number, not "):
+        kernels.shortest_paths(SAMPLE, source)
+
+
+WHOLE = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+
+
+@pytest.mark.parametrize("dtype", [*WHOLE, "float32", "float64", "longdouble"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
+def test_scipys_arrays_are_read_as_scipy_reads_them(dtype, form):
+    dense = np.array([[0, 3, 9, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 0, 0, 5]], dtype)
+    for array in (sparse.csr_array(dense).asformat(form), sparse.csr_matrix(dense).asformat(form)):
+        np.testing.assert_array_equal(kernels.all_pairs(array).distances, csgraph.dijkstra(array))
+
+
+@pytest.mark.parametrize(("dtype", "weight"), [("int8", 100), ("uint8", 200), ("int16", 30000), ("float32", 2**24)])
+def test_entries_of_one_place_do_not_wrap_when_they_are_added(dtype, weight):
+    data, indices = np.array([weight, weight - 1], dtype), np.array([1, 1], np.int64)
+    array = sparse.coo_array((data, (np.zeros(2, int), indices)), shape=(2, 2))
+    assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 2 * weight - 1]
+
+
+@pytest.mark.parametrize("weight", [1, 0.5, -1])
+def test_a_graph_has_its_own_arrays(weight):
+    array = sparse.csr_array([[0, weight, 0], [0, 0, 2], [0, 0, 0]])
+    graph = as_graph(array)
+    for part in (array.data, array.indices, array.indptr):
+        part[:] = 0
+    assert (graph.indptr.tolist(), graph.indices.tolist(), graph.weights.tolist()) == (
+        [0, 1, 2, 2],
+        [1, 2],
+        [weight, 2],
+    )
+
+
+def broken():
+    array = sparse.csr_array([[0, 1], [0, 0]])
+    array.indices[0] = 9
+    return array
+
+
+@pytest.mark.parametrize("indptr", [[0, 1, 0], [0, 0, -1], [0, 2, 1]])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+def test_rows_that_end_before_they_begin(form, indptr):
+    array = form((np.ones(2), np.array([1, 0]), np.array([0, 1, 2])), shape=(2, 2))
+    array.indptr[:] = indptr
+    with pytest.raises(InputError, match="the sparse array of a graph is broken: "):
+        as_graph(array)
+
+
+@pytest.mark.parametrize("form", [sparse.coo_array, sparse.dok_array, sparse.dia_array])
+def test_an_array_of_too_many_vertices_is_refused_before_memory_is_taken(form):
+    with pytest.raises(InputError, match="a graph has 1 to 2,147,483,647 vertices, not 8,589,934,592"):
+        kernels.shortest_paths(form((2**33, 2**33)), 0)
+
+
+def int32(*values):
+    return np.array(values, np.int32)
+
+
+def with_a_list(name):
+    """A sparse array, one array of which was replaced by a list."""
+    array = sparse.csr_array([[0.0, 1], [0, 0]])
+    setattr(array, name, getattr(array, name).tolist())
+    return array
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (sparse.csr_array([[0, 1j], [0, 0]]), "the weights of a graph must be real numbers, not complex128"),
+        (sparse.csr_array((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
+        (sparse.coo_array(np.array([0, 1])), r"is square, not of shape \(2,\)"),
+        (broken(), "the sparse array of a graph is broken: "),
+        (np.matrix([[0, 1], [0, 0]]), "a SciPy sparse array, not <class 'numpy.matrix'>"),
+        (b"nowhere.txt", "nowhere.txt: cannot be read: No such file"),
+        ("no\0where", r"'no\\x00where': no file has such a name"),
+        ("", "'': no file has such a name"),
+        (with_a_list("data"), "the weights of a graph must be real numbers, not object"),
+        (FloatGraph(int32(0, 1, 1), int32(7), np.array([0.5])), r"arc 0: head 7 is outside \[0, 1\]"),
+        (FloatGraph(int32(0, 1, 0), int32(1), np.array([0.5])), "indptr of a graph falls after vertex 1"),
+        (FloatGraph(int32(0, 1, 1), int32(1), np.array([np.nan])), "arc 0: weight nan is not finite"),
+        (ROOT, "cannot be read: Is a directory"),
+    ],
+)
+def test_a_graph_that_is_none(graph, message):
+    with pytest.raises(InputError, match=message):
+        kernels.shortest_paths(graph, 0)
+
+
+def test_an_array_with_a_list_in_it_is_read_at_each_call():
+    array = with_a_list("indptr")
+    for _ in range(2):
+        assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 1]
+
+
+def test_an_array_in_which_a_list_is_set_between_two_calls():
+    array = sparse.csr_array([[0.0, 1], [0, 0]])
+    kernels.shortest_paths(array, 0)
+    array.indptr = [0, 0, 0]
+    array.data, array.indices = np.empty(0), np.empty(0, np.int32)
+    assert kernels.shortest_paths(array, 0).distances.tolist() == [0, np.inf]
+
+
+def test_a_path_in_bytes():
+    assert kernels.shortest_paths(bytes(SAMPLE), 0).variant == "dijkstra/scipy"
+
+
+@pytest.mark.parametrize("nothing", [[], (), np.array([]), np.zeros(0, np.int8)], ids=repr)
+def test_a_graph_without_arcs(nothing):
+    graph = Graph.from_arcs(3, nothing, nothing, nothing)
+    assert (graph.vertices, graph.arcs, graph.indices.dtype) == (3, 0, np.int32)
+
+
+def test_arcs_of_any_integers():
+    for dtype in ("int8", "uint64", ">i4"):
+        graph = Graph.from_arcs(np.int64(300), *np.array([[0, 1], [1, 2], [5, 127]], dtype))
+        assert (graph.vertices, graph.weights.tolist(), graph.weights.dtype) == (300, [5, 127], np.int32)
+
+
+@pytest.mark.parametrize(
+    ("arcs", "message"),
+    [
+        *(
+            (([0], [1], [weight]), "weights of the arcs must be integers")
+            for weight in (1.5, 1.0, True, np.nan, 1j, None)
+        ),
+        *((([end], [1], [1]), "tails of the arcs must be integers") for end in (0.0, "0", False, 2**64)),
+        (([0, True], [1, 1], [1, 1]), "tails of the arcs must be integers, not bool"),
+        (([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
+        (([0], [1], np.array([1], object)), "weights of the arcs must be integers, not object"),
+        (([[0]], [[1]], [[1]]), r"tails of the arcs must be of one dimension, not of shape \(1, 1\)"),
+        ((0, 1, 1), r"tails of the arcs must be of one dimension, not of shape \(\)"),
+        (([[0], [1, 2]], [1], [1]), "the tails of the arcs are no array"),
+        (([0, 1], [1], [1]), "tails, heads and weights differ in length: 2, 1, 1"),
+    ],
+)
+def test_arcs_that_are_none(arcs, message):
+    with pytest.raises(InputError, match=message):
+        Graph.from_arcs(3, *arcs)
+
+
+@pytest.mark.parametrize("vertices", [3.0, "3", None, True, np.array([3])], ids=repr)
+def test_vertices_that_are_no_whole_number(vertices):
+    with pytest.raises(InputError, match="the number of vertices must be a whole number, not "):
+        Graph.from_arcs(vertices, [], [], [])
+
+
+@pytest.mark.parametrize("vertices", [0, -1, 2**31, 2**70])
+def test_vertices_that_cannot_be_numbered(vertices):
+    with pytest.raises(InputError, match=f"a graph has 1 to 2,147,483,647 vertices, not {vertices:,}"):
+        Graph.from_arcs(vertices, [], [], [])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((np.array([0, 1]), int32(0), int32(1)), "indptr of a graph must be an int32 array"),
+        ((int32(0, 1), [0], int32(1)), "indices of a graph must be an int32 array"),
+        ((int32(0, 1), int32(0), int32([1])), "weights of a graph must be an int32 array of one dimension"),
+        *(
+            (arrays, "indptr, indices and weights of a graph do not fit together")
+            for arrays in (
+                (int32(), int32(), int32()),
+                (int32(0), int32(), int32()),
+                (int32(0, 2), int32(0), int32(1)),
+                (int32(0, 1), int32(0), int32(1, 1)),
+                (int32(1, 1), int32(0), int32(1)),
+            )
+        ),
+        ((int32(0, 0), int32(), int32(), True, ["name"]), "meta of a graph must be a dictionary"),
+        ((int32(0, 0), int32(), int32(), True, {"name": 5}), "the name in meta of a graph must be a string"),
+    ],
+)
+def test_a_graphs_arrays_are_looked_at(arrays, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        Graph(*arrays)
+    with pytest.raises(InputError, match=rf"packed\.npz: not a packed graph \({message}"):
+        Graph.load(packed(tmp_path / "packed.npz", *arrays))
+
+
+def packed(path, indptr, indices, weights, directed=True, meta=()):
+    """A file as Graph.save writes it, whatever the values are."""
+    meta = np.array(json.dumps(meta or {}))
+    np.savez(path, indptr=indptr, indices=indices, weights=weights, directed=np.array(directed), meta=meta)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((int32(0, 2, 1, 2), int32(1, 0), int32(1, 1)), "indptr of a graph falls after vertex 1"),
+        ((int32(0, -1, 1), int32(1), int32(1)), "indptr of a graph falls after vertex 0"),
+        ((int32(0, 1, 2), int32(1, 2), int32(1, 1)), r"arc 1: head 2 is outside \[0, 1\]"),
+        ((int32(0, 1, 2), int32(-1, 1), int32(1, 1)), r"arc 0: head -1 is outside \[0, 1\]"),
+        ((int32(0, 1), int32(0), int32(-1)), r"arc 0: weight -1 is outside \[0, 2147483646\]"),
+        ((int32(0, 1), int32(0), int32(INF)), r"arc 0: weight 2147483647 is outside \[0, 2147483646\]"),
+    ],
+)
+def test_wrong_values_are_refused_before_a_search(arrays, message, tmp_path):
+    with pytest.raises(InputError, match=rf"packed\.npz: not a packed graph \({message}\): name a packed graph, or "):
+        Graph.load(packed(tmp_path / "packed.npz", *arrays))
+    for ask in (lambda graph: kernels.shortest_paths(graph, 0), kernels.all_pairs, kernels.prepare):
+        with pytest.raises(InputError, match=f"^{message}$"):
+            ask(Graph(*arrays))
+
+
+def test_the_values_of_a_graph_are_looked_at_once(monkeypatch):
+    looked, of = [], Graph.check_values
+    monkeypatch.setattr(Graph, "check_values", lambda graph: looked.append(1) or of(graph))
+    graph = Graph(int32(0, 1, 1), int32(1), int32(MAX_WEIGHT))
+    for source in (0, 1):
+        kernels.shortest_paths(graph, source)
+    assert len(looked) == 1
+
+
+def test_a_packed_graph_that_cannot_be_read(tmp_path):
+    np.save(tmp_path / "array.npy", int32(1))
+    (tmp_path / "array.npy").rename(tmp_path / "array.npz")
+    with pytest.raises(InputError, match=r"array\.npz: not a packed graph"):
+        Graph.load(tmp_path / "array.npz")
+    with pytest.raises(InputError, match=f"{tmp_path}: cannot be read: Is a directory"):
+        Graph.load(tmp_path)
+
+
+def test_the_longest_distance_there_may_be():
+    found = kernels.shortest_paths(sparse.csr_array([[0, 2**31 - 3, 0], [0, 0, 1], [0, 0, 0]]), 0)
+    assert found.distances.tolist() == [0, 2**31 - 3, 2**31 - 2]
+
+
+def test_no_source_and_no_room():
+    graph = random_graph(5, 9)
+    with pytest.raises(InputError, match=r"source 5 is not a vertex of graph: choose one in \[0, 5\)"):
+        kernels.shortest_paths(graph, 5)
+    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"):
+        kernels.all_pairs(large)
+    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes"):
+        kernels.all_pairs(FloatGraph.of(large))
+    with pytest.raises(InputError, match="paths from 1,000,000 sources take 200,000,000,000,000 bytes"):
+        kernels.prepare(large).paths_from(np.arange(10**6))
+
+
+def test_a_full_card_is_said(monkeypatch):
+    """With a CPU variant, as if it were the card's."""
+
+    key = "dijkstra/networkit_apsp"
+
+    @functools.wraps(VARIANTS[key].function)
+    def full(graph, result, run):
+        raise NotEnoughMemory(2000, 1000)
+
+    monkeypatch.setitem(VARIANTS, key, dataclasses.replace(VARIANTS[key], function=full))
+    with pytest.raises(NotEnoughMemory, match="needs 2,000 bytes of memory on the card"):
+        kernels.all_pairs(random_graph(5, 9))
+
+
+SOURCES = [5, 0, 12, 5, 3]
+
+
+@pytest.mark.parametrize("share", [0, 10**9], ids=["one by one", "of all pairs"])
+@pytest.mark.parametrize("sources", [[2, 0, 1], [0, 1, 2], [2, 0], [1, 1, 0]], ids=repr)
+@pytest.mark.parametrize("scale", [1, 0.1], ids=["whole", "float64"])
+def test_paths_have_the_order_of_the_sources(sources, share, scale, monkeypatch):
+    monkeypatch.setattr(choice, "SHARE", share)
+    array = scale * sparse.csr_array([[0, 1, 5], [0, 0, 2], [7, 0, 0]])
+    found = kernels.prepare(array).paths_from(sources)
+    distances, predecessors = csgraph.dijkstra(array, indices=sources, return_predecessors=True)
+    np.testing.assert_array_equal(found.distances, distances, strict=True)
+    np.testing.assert_array_equal(found.predecessors, predecessors, strict=True)
+
+
+def test_paths_one_by_one_where_those_of_all_pairs_do_not_fit_in_memory(monkeypatch):
+    graph = random_graph(40, 90)
+    monkeypatch.setattr(memory, "host_memory", lambda: FLOAT_BYTES * 40 * 10)
+    found = kernels.prepare(graph).paths_from(range(10))
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=range(10)))
+
+
+@pytest.mark.parametrize("form", ["Graph", "path", "csr"])
+@pytest.mark.parametrize("sources", [SOURCES, np.array(SOURCES, np.uint8), tuple(SOURCES)], ids=type)
+def test_distances_from_many_sources_are_scipys(form, sources):
+    found = kernels.distances(sample(form), sources)
+    expected = csgraph.dijkstra(io.read_graph(SAMPLE).to_scipy(), indices=SOURCES)
+    np.testing.assert_array_equal(found.distances, expected, strict=True)
+    assert (found.sources.tolist(), found.sources.dtype) == (SOURCES, np.int64)
+    assert found.variant == "dijkstra/scipy" and "no GPU is visible" in found.reason
+
+
+def reduced(graph, sources):
+    """Eccentricity, vertices reached and sum of distances of each source by SciPy; and its distances."""
+    rows = csgraph.dijkstra(graph.to_scipy(), indices=sources)
+    finite = np.isfinite(rows)
+    return rows.max(axis=1, initial=0, where=finite), finite.sum(axis=1), rows.sum(axis=1, where=finite), rows
+
+
+def assert_reduced(found, graph, sources):
+    *expected, rows = reduced(graph, sources)
+    assert found.sources.tolist() == list(sources)
+    for array, values in zip((found.eccentricity, found.reached, found.total), expected, strict=True):
+        np.testing.assert_array_equal(array, values)
+    np.testing.assert_array_equal(rows[np.arange(len(sources)), found.farthest], found.eccentricity)
+    columns = found.eccentricity, found.farthest, found.reached, found.total
+    assert [array.dtype for array in columns] == [np.int32, np.int32, np.int32, np.int64]
+
+
+def test_eccentricities_without_a_card():
+    graph = io.read_graph(SAMPLE)
+    assert_reduced(kernels.eccentricities(graph), graph, range(graph.vertices))
+    assert_reduced(kernels.eccentricities(SAMPLE, SOURCES), graph, SOURCES)
+    assert_reduced(kernels.eccentricities(Graph.from_arcs(3, [], [], [])), Graph.from_arcs(3, [], [], []), range(3))
+
+
+def test_no_sources():
+    assert kernels.distances(SAMPLE, []).distances.shape == (0, 13)
+    assert kernels.eccentricities(SAMPLE, np.zeros(0, np.int32)).total.shape == (0,)
+
+
+def test_scipy_is_asked_in_pieces(monkeypatch):
+    asked, dijkstra = [], csgraph.dijkstra
+    monkeypatch.setattr(searches, "PIECE", 2 * 13)
+    monkeypatch.setattr(
+        csgraph, "dijkstra", lambda *a, **more: asked.append(len(more["indices"])) or dijkstra(*a, **more)
+    )
+    found = kernels.distances(SAMPLE, range(5))
+    assert asked == [2, 2, 1]
+    np.testing.assert_array_equal(found.distances, dijkstra(sample("csr"), indices=range(5)))
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ([0, 13], r"source 13 is not a vertex of sample3: choose one in \[0, 13\)"),
+        (np.array([-1]), "source -1 is not a vertex of sample3"),
+        (np.array([2**63], np.uint64), f"source {2**63} is not a vertex"),
+        ([0.0, 1.0], "sources must be whole numbers, not float64"),
+        ([True], "sources must be whole numbers, not bool"),
+        ([0, True], "sources must be whole numbers, not bool"),
+        ((np.False_, 1), "sources must be whole numbers, not bool"),
+        (["0"], "sources must be whole numbers, not <U1"),
+        ([2**70], "sources must be whole numbers, not object"),
+        (3, "sources must be a list or an array of one dimension, not 3"),
+        ({3}, r"sources must be a list or an array of one dimension, not \{3\}"),
+        ([[0, 1]], r"sources must be a list or an array of one dimension, not \[\[0, 1\]\]"),
+        ([[0], [1, 2]], "the sources are no array: "),
+    ],
+    ids=repr,
+)
+def test_sources_that_are_none(sources, message):
+    for solve in (kernels.distances, kernels.eccentricities):
+        with pytest.raises(InputError, match=message):
+            solve(SAMPLE, sources)
+
+
+def test_no_room_for_the_rows():
+    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    with pytest.raises(
+        InputError, match="distances from 100,000 sources to 10,000,000 vertices take 8,000,000,000,000"
+    ):
+        kernels.distances(large, np.zeros(100_000, int))
+
+
+@pytest.fixture(scope="module")
+def streets():
+    return graphs.grid(2500)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A hierarchy pays for few sources."""
+    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(500, 50, 2)))
+
+
+@pytest.mark.parametrize(
+    ("graph", "sources", "card", "variant", "reason"),
+    [
+        (graphs.grid, 9, None, "dijkstra/scipy", "no GPU is visible"),
+        (graphs.grid, 2, CARD, "dijkstra/scipy", "longer to start than 2 searches"),
+        (graphs.grid, 1000, CARD, "hierarchy/many_sources", r"pays from so many sources \(1,000\)"),
+        (
+            graphs.grid,
+            249,
+            CARD,
+            "dijkstra/scipy",
+            "one source after the other, since a .* pays from 500 sources: a GPU",
+        ),
+        (
+            graphs.grid,
+            499,
+            CARD,
+            "bellman_ford/multi_source_apsp",
+            "all pairs, since 499 of 2,500 vertices are sources",
+        ),
+        (graphs.grid, 1000, Card(4096, CARD.free), "floyd_warshall/blocked16", "all pairs"),
+        (graphs.grid, 1000, Card(CARD.shared, 10**4), "floyd_warshall/staged", "on the card 10,000 are free"),
+        (graphs.sparse, 1000, CARD, "bellman_ford/multi_source_apsp", "all pairs, since 1,000 of 2,500"),
+    ],
+)
+def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
+    chosen, why = choose_many(graph(2500), sources, card)
+    assert chosen == variant and re.search(reason, why), why
+
+
+def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(streets, few):
+    needed = 4 * many_sources.LANES * (elimination.prepare(streets).height + 1)
+    assert choose_many(streets, 1000, Card(needed, CARD.free))[0] == "hierarchy/many_sources"
+    chosen, why = choose_many(streets, 1000, Card(needed - 1, CARD.free))
+    assert chosen != "hierarchy/many_sources", why
+
+
+def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
+    """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
+    monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
+    chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
+    assert chosen == "delta_stepping/near_far"
+    assert re.match(r"one source after the other, since the graph is no road network: from one vertex none is ", why)
+    monkeypatch.setattr(elimination, "MAX_HEIGHT", 9)
+    chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
+    assert chosen == "delta_stepping/near_far"
+    assert re.search(r"elimination tree is \d+ vertices high, and the kernels take 9: the fastest", why), why
+
+
+def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
+    path = tmp_path / "streets.npz"
+    streets.save(path)
+    assert choose_many(Graph.load(path), 50, CARD)[0] == "dijkstra/scipy"
+    with open(elimination.beside(path), "wb") as file:
+        elimination.prepare(streets).write(file, elimination.topology(streets))
+    assert choose_many(Graph.load(path), 49, CARD)[0] == "dijkstra/scipy"
+    assert choose_many(Graph.load(path), 50, CARD)[0] == "hierarchy/many_sources"
+    elimination.beside(path).write_bytes(b"PK")
+    with pytest.raises(InputError, match="not a prepared hierarchy"):
+        choose_many(Graph.load(path), 50, CARD)
+
+
+def test_rows_pay_later_than_what_is_reduced(streets):
+    for many, least in zip(choice.MANY, (3000, 1500), strict=True):
+        assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
+        assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
+
+
+def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
+    small = Card(9000, CARD.free)
+    assert choose_apsp(streets, small)[0] == "floyd_warshall/blocked16"
+    monkeypatch.setattr(choice, "LARGE", 2500)
+    monkeypatch.setattr(many_sources, "LANES", 2)
+    assert choose_apsp(streets, small)[0] == "hierarchy/apsp"
+    assert choose_apsp(streets, Card(9000, 12 * 2500**2))[0] == "hierarchy/apsp"
+    assert choose_apsp(streets, Card(9000, 12 * 2500**2 - 1))[0] == "floyd_warshall/staged"
+    assert choose_apsp(graphs.sparse(2500), small)[0].startswith("floyd_warshall/")
+
+
+def test_rows_by_a_variant(monkeypatch):
+    """With SciPy's in its place."""
+    graph, asked, key = random_graph(40, 90), [], "bellman_ford/multi_source_apsp"
+    variant = VARIANTS[key]
+
+    def function(graph, result, run):
+        asked.append(run.source)
+        VARIANTS["dijkstra/scipy_apsp"].function(graph, result, run)
+
+    monkeypatch.setitem(VARIANTS, key, dataclasses.replace(variant, function=function, device="cpu"))
+    monkeypatch.setattr(searches, "choose_many", lambda *anything: (key, "asked for"))
+    sources = [7, 3, 39, 7]
+    found = kernels.distances(graph, sources)
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=sources))
+    assert (found.variant, found.reason) == (key, "asked for")
+    assert asked == [0]
+    assert_reduced(kernels.eccentricities(graph, sources), graph, sources)
+
+
+@pytest.fixture
+def on_card(monkeypatch):
+    """As if the simulator's card were worth it; several levels of cells, and memory for a few sources at once."""
+    for name, value in {"SMALLEST": 8, "STEP": 3}.items():
+        monkeypatch.setattr(cells, name, value)
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    monkeypatch.setattr(solver, "last", solver.Last())
+    monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
+    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
+    for name, value in {"PAYS": dict.fromkeys(choice.MANY, Pays(2, 2, 2)), "SMALL": 0}.items():
+        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(searches, "PIECE", 150)
+    make = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
+    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: make(*given, **more | {"run": Run(block=4)}))
+    yield
+
+
+def town(vertices):
+    """Streets, and two vertices that are not reached from them."""
+    grid = graphs.grid(vertices)
+    arcs = np.r_[grid.tails, vertices], np.r_[grid.indices, 0], np.r_[grid.weights, 0]
+    return Graph.from_arcs(vertices + 2, *arcs)
+
+
+@pytest.mark.simulator
+def test_distances_by_a_hierarchy(on_card):
+    graph = town(50)
+    sources = np.random.default_rng(0).integers(0, 52, 14)
+    assert len(np.unique(sources)) < 14
+    found = kernels.distances(graph, sources)
+    assert found.variant == "hierarchy/many_sources" and "pays from so many" in found.reason
+    expected = csgraph.dijkstra(graph.to_scipy(), indices=sources)
+    np.testing.assert_array_equal(found.distances, expected, strict=True)
+
+
+@pytest.mark.simulator
+def test_eccentricities_by_a_hierarchy(on_card):
+    graph = town(30)
+    for sources in (None, [31, 5, 30, 5]):
+        found = kernels.eccentricities(graph, sources)
+        assert found.variant == "hierarchy/all_pairs"
+        assert_reduced(found, graph, range(32) if sources is None else sources)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("solve", [kernels.eccentricities, lambda graph: kernels.distances(graph, range(4))])
+def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
+    def path(*weights):
+        return Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], weights)
+
+    fits = solve(path(MAX_WEIGHT - 3, 1, 2))
+    assert fits.variant.startswith("hierarchy/")
+    too_long = path(MAX_WEIGHT - 3, 1, 3)
+    found, expected = solve(too_long), csgraph.dijkstra(too_long.to_scipy())
+    assert "in float64" in found.reason
+    if isinstance(found, Distances):
+        np.testing.assert_array_equal(found.distances, expected)
+    else:
+        assert found.eccentricity.tolist() == [INF, 4, 3, 0] and found.farthest.tolist() == [3, 3, 3, 3]
+
+
+NAMED = """
+import sys, kernels
+assert {"csgraph", "errors", "generate", "graph", "io", "shortest_paths"} <= set(dir(kernels))
+kernels.errors.InputError
+assert "numpy" not in sys.modules
+kernels.csgraph.dijkstra, kernels.graph.Graph, kernels.io.read_graph
+assert "numba" not in sys.modules
+assert not hasattr(kernels, "nothing")
+"""
+
+
+def test_modules_that_users_name_are_imported_when_they_are_named():
+    ran = subprocess.run([sys.executable, "-c", NAMED], cwd=ROOT, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")

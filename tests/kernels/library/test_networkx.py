@@ -1,0 +1,415 @@
+"""The NetworkX backend gives what NetworkX gives, and leaves the rest to it."""
+
+import inspect
+import math
+import random
+import re
+import types
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from kernels.io import read_graph
+from kernels.library import choice, networkx_info, searches
+from kernels.library import networkx as backend
+from kernels.library.choice import Card
+from kernels.run import Run
+from tests.support import package
+
+ROOT = Path(__file__).parents[3]
+KINDS = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
+LABELS = ("a", 7, (1, 2), "b", 2.5, frozenset({1}), "c")
+WEIGHTS = {
+    "whole": lambda rng: rng.randint(1, 5),
+    "with zeros": lambda rng: rng.randint(0, 2),
+    "fractions": lambda rng: rng.random(),
+    "mixed": lambda rng: rng.choice([1, 0.1, np.int64(3), np.float64(0.7), True]),
+    "negative": lambda rng: rng.choice([-1, 1, 2, 3, 4, 5]),
+    "hidden": lambda rng: rng.choice([None, 1, 2]),
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return package.unpacked(tmp_path_factory.mktemp("wheel"))
+
+
+def test_the_functions_are_networkxs_with_their_parameters():
+    listed = set(networkx_info.backend_info()["functions"])
+    asked = {"convert_from_nx", "convert_to_nx", "can_run", "should_run"}
+    public = {
+        name
+        for name, value in vars(backend).items()
+        if isinstance(value, types.FunctionType) and value.__module__ == backend.__name__ and name[0] != "_"
+    }
+    assert public - asked == listed and networkx_info.backend_info()["backend_name"] == package.NAME
+    for name in listed:
+        assert inspect.signature(getattr(backend, name)) == inspect.signature(getattr(nx, name).orig_func), name
+
+
+def calls(rng):
+    """Every function with arguments of every kind: name, positional ones, named ones."""
+    source, target, other = rng.sample(LABELS, 3)
+    weight = rng.choice(["weight", "none has it", None, lambda u, v, data: 2])
+    cutoff = rng.choice([None, None, -1, 0, 1, 2.5, 4])
+    for name in networkx_info.FUNCTIONS:
+        named = inspect.signature(getattr(backend, name)).parameters.keys()
+        given = {
+            "source": source,
+            "sources": [source, other],
+            "target": target,
+            "weight": weight,
+            "cutoff": cutoff,
+            "method": rng.choice(["dijkstra", "bellman-ford"]),
+        }
+        if rng.random() < 0.3:
+            given["source"] = given["target"] = "no node"
+            given["sources"] = rng.choice([[source, "no node"], []])
+        if "method" in named:
+            del given[rng.choice(["source", "target"])]
+        elif rng.random() < 0.5 and named >= {"target"} and not name.endswith(("_path", "path_length")):
+            del given["target"]
+        yield name, {key: value for key, value in given.items() if key in named}
+
+
+def leaves(found, *keys):
+    """Numbers and paths in what a function gives, each with where it stands."""
+    if isinstance(found, dict):
+        for key, below in found.items():
+            yield from leaves(below, *keys, key)
+    elif isinstance(found, tuple):
+        for i, below in enumerate(found):
+            yield from leaves(below, *keys, i)
+    else:
+        yield keys, found
+
+
+def answer(function, graph, arguments):
+    """What a call gives, or its error."""
+    try:
+        found = function(graph, **arguments)
+        return dict(found) if isinstance(found, types.GeneratorType) else found
+    except (nx.NetworkXException, ValueError) as error:
+        return {type(error): " ".join(map(str, error.args))}
+
+
+def is_error(found):
+    return isinstance(found, dict) and any(isinstance(key, type) for key in found)
+
+
+def length(graph, weight, path):
+    def least(u, v):
+        if weight is None or callable(weight):
+            return 1 if weight is None else weight(u, v, graph[u][v])
+        edges = graph[u][v].values() if graph.is_multigraph() else [graph[u][v]]
+        return min(edge.get(weight, 1) for edge in edges)
+
+    return sum(least(u, v) for u, v in pairwise(path))
+
+
+def assert_alike(name, graph, arguments, ours, theirs):
+    """The same numbers; the same predecessors in any order, or paths with the same ends that are as long."""
+    if isinstance(theirs, np.ndarray):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        return
+    weight = arguments.get("weight")
+    if name == "floyd_warshall_predecessor_and_distance" and isinstance(theirs, tuple):
+        assert {u: set(row) for u, row in ours[0].items()} == {u: set(row) for u, row in theirs[0].items()}
+        for u, row in ours[0].items():
+            for v in set(row) - {u}:
+                path = nx.reconstruct_path(u, v, ours[0])
+                assert path[0] == u and math.isclose(length(graph, weight, path), ours[1][u][v])
+        ours, theirs = ours[1], theirs[1]
+    found, expected = dict(leaves(ours)), dict(leaves(theirs))
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        if name.endswith("predecessor_and_distance") and isinstance(value, list):
+            assert Counter(found[key]) == Counter(value)
+        elif isinstance(value, list):
+            assert found[key][0] in arguments.get("sources", value[:1]) and found[key][-1] == value[-1]
+            assert math.isclose(length(graph, weight, found[key]), length(graph, weight, value))
+        elif name.startswith("floyd_warshall"):
+            assert math.isclose(found[key], value)
+        else:
+            assert found[key] == value and type(found[key]) in (str, int, float)
+
+
+def compare(kind, weights, graphs, arcs):
+    """Compare all functions on random graphs; returns how many answers of each were compared."""
+    rng, served = random.Random(f"{kind} {weights}"), Counter()
+    for _ in range(graphs):
+        graph = kind()
+        graph.add_nodes_from(LABELS)
+        for _ in range(rng.randrange(arcs)):
+            graph.add_edge(rng.choice(LABELS), rng.choice(LABELS), weight=WEIGHTS[weights](rng))
+        for name, arguments in calls(rng):
+            if backend.can_run(name, (graph,), arguments) is not True:
+                continue
+            try:
+                ours = answer(getattr(backend, name), backend.convert_from_nx(graph), arguments)
+            except NotImplementedError:
+                continue
+            theirs = answer(getattr(nx, name).orig_func, graph, arguments)
+            try:
+                assert_alike(name, graph, arguments, ours, theirs)
+            except Exception as error:
+                error.add_note(f"{name} {arguments} {graph.edges(data=True)}: {ours}, NetworkX {theirs}")
+                raise
+            served[name] += 1
+    return served
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_and_errors_are_networkxs(kind, weights):
+    assert compare(kind, weights, graphs=10, arcs=20).keys() == set(networkx_info.FUNCTIONS)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("weights", ["whole", "fractions", "negative"])
+def test_kernels_answer_too(monkeypatch, weights):
+    searched = []
+    monkeypatch.setattr(Card, "visible", lambda: Card(shared=232_384, free=140 * 10**9))
+    monkeypatch.setattr(choice, "SMALL", 0)
+
+    def run(**settings):
+        searched.append(settings)
+        return Run(block=8, tile=3, **settings)
+
+    def watched(function, graph, arguments):
+        before, found = len(searched), answer(function, graph, arguments)
+        if function.__module__ == backend.__name__ and not is_error(found):
+            searches_of.append(len(searched) - before)
+        return found
+
+    searches_of, answer = [], globals()["answer"]
+    monkeypatch.setitem(globals(), "answer", watched)
+    monkeypatch.setattr(searches, "Run", run)
+    served = compare(nx.DiGraph, weights, graphs=1, arcs=20)
+    assert len(served) >= len(searches_of) >= 20 and min(searches_of) >= 1
+
+
+@pytest.mark.gpu
+def test_a_card_answers_to_the_last_bit(monkeypatch):
+    monkeypatch.setattr(choice, "SMALL", 0)
+    rng, city = random.Random(1), nx.grid_2d_graph(40, 40)
+    nx.set_edge_attributes(city, {street: rng.random() for street in city.edges}, "weight")
+    converted, stations = backend.convert_from_nx(city), [(5, 5), (30, 12), (18, 33)]
+    for name, arguments in {
+        "single_source_dijkstra": {"source": (0, 0)},
+        "single_source_dijkstra_path_length": {"source": (0, 0), "cutoff": 5},
+        "multi_source_dijkstra": {"sources": stations},
+        "single_source_bellman_ford": {"source": (0, 0)},
+        "single_source_shortest_path_length": {"source": (0, 0)},
+        "all_pairs_dijkstra_path_length": {"cutoff": 2},
+    }.items():
+        ours, theirs = getattr(backend, name)(converted, **arguments), getattr(nx, name).orig_func(city, **arguments)
+        if name.startswith("all_pairs"):
+            ours, theirs = dict(ours), dict(theirs)
+        assert_alike(name, city, arguments, ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("weight", "why"),
+    [
+        (Fraction(1, 2), "a weight is no int, float or NumPy integer"),
+        (np.float32(0.1), "a weight is no int, float or NumPy integer"),
+        ("1", "a weight is no int, float or NumPy integer"),
+        (math.inf, "a weight is infinite or no number"),
+        (math.nan, "a weight is infinite or no number"),
+        (2**51 + 1, "a sum of whole weights may be more than 2^53"),
+        (10**400, "a weight is too large"),
+        (-1, "a weight is negative"),
+    ],
+)
+def test_a_weight_that_is_not_served(weight, why):
+    graph = nx.DiGraph([("a", "b", {"weight": weight}), ("b", "c", {"weight": 0.5}), ("c", "d")])
+    with pytest.raises(NotImplementedError, match=f"^{re.escape(why)}"):
+        backend.single_source_dijkstra(backend.convert_from_nx(graph), "a")
+
+
+@pytest.mark.parametrize("weights", [(1, math.nan), (math.nan, 1)])
+def test_a_parallel_edge_whose_weight_is_no_number_is_not_served(weights):
+    graph = nx.MultiDiGraph()
+    graph.add_weighted_edges_from([("a", "b", weight) for weight in weights])
+    with pytest.raises(NotImplementedError, match="a weight is infinite or no number"):
+        backend.floyd_warshall(backend.convert_from_nx(graph))
+
+
+def test_a_source_beyond_the_cutoff_has_no_predecessor():
+    graph = nx.DiGraph([("a", "a", {"weight": 0}), ("a", "b", {"weight": 0})])
+    for cutoff in (-1, 0):
+        ours = backend.dijkstra_predecessor_and_distance(backend.convert_from_nx(graph), "a", cutoff)
+        assert ours == nx.dijkstra_predecessor_and_distance(graph, "a", cutoff)
+
+
+def test_sources_that_can_be_read_only_once():
+    """NetworkX reads them when it looks whether they are nodes, and then finds none."""
+    graph = nx.path_graph(3)
+    converted = backend.convert_from_nx(graph)
+    for name in ("multi_source_dijkstra", "multi_source_dijkstra_path", "multi_source_dijkstra_path_length"):
+        assert getattr(backend, name)(converted, iter([0])) == getattr(nx, name)(graph, iter([0]))
+    with pytest.raises(nx.NetworkXNoPath, match=r"^No path to 1\.$"):
+        backend.multi_source_dijkstra(converted, iter([0]), target=1)
+
+
+def test_the_largest_whole_weight_is_served():
+    graph = nx.path_graph(4, nx.DiGraph)
+    nx.set_edge_attributes(graph, 2**51 - 1, "weight")
+    graph.edges[1, 2]["weight"] = 2**51
+    expected = {0: 0, 1: 2**51 - 1, 2: 2**52 - 1, 3: 3 * 2**51 - 2}
+    assert backend.single_source_dijkstra_path_length(backend.convert_from_nx(graph), 0) == expected
+
+
+def test_a_function_of_weights_that_fails_where_no_search_comes():
+    graph = nx.DiGraph([("a", "b", {"km": 2}), ("c", "d")])
+    with pytest.raises(NotImplementedError, match="a weight cannot be read: KeyError"):
+        backend.dijkstra_path(backend.convert_from_nx(graph), "a", "b", lambda u, v, edge: edge["km"])
+
+
+@pytest.mark.parametrize("cutoff", [Fraction(1, 2), math.nan, "1"])
+def test_a_cutoff_that_is_not_served(cutoff):
+    with pytest.raises(NotImplementedError, match="the cutoff is no int, float or NumPy integer"):
+        backend.all_pairs_dijkstra(backend.convert_from_nx(nx.path_graph(3)), cutoff)
+
+
+def test_all_predecessors_come_by_distance():
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([("s", "far", 3), ("s", "near", 1), ("far", "t", 1), ("near", "t", 3), ("s", "t", 4)])
+    before, _ = backend.dijkstra_predecessor_and_distance(backend.convert_from_nx(graph), "s")
+    assert before == {"s": [], "near": ["s"], "far": ["s"], "t": ["s", "near", "far"]}
+
+
+def test_the_nearest_come_first_and_all_pairs_come_in_pieces(monkeypatch):
+    graph = nx.path_graph(5)
+    graph.edges[0, 1]["weight"] = 0
+    converted = backend.convert_from_nx(graph)
+    assert list(backend.single_source_dijkstra_path(converted, 1)) == [1, 0, 2, 3, 4]
+    assert list(backend.multi_source_dijkstra_path_length(converted, [4, 1])) == [1, 4, 0, 2, 3]
+    searches, search = [], backend.csgraph.dijkstra
+    monkeypatch.setattr(backend, "PIECE", 12)
+    monkeypatch.setattr(backend.csgraph, "dijkstra", lambda *a, **k: searches.append(k["indices"]) or search(*a, **k))
+    assert dict(backend.all_pairs_shortest_path(converted)) == dict(nx.all_pairs_shortest_path(graph))
+    assert searches == [[0, 1], [2, 3], [4]]
+
+
+# By NetworkX, in a process that has the wheel.
+USED = re.compile(rf"Using backend '{package.NAME}' for call to '(\w+)'")
+REFUSED = re.compile(rf"Backend '{package.NAME}' raised(?: NotImplementedError)? when calling '(\w+)'")
+
+
+def test_networkxs_own_tests_pass_and_reach_every_function(site, tmp_path):
+    log = tmp_path / "networkx.log"
+    ran = package.python(
+        site,
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--log-file", log),
+        *("--log-file-level", "DEBUG", "--pyargs", "networkx.algorithms.shortest_paths"),
+        cwd=tmp_path,
+        **package.NO_GPU,
+        NETWORKX_TEST_BACKEND=package.NAME,
+        NETWORKX_FALLBACK_TO_NX="1",
+    )
+    (passed,) = re.findall(r"^(\d+) passed in", ran.stdout, re.MULTILINE)
+    assert ran.returncode == 0 and int(passed) >= 137
+    text = log.read_text()
+    reached = Counter(USED.findall(text))
+    reached.subtract(REFUSED.findall(text))
+    assert {name for name, times in reached.items() if times > 0} == set(networkx_info.FUNCTIONS)
+
+
+PAGE = (ROOT / "docs/networkx.md").read_text()
+ADDED = 'nx.config.backend_priority = ["cuda_shortest_paths"]  # the line to add\n'
+
+
+def logged(site, folder, script, **environment):
+    """NetworkX's messages of its backends in a script."""
+    (log_all,) = re.findall(r"^```python\n(import logging\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    ran = package.python(site, "-c", log_all + script, cwd=folder, **package.NO_GPU, **environment)
+    assert ran.returncode == 0, ran.stderr
+    return [line for line in ran.stderr.splitlines() if line.startswith("DEBUG:networkx.utils.backends:")]
+
+
+@pytest.mark.parametrize("how", ["a line", "the environment"])
+def test_the_example_runs_with_the_line_or_the_environment(site, tmp_path, how):
+    (example,) = re.findall(r"^```python\n(import random\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert ADDED in example
+    variable, name = re.search(r"^    (\w+)=(\w+) python streets.py$", PAGE, re.MULTILINE).groups()
+    script, environment = (example, {}) if how == "a line" else (example.replace(ADDED, ""), {variable: name})
+    said = logged(site, tmp_path, script, **environment)
+    assert [name for line in said for name in USED.findall(line)] == [
+        "single_source_dijkstra_path_length",
+        "dijkstra_path",
+        "single_source_dijkstra_path_length",
+        "multi_source_dijkstra_path_length",
+    ]
+    assert sum("Caching converted graph" in line for line in said) == 1
+    assert sum("Using cached converted graph" in line for line in said) == 3
+    assert logged(site, tmp_path, example.replace(ADDED, "")) == []
+
+
+def test_the_example_of_a_road_network_runs(site, tmp_path):
+    (example,) = re.findall(r"^```python\n(import networkx as nx\nfrom .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    packed = tmp_path / "resources/graphs/nyc.npz"
+    graph = read_graph(ROOT / "workflow/samples/sample3.txt")
+    packed.parent.mkdir(parents=True)
+    graph.save(packed)
+    lengths = csgraph.dijkstra(graph.to_scipy(), indices=0)
+    right = {v: lengths[v].item() for v in np.flatnonzero(np.isfinite(lengths)).tolist()}
+    said = logged(site, tmp_path, f"{example}\nassert first == {right}")
+    assert [name for line in said for name in USED.findall(line)] == ["single_source_dijkstra_path_length"] * 2
+    assert sum("Caching converted graph" in line for line in said) == 1
+
+
+def test_every_block_of_the_page_is_run():
+    blocks = re.findall(r"^```python\n(.*?)\n", PAGE, re.MULTILINE)
+    assert blocks == ["import random", "import networkx as nx", "import logging"]
+
+
+def test_the_page_lists_the_functions():
+    (table,) = re.findall(r"^\| kind .*?\n\n", PAGE, re.MULTILINE | re.DOTALL)
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(networkx_info.FUNCTIONS)
+    assert f"Graphs of fewer than {backend.SMALL} nodes" in PAGE
+
+
+def test_what_is_not_served_is_left_to_networkx(site, tmp_path):
+    script = """
+import sys
+from fractions import Fraction
+import networkx as nx
+assert not {"numba", "scipy"} & set(sys.modules)  # until they are needed
+nx.config.backend_priority = ["cuda_shortest_paths"]
+small, large = nx.path_graph(63), nx.path_graph(64)
+assert nx.single_source_shortest_path_length(small, 0)[62] == 62
+assert nx.single_source_shortest_path_length(small, 0, backend="cuda_shortest_paths")[62] == 62
+assert nx.shortest_path(large, 0, 63) == list(range(64))
+assert nx.bidirectional_dijkstra(large, 0, 63)[0] == 63
+assert nx.shortest_path_length(large, 0)[63] == 63
+large.add_edge(0, 63, weight=Fraction(1, 2))
+assert nx.single_source_dijkstra_path_length(large, 0)[62] == Fraction(3, 2)
+large[0][63]["weight"] = -1
+try:
+    nx.single_source_dijkstra(large.to_directed(), 63)
+except ValueError as error:
+    print(error)
+"""
+    said = logged(site, tmp_path, script)
+    assert [name for line in said for name in USED.findall(line)] == [
+        "single_source_shortest_path_length",
+        "shortest_path_length",
+        "single_source_dijkstra",
+        "multi_source_dijkstra",
+    ]
+    for why in (
+        "shouldn't run `single_source_shortest_path_length`.*because: the graph has fewer than 64 nodes",
+        "can't run `shortest_path` .*because: NetworkX chooses the function for one pair",
+        "does not implement 'bidirectional_dijkstra'",
+        "raised when calling 'single_source_dijkstra_path_length': a weight is no int, float or NumPy integer",
+        "raised when calling 'single_source_dijkstra': a weight is negative",
+    ):
+        assert any(re.search(why, line) for line in said), why

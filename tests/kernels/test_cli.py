@@ -1,0 +1,435 @@
+"""`python -m kernels`: one variant on one graph file, and the tools that make graph files."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from kernels import __main__ as cli
+from kernels import generate, io
+from kernels.errors import InputError, TimeLimit
+from kernels.graph import INF
+from kernels.registry import VARIANTS
+from tests.support import warm
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
+CPU = [key.split("/") for key, variant in VARIANTS.items() if not variant.on_gpu]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The test's own folder is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def kernels(monkeypatch, capsys):
+    """Run the command in this process; returns (stdout, stderr, what it exits with: None where all is well)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernels", *map(str, arguments)])
+        try:
+            end = cli.main()
+        except SystemExit as exit_:
+            end = exit_.code
+        return *capsys.readouterr(), end
+
+    return run
+
+
+def command(*arguments, **environment):
+    """Run the command as a reader types it."""
+    return warm.run("kernels", *arguments, cwd=Path.cwd(), env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
+
+
+def assert_paths(text, sources):
+    """Each path goes by arcs of the sample from its source to its node and costs what is said, the least there is."""
+    graph = io.read_graph(SAMPLE).cheapest()
+    cost_of = {(u, v): w for u, v, w in zip(graph.tails, graph.indices, graph.weights, strict=True)}
+    header, *lines = text.splitlines()
+    records = [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
+    all_pairs = "source" in records[0]
+    nodes = [(int(r.get("source", sources[0])), int(r["node"])) for r in records]
+    assert nodes == [(s, v) for s in sources for v in range(graph.vertices)]
+    assert list(records[0]) == ["source"] * all_pairs + ["node", "cost", "path"]
+    least = np.minimum(graph.matrix.astype(np.int64), INF)
+    for k in range(graph.vertices):
+        least = np.minimum(least, least[:, [k]] + least[[k], :])
+    for (source, node), record in zip(nodes, records, strict=True):
+        if least[source, node] >= INF:
+            assert (record["cost"], record["path"]) == ("inf", "-")
+            continue
+        path = [int(vertex) for vertex in record["path"].split("->")]
+        assert (path[0], path[-1]) == (source, node)
+        assert sum(cost_of[arc] for arc in itertools.pairwise(path)) == least[source, node]
+        assert int(record["cost"]) == least[source, node]
+
+
+@pytest.mark.parametrize(("algorithm", "variant"), CPU)
+def test_printed_paths_can_be_walked(kernels, algorithm, variant):
+    out, err, end = kernels(algorithm, variant, SAMPLE, "--source", 3, "--output", "print", "--validate")
+    rows = 1 if VARIANTS[f"{algorithm}/{variant}"].problem == "sssp" else 13
+    assert_paths(out, [3] if rows == 1 else range(13))
+    assert end is None
+    timed, checked = err.splitlines()
+    assert re.fullmatch(rf"{algorithm}/{variant} on sample3: \S+ s", timed)
+    assert checked == f"{algorithm}/{variant} on sample3: {rows} row{'s' * (rows > 1)} checked, all right"
+    assert not any(Path().iterdir())
+
+
+@pytest.mark.parametrize("key", ["bellman_ford/stride_flag", "floyd_warshall/tiled_shared"])
+def test_a_gpu_variant_in_the_simulator(key):
+    arguments = *key.split("/"), SAMPLE, "--output", "print", "--validate", "--block", 8, "--tile", 4
+    ran = command(*arguments, NUMBA_ENABLE_CUDASIM="1")
+    assert_paths(ran.stdout, [0] if key.startswith("bellman") else range(13))
+    assert ran.returncode == 0
+    assert "all right" in ran.stderr
+    assert " s\n" not in ran.stderr  # a simulated run has no time
+
+
+def test_output_is_written_under_its_name_or_where_asked(kernels):
+    printed, _, _ = kernels("bellman_ford", "cpu", SAMPLE, "--output", "print")
+    _, err, end = kernels("bellman_ford", "cpu", SAMPLE, "--output", "write")
+    default = Path("results/output/bellman_ford_cpu_sample3.txt")
+    assert end is None and f"wrote {default}" in err
+    assert default.read_text() == printed
+    kernels("bellman_ford", "cpu", SAMPLE, "--output", "write", "--to", "deep/mine.txt")
+    assert Path("deep/mine.txt").read_text() == printed
+    assert len([path for path in Path().rglob("*") if path.is_file()]) == 2
+
+
+def test_nothing_is_printed_unasked(kernels):
+    out, err, end = kernels("bellman_ford", "cpu", SAMPLE)
+    assert (out, end) == ("", None)
+    assert err.startswith("bellman_ford/cpu on sample3: ") and err.count("\n") == 1
+
+
+def test_a_packed_graph_is_read_too(kernels):
+    io.read_graph(SAMPLE).save("sample3.npz")
+    printed, _, _ = kernels("dijkstra", "cpu", "sample3.npz", "--output", "print")
+    assert_paths(printed, range(13))
+
+
+def test_validate_finds_what_is_too_long(kernels):
+    Path("long.txt").write_text("3 2\n0 1 2147483646\n1 2 1\n")
+    _, _, end = kernels("bellman_ford", "cpu", "long.txt", "--validate", "--output", "print")
+    assert "the distance from 0 to 2 is 2147483647, more than the 2147483646" in end
+
+
+@pytest.mark.parametrize("words", [("dijkstra", "scipy"), ("bellman_ford", "cpu"), ("floyd_warshall", "cpu")])
+@pytest.mark.parametrize(("last", "costs"), [(1, ["0", "2147483645", "2147483646"]), (2, None)])
+def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last, costs):
+    Path("far.txt").write_text(f"4 2\n0 1 2147483645\n1 2 {last}\n")
+    out, _, end = kernels(*words, "far.txt", "--output", "print")
+    if costs:
+        rows = [line.split("\t")[-2] for line in out.splitlines() if line.startswith(("0\t", "1\t", "2\t"))]
+        assert end is None and rows[: len(costs)] == costs
+        return
+    problem = "apsp" if words[0] == "floyd_warshall" else "sssp"
+    assert (out, end) == (
+        "",
+        "error: far: a distance is above 2147483646, the most that a variant finds: scale the weights down, or take "
+        f"python -m kernels {problem}, which has no such limit",
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sssp", "graph.txt"),
+        ("apsp", "graph.txt"),
+        ("bellman_ford", "cpu", "graph.txt", "--output", "write"),
+    ],
+)
+@pytest.mark.parametrize("to", ["graph.txt", "link"])
+def test_the_graphs_file_is_not_overwritten(kernels, words, to):
+    Path("graph.txt").write_text("2 1\n0 1 7\n")
+    Path("link").symlink_to("graph.txt")
+    assert kernels(*words, "--to", to)[2] == f"error: {to}: this is the graph's file: name another file to write"
+    assert Path("graph.txt").read_text() == "2 1\n0 1 7\n"
+
+
+@pytest.mark.parametrize("source", [-1, 13, 2**31])
+def test_a_source_out_of_range(kernels, source):
+    out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--source", source, "--output", "write")
+    assert end == f"error: source {source} is not a vertex of sample3: choose one in [0, 13)"
+    assert out == "" and not any(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        *(("--block", value, "1 to 1,024") for value in (0, -5, 2000)),
+        *(("--tile", value, "1 to 32") for value in (0, 33)),
+    ],
+)
+def test_a_block_or_tile_that_no_card_has(kernels, option, value, allowed):
+    out, err, end = kernels("floyd_warshall", "cpu", SAMPLE, option, value, "--output", "print")
+    assert (out, err, end) == ("", "", f"error: {option[2:]} must be from {allowed}, not {value}")
+
+
+COMMANDS = {
+    "variant": ("bellman_ford", "cpu", SAMPLE, "--output", "write"),
+    "sssp": ("sssp", SAMPLE),
+    "apsp": ("apsp", SAMPLE),
+    "parse": ("parse", "road.gr"),
+    "add": ("add", "web.txt"),
+    "replace": ("replace", "graph.txt"),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("folder", "this is a folder: name a file to write"),
+        (".", "this is a folder: name a file to write"),
+        ("file/new", "Not a directory: a folder is needed, and part of the path is a file: choose another path"),
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_computed(kernels, monkeypatch, words, to, why):
+    Path("folder").mkdir()
+    Path("file").touch()
+    for module, name in ((cli.harness, "run_once"), *((io, f"read_{form}") for form in ("dimacs", "snap"))):
+        monkeypatch.setattr(module, name, lambda *anything: pytest.fail("computed"))
+    assert kernels(*words, "--to", to) == ("", "", f"error: {to}: {why}")
+    assert sorted(os.listdir()) == ["file", "folder"]
+
+
+def test_a_complete_graph_is_not_made_where_it_cannot_be_written(kernels, monkeypatch):
+    monkeypatch.setattr(generate, "draw", lambda *anything: pytest.fail("drawn"))
+    assert kernels("random", 40, ".")[2] == "error: .: this is a folder: name a file to write"
+
+
+@pytest.mark.parametrize("output", ["none", "print"])
+def test_to_goes_with_write(kernels, output):
+    out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--output", output, "--to", "paths.txt")
+    assert (out, end) == ("", "error: --to paths.txt goes with --output write: add that, or leave --to out")
+
+
+def test_paths_are_not_printed_where_nothing_listens(kernels, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
+    end = kernels("bellman_ford", "cpu", SAMPLE, "--output", "print")[2]
+    assert end == "error: --output print: standard output is closed: take --output write"
+
+
+PRINT = ("bellman_ford", "cpu", SAMPLE, "--output", "print")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough(unbuffered):
+    """As `| head`: a program that a signal ends has 128 more than the signal's number."""
+    words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
+        ran.stdout.close()
+        said = ran.stderr.read()
+    assert ran.returncode == 141
+    assert re.fullmatch(r"bellman_ford/cpu on sample3: \S+ s\n", said)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_standard_output_on_a_full_disk(unbuffered):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(words, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 1
+    _, line = ran.stderr.splitlines()
+    assert line.startswith("error: standard output: No space left on device: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [
+        (KeyboardInterrupt(), 130),
+        (TimeLimit(3600), "error: stopped after its limit of 3600 s"),
+        (MemoryError(), "error: not enough memory (none is left): take a smaller graph, or a machine with more"),
+        (OSError(24, "Too many open files", "libx.so"), "error: libx.so: Too many open files: "),
+    ],
+)
+def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
+    def ended(*anything):
+        raise error
+
+    monkeypatch.setattr(cli.harness, "run_once", ended)
+    out, err, said = kernels(*PRINT)
+    assert (out, err) == ("", "")
+    assert said == end or said.startswith(end)
+
+
+@pytest.mark.parametrize("words", [("sssp", "nowhere.txt"), ("dijkstra", "scipy", "nowhere.txt")])
+def test_ctrl_c_while_modules_are_imported(folder, words):
+    Path("numpy.py").write_text("raise KeyboardInterrupt")
+    environment = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}
+    ran = subprocess.run([sys.executable, "-m", "kernels", *words], env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
+def test_a_defect_has_its_traceback(kernels, monkeypatch):
+    monkeypatch.setattr(cli.harness, "run_once", lambda *anything: {}["key"])
+    with pytest.raises(KeyError):
+        kernels(*PRINT)
+
+
+@pytest.mark.parametrize("module", ["kernels"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"opt: [", r"numba cannot read it \(while .*\)"),
+        (b"opt: \xe9", r"numba cannot read it \('utf-8' .*\)"),
+        (b"- 1", r"not a mapping of numba's settings \(opt: 3\)"),
+        (b"1: 2", "not a mapping of .*"),
+    ],
+)
+def test_a_broken_file_of_numbas_settings(module, text, said):
+    Path(".numba_config.yaml").write_bytes(text)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", module, *(map(str, PRINT) if module == "kernels" else [])]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert re.fullmatch(rf"error: \.numba_config\.yaml: {said}: correct or delete it\n", ran.stderr)
+
+
+def test_a_missing_file(kernels):
+    _, _, end = kernels("bellman_ford", "cpu", "nowhere.txt")
+    assert end == "error: nowhere.txt: cannot be read: No such file or directory"
+    _, _, end = kernels("bellman_ford", "cpu", "nowhere.npz")
+    assert end == "error: nowhere.npz: no such file"
+
+
+def test_a_file_of_another_form_names_the_tool(kernels):
+    Path("road.gr").write_text("p sp 2 1\na 1 2 3\n")
+    _, _, end = kernels("bellman_ford", "cpu", "road.gr")
+    assert end == "error: road.gr: this is a DIMACS file: python -m kernels parse road.gr --to OUT"
+
+
+def test_an_unknown_variant_or_algorithm_lists_the_valid_ones(kernels):
+    _, err, end = kernels("bellman_ford", "striding", SAMPLE)
+    assert end == 2
+    for name in ("striding", "cpu", "naive", "stride", "stride_flag"):
+        assert re.search(rf"\b{name}\b", err)
+    _, err, end = kernels("bellmanford", "naive", SAMPLE)
+    assert end == 2
+    for name in ("bellmanford", "bellman_ford", "dijkstra", "floyd_warshall", "parse", "add", "replace", "random"):
+        assert re.search(rf"\b{name}\b", err)
+
+
+def test_without_a_gpu_one_message():
+    ran = command("bellman_ford", "naive", SAMPLE, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert ran.stderr == (
+        "error: bellman_ford/naive needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one\n"
+    )
+
+
+def test_parse(kernels):
+    Path("road.gr").write_text("c a road\np sp 3 2\na 1 2 7\na 3 1 9\n")
+    assert kernels("parse", "road.gr", "--to", "road.txt")[2] is None
+    assert Path("road.txt").read_text() == "3 2\n0 1 7\n2 0 9\n"
+    assert kernels("parse", "road.gr")[2] is None
+    assert Path("road.gr").read_text() == "3 2\n0 1 7\n2 0 9\n"
+
+
+TOOLS = {
+    "add": lambda to, *more: ("add", "web.txt", *more, "--to", to),
+    "replace": lambda to, *more: ("replace", "graph.txt", *more, "--to", to),
+    "random": lambda to, *more: ("random", 40, to, *more),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_with_a_seed(kernels, tool):
+    arcs = [(u, v) for u in range(40) for v in range(40) if u != v]
+    Path("web.txt").write_text("# web\n" + "".join(f"{3 * u}\t{3 * v}\n" for u, v in arcs))
+    Path("graph.txt").write_text(f"40 {len(arcs)}\n" + "".join(f"{u} {v} 7\n" for u, v in arcs))
+    for to, more in {
+        "default": (),
+        "as default": (1, 100, "--seed", 0),
+        "seed": ("--seed", 5),
+        "same seed": ("--seed", 5),
+        "range": (2147483640, 2147483646),
+    }.items():
+        assert kernels(*TOOLS[tool](to, *more))[2] is None
+    made = {path.name: path.read_bytes() for path in Path().iterdir()}
+    assert made["default"] == made["as default"] != made["seed"] == made["same seed"]
+    for name, (low, high) in {"default": (1, 100), "seed": (1, 100), "range": (2147483640, 2147483646)}.items():
+        vertices, tails, heads, weights = io.read_text(name)
+        assert vertices == 40
+        assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == arcs
+        assert set(weights.tolist()) == set(range(low, high + 1))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 5), (6, 5), (1, 2147483647)])
+def test_a_tool_refuses_weights_out_of_range(kernels, low, high):
+    _, _, end = kernels("random", 3, "made.txt", low, high)
+    assert end == f"error: weights in [{low}, {high}]: expected 1 <= min <= max <= 2147483646"
+    assert not any(Path().iterdir())
+
+
+def test_a_tool_refuses_a_negative_seed(kernels):
+    assert kernels("random", 3, "made.txt", "--seed", -1)[2] == "error: seed -1: expected 0 or more"
+    assert not any(Path().iterdir())
+
+
+def test_a_tool_refuses_a_wrong_line(kernels):
+    Path("graph.txt").write_text("2 1\n0 2 7\n")
+    _, _, end = kernels("replace", "graph.txt")
+    assert end.startswith("error: graph.txt, line 2: ")
+    assert Path("graph.txt").read_text() == "2 1\n0 2 7\n"
+
+
+@pytest.mark.parametrize("problem", ["sssp", "apsp"])
+def test_paths_by_the_variant_that_suits(folder, problem):
+    """As a reader types it where there is no GPU; SciPy reads what is written."""
+    more = ("--source", 3) if problem == "sssp" else ()
+    ran = command(problem, SAMPLE, *more, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
+    to = folder / f"results/output/{problem}_sample3.npz"
+    chosen = r"dijkstra/\w+ on sample3: no GPU is visible, and .*"
+    assert ran.returncode == 0 and re.fullmatch(rf"{chosen}\nwrote {to.relative_to(folder)}\n", ran.stderr), ran.stderr
+    array = io.read_graph(SAMPLE).to_scipy()
+    expected = csgraph.dijkstra(array, indices=3 if problem == "sssp" else None)
+    with np.load(to) as found:
+        assert set(found) == {"distances", "predecessors", "variant", "reason", "rounds"}
+        np.testing.assert_array_equal(found["distances"], expected)
+        if problem == "apsp":
+            dist = csgraph.construct_dist_matrix(array, found["predecessors"])
+            np.testing.assert_array_equal(dist, expected)
+        assert str(found["variant"]).startswith("dijkstra/")
+
+
+def test_no_paths_are_written_where_the_source_is_wrong(kernels):
+    out, err, end = kernels("sssp", SAMPLE, "--source", 13, "--to", "paths.npz")
+    assert (out, err, end) == ("", "", "error: source 13 is not a vertex of sample3: choose one in [0, 13)")
+    assert not any(Path().iterdir())
+
+
+def test_distances_from_many_sources(kernels):
+    _, err, end = kernels("sssp", SAMPLE, "--sources", 3, 0, 3, "--to", "rows.npz")
+    assert (err.splitlines()[-1], end) == ("wrote rows.npz", None)
+    expected = csgraph.dijkstra(io.read_graph(SAMPLE).to_scipy(), indices=[3, 0, 3])
+    with np.load("rows.npz") as found:
+        assert set(found) == {"sources", "distances", "variant", "reason", "rounds"}
+        np.testing.assert_array_equal(found["distances"], expected)
+        assert found["sources"].tolist() == [3, 0, 3]
+    assert kernels("sssp", SAMPLE, "--sources", 3, 13, "--to", "more.npz")[2].startswith("error: source 13 is not a ")
+    for source in (3, 0):
+        assert kernels("sssp", SAMPLE, "--sources", 3, "--source", source)[2] == 2
+    assert [path.name for path in Path().iterdir()] == ["rows.npz"]
+
+
+def test_predecessors_in_a_circle_are_no_path():
+    """As the paper's variants may find them where weights are 0."""
+    with pytest.raises(
+        InputError, match=r"predecessors of vertex 1 run in a circle of arcs that weigh 0: take a variant"
+    ):
+        list(cli.path_lines(np.array([0, 1, 1]), np.array([-1, 2, 1])))

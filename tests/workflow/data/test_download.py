@@ -1,0 +1,588 @@
+"""The download step against a real HTTP server on loopback."""
+
+import gzip
+import hashlib
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from kernels.errors import InputError
+from tests.support.server import ranged, serving, status, whole
+from workflow import configuration
+from workflow.data import download
+
+ROOT = Path(__file__).parents[3]
+OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01, "max_mb": 2000}
+SMALL = gzip.compress(b"p sp", mtime=0)
+DATA = gzip.compress(np.random.default_rng(0).bytes(1_000_000), mtime=0)
+OTHER = gzip.compress(np.random.default_rng(1).bytes(1_000_000), mtime=0)
+PAGE = b"<!DOCTYPE html><html><body>Sign in first</body></html>"
+RAW = Path("resources/raw/data.gz")
+RECORD = Path("resources/origins/data.gz.json")
+
+
+BROKEN = {"sent": 400_000}  # the connection ends in the midst of the body
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A site; the test's own folder is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving() as server:
+        yield server
+
+
+def fetch(*sources, archives=None, options=None, **entry):
+    download.download("mine", {"sources": list(sources), **entry}, archives or {}, {**OPTIONS, **(options or {})}, RAW)
+
+
+def closed_port():
+    """A port of loopback where nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return unused.getsockname()[1]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def files():
+    """Every file below the working directory."""
+    return sorted(path for path in Path().rglob("*") if path.is_file())
+
+
+def assert_fetched(data=DATA):
+    assert RAW.read_bytes() == data
+    assert json.loads(RECORD.read_text())["sha256"] == sha256(data)
+    assert files() == [RECORD, RAW]
+
+
+def test_a_file_is_fetched_and_its_origin_recorded(site):
+    url = site.url("/a/data.gz", whole(DATA))
+    fetch(url)
+    assert_fetched()
+    origin = json.loads(RECORD.read_text())
+    assert list(origin) == ["url", "sha256", "bytes", "retrieved"]
+    assert (origin["url"], origin["bytes"]) == (url, len(DATA))
+    assert datetime.fromisoformat(origin["retrieved"]).utcoffset() == timedelta(0)
+
+
+def test_mirrors_are_asked_in_order_of_preference(site):
+    base = site.url("")
+    archives = {"main": [f"{base}/a", f"{base}/b/"], "other": [f"{base}/c"]}
+    site.url("/c/deep/data.gz", whole(DATA))
+    site.url("/last", whole(OTHER))
+    fetch("main:deep/data.gz", "other:deep/data.gz", f"{base}/last", archives=archives)
+    assert_fetched()
+    assert site.asked() == ["/a/deep/data.gz", "/b/deep/data.gz", "/c/deep/data.gz"]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("dimacs9:USA-road-d.NY.gr.gz", "USA-road-d.NY.gr.gz"),
+        ("my_archive:deep/data.gz", "data.gz"),
+        ("https://some.where/deep/data.gz?v=1", "data.gz"),
+        ("https://some.where/deep/data.gz?v=/1#/2", "data.gz"),
+        ("https://some.where", ""),
+        ("some/where/data.txt", "data.txt"),
+        ("some/where/#1 data?.txt", "#1 data?.txt"),
+    ],
+)
+def test_the_raw_file_is_named_after_the_first_source(source, name):
+    assert download.raw_name({"sources": [source, "another.txt"]}) == name
+    assert download.raw_name({"format": "random"}) is None
+
+
+def test_an_unknown_archive(site):
+    with pytest.raises(InputError, match=r"datasets\.mine\.sources: snp:x: no archive snp; there are dimacs9, snap"):
+        fetch("snp:x", archives={"dimacs9": [], "snap": []})
+
+
+NAMELESS = ["snap:..", "snap:.", "snap:", "snap:deep/", "snap:.hidden", "snap:-rf", "snap:a:b.gz", f"snap:{'a' * 201}"]
+NAMELESS += ["http://h/..", "http://h/", "http://h", "http://h?a.gz", "http://h/{file}", "http://[h", "http://h/%2e%2e"]
+NAMELESS += ["http://h/a;touch${IFS}b.gz", "http://h/$(id).gz", "http://h/a&b", "http://h/ü.gz", "http://h/deep\\a.gz"]
+
+
+@pytest.mark.parametrize("source", NAMELESS)
+def test_a_name_that_no_raw_file_may_have_is_refused(source):
+    name = source.rpartition("/")[2].removeprefix("snap:") if source.count("/") != 2 else ""
+    with pytest.raises(InputError) as error:
+        download.check_sources("mine", {"format": "text", "sources": [source]}, {"snap": []})
+    said = str(error.value)
+    assert said.startswith(
+        f"config: datasets.mine.sources: {source}: a file is kept under the last part of its address"
+    )
+    assert f", here {name!r}, which must be 1 to 200 letters, digits, . _ + or -" in said
+    assert "give its path as the only source" in said and "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("sources", "reason"),
+    [
+        (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: neither http nor https: download the file yourself"),
+        (["file:///a.gz"], "file:///a.gz: neither http nor https"),
+        (["C:\\a.gz"], "C:\\a.gz: no archive C; there are snap (and the path of a file of this machine has no colon)"),
+        (["snap:a b.gz"], "snap:a b.gz: an address has no blanks"),
+        (["http://h/a.gz\n"], r"'http://h/a.gz\n': an address has no blanks"),
+        (["snap:a.gz", "b\n"], r"'b\n': a file of this machine must be the only source"),
+        (["a{dataset}.txt"], "'a{dataset}.txt': a path may not have {, }, < or > in it"),
+        (["<results>.txt"], "'<results>.txt': a path may not have"),
+        (["a\0.txt"], r"'a\x00.txt': a path may not have"),
+        (["a\ud800.txt"], r"'a\ud800.txt': a path may not have"),
+        ([], "missing: a graph of format text is read from a file"),
+    ],
+)
+def test_what_is_no_source_is_refused(sources, reason):
+    with pytest.raises(InputError) as error:
+        download.check_sources("mine", {"format": "text", "sources": sources}, {"snap": []})
+    assert str(error.value).startswith(f"config: datasets.mine.sources: {reason}")
+
+
+def test_config_is_refused_for_its_sources_before_any_job():
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config["datasets"]["nyc"]["sources"] = ["snap:.."]
+    with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: snap:\.\.: "):
+        configuration.check(config)
+
+
+@pytest.mark.parametrize("name", ["x $(touch y).txt", "-x", "a;b", "it's", "#1?", "a\nb", "ü", "..", "a" * 300])
+def test_a_file_of_this_machine_may_have_any_name(name):
+    download.check_sources("mine", {"format": "text", "sources": [name]}, {})
+
+
+@pytest.mark.parametrize("code", [403, 404, 410])
+def test_a_file_that_is_not_there_is_asked_for_once(site, code):
+    fetch(site.url("/gone", status(code)), site.url("/b", whole(DATA)))
+    assert_fetched()
+    assert site.asked() == ["/gone", "/b"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [status(500), status(503), status(429), whole(DATA, **BROKEN), whole(DATA, sent=400_000, stalls=True)],
+    ids=["500", "503", "429", "broken", "stalled"],
+)
+def test_a_source_is_asked_again(site, answer):
+    url = site.url("/flaky", answer, answer, whole(DATA))
+    fetch(url, options={"read_timeout_s": 1})
+    assert_fetched()
+    assert site.asked() == ["/flaky"] * 3
+
+
+def test_the_wait_before_asking_again_doubles(site, monkeypatch):
+    waits = []
+    monkeypatch.setattr(download.time, "sleep", waits.append)
+    with pytest.raises(InputError, match="500 Internal Server Error, asked 4 times"):
+        fetch(site.url("/500", status(500)), options={"retries": 3, "backoff_s": 1})
+    assert waits == [1, 2, 4]
+
+
+REFUSALS = {
+    "404": (status(404), "404 Not Found"),
+    "500": (status(500), "500 Internal Server Error, asked 3 times"),
+    "page": (whole(PAGE), "an HTML page instead of data"),
+    "empty": (whole(b""), "an empty file"),
+    "no gzip": (whole(b"p sp 3 4"), "not a gzip file"),
+    "truncated gzip": (whole(DATA[:-1000]), "a truncated or corrupted gzip file"),
+    "corrupted gzip": (whole(DATA[:-8] + b"12345678"), "a truncated or corrupted gzip file"),
+    "zipped page": (whole(gzip.compress(PAGE)), "an HTML page instead of data"),
+    "broken": (whole(DATA, **BROKEN), "the connection broke after 4.*, asked 3 times"),
+    "silent": (whole(b"", length=10, stalls=True), "the connection broke after 0 bytes .*, asked 3 times"),
+    "no answer": (lambda handler: handler.server.stopped.wait(20), "no answer within 0.3 s, asked 3 times"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_refused_with_one_message_and_nothing_left(site, refusal):
+    answer, reason = REFUSALS[refusal]
+    neighbour = RAW.with_name("other.gz")
+    neighbour.parent.mkdir(parents=True)
+    neighbour.write_bytes(OTHER)
+    url = site.url("/bad", answer)
+    with pytest.raises(InputError, match=rf"mine: no source gave the file \({url}: {reason}") as error:
+        fetch(url, options={"read_timeout_s": 0.3})
+    assert f"put it by hand at {RAW}" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert files() == [neighbour]
+
+
+def long(**headers):
+    """A body of 3 MB, whose size is said by no header of its own."""
+
+    def answer(handler):
+        handler.send_response(200)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        with suppress(OSError):  # until the client hangs up
+            for _ in range(48):
+                handler.wfile.write(b"10000\r\n%s\r\n" % bytes(0x10000) if headers else bytes(0x10000))
+        handler.close_connection = True
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "size"),
+    [
+        (whole(DATA, sent=0, stalls=True), f"{len(DATA):,}"),
+        (long(), "over [34]..,..."),
+        (long(Transfer_Encoding="chunked", Content_Length=10), "over [34]..,..."),
+    ],
+    ids=["said before", "not said", "said wrongly"],
+)
+def test_too_large_a_file_is_not_taken_and_the_next_source_is_asked(site, answer, size):
+    large, small = site.url("/large", answer), site.url("/small", whole(SMALL))
+    options = {"max_mb": 0.5, "read_timeout_s": 1}
+    with pytest.raises(
+        InputError, match=rf"{large}: {size} bytes, more than the 0.5 MB of download\.max_mb: raise that"
+    ):
+        fetch(large, options=options)
+    assert files() == []
+    fetch(large, small, options=options)
+    assert_fetched(SMALL)
+    assert site.asked() == ["/large", "/large", "/small"]
+
+
+def test_a_file_as_large_as_is_allowed_is_taken(site):
+    fetch(site.url("/data", whole(DATA)), options={"max_mb": len(DATA) / 1e6})
+    assert_fetched()
+
+
+def test_the_rest_of_too_large_a_file_is_not_taken(site):
+    url = site.url("/data", ranged(DATA, **BROKEN))
+    with pytest.raises(InputError, match="the connection broke"):
+        fetch(url, options={"retries": 0})
+    with pytest.raises(InputError, match=rf"{len(DATA):,} bytes, more than the 0.5 MB of download\.max_mb"):
+        fetch(url, options={"max_mb": 0.5})
+    assert files() == []
+
+
+def test_a_part_that_is_a_link_is_not_written_through(site):
+    url = site.url("/data", ranged(DATA, **BROKEN))
+    with pytest.raises(InputError, match="the connection broke"):
+        fetch(url, options={"retries": 0})
+    part = RAW.with_name("data.gz.part")
+    part.rename("other")
+    part.symlink_to(Path("other").absolute())
+    fetch(url)
+    assert Path("other").read_bytes() == DATA[:400_000]
+    Path("other").unlink()
+    assert_fetched()
+
+
+def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkeypatch):
+    bomb = gzip.compress(bytes(10**6)) * 300
+    reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if another file is meant"
+    pieces = []
+    parts = download.datasets.unpacked
+    monkeypatch.setattr(download.datasets, "unpacked", lambda path: (pieces.append(1) or part for part in parts(path)))
+    with pytest.raises(InputError, match=f"/bomb: {reason}"):
+        fetch(site.url("/bomb", whole(bomb)), vertices=5, arcs=10)
+    assert files() == [] and len(pieces) == 1  # the rest of 300 MB is not inflated
+
+    RAW.write_bytes(bomb)
+    with pytest.raises(InputError, match=rf"{RAW}: {reason}.*: delete it to download it again"):
+        fetch("http://never.asked", vertices=5, arcs=10)
+    assert files() == [RAW]
+    fetch("http://never.asked", vertices=5, arcs=10**7)
+
+
+def test_an_unreachable_host(site):
+    port = closed_port()
+    with pytest.raises(InputError, match=f"127.0.0.1:{port}/x: no connection .*, asked 3 times"):
+        fetch(f"http://127.0.0.1:{port}/x")
+    assert files() == []
+
+
+def test_every_source_and_its_reason_are_listed(site):
+    port = closed_port()
+    bad = f"http://127.0.0.1:{port}/x"
+    with pytest.raises(InputError) as error:
+        fetch(bad, site.url("/page", whole(PAGE)), "http://")
+    reasons = str(error.value).split("(", 1)[1].split("; ")
+    for reason, expected in zip(
+        reasons,
+        ("/x: no connection", "/page: an HTML page", "http://: Invalid URL"),
+        strict=True,
+    ):
+        assert expected in reason
+
+
+def test_a_broken_download_is_resumed(site):
+    fetch(site.url("/data", ranged(DATA, **BROKEN)))
+    assert_fetched()
+    assert site.ranges() == [None, "bytes=400000-"]
+
+
+def test_a_later_run_resumes_and_mirrors_do_not_mix(site):
+    url = site.url("/data", ranged(DATA, **BROKEN))
+    with pytest.raises(InputError, match="the connection broke after 400,000"):
+        fetch(url, options={"retries": 0})
+    assert files() == [RAW.with_name(name) for name in ("data.gz.part", "data.gz.part.json")]
+    fetch(site.url("/gone", status(404)), url)
+    assert_fetched()
+    assert site.ranges() == [None, None, "bytes=400000-"]
+
+    RAW.unlink()
+    site.requests.clear()
+    fetch(site.url("/a", ranged(OTHER, **BROKEN)), site.url("/b", ranged(DATA)), options={"retries": 0})
+    assert_fetched()
+    assert site.ranges() == [None, None]
+
+
+def test_a_file_without_validator_is_resumed_by_its_length(site):
+    def rest(handler):
+        start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+        place = f"bytes {start}-{len(DATA) - 1}/{len(DATA)}"
+        whole(DATA[start:], code=206, Content_Range=place)(handler)
+
+    fetch(site.url("/data", whole(DATA, **BROKEN), rest))
+    assert_fetched()
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_anew(site):
+    fetch(site.url("/data", ranged(OTHER, etag='"1"', **BROKEN), ranged(DATA, etag='"2"')))
+    assert_fetched()
+    assert [headers["If-Range"] for _, headers in site.requests] == [None, '"1"']
+
+
+def test_a_weak_etag_does_not_resume_but_the_date_does(site):
+    date = "Fri, 01 Jan 2021 00:00:00 GMT"
+    answers = whole(DATA, ETag='W/"1"', Last_Modified=date, **BROKEN), whole(DATA)
+    fetch(site.url("/data", *answers))
+    assert_fetched()
+    assert [headers["If-Range"] for _, headers in site.requests] == [None, date]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        status(416),
+        whole(DATA[400_000:], code=206, Content_Range=f"bytes 400001-{len(DATA) - 1}/{len(DATA)}"),
+        whole(DATA[400_000:], code=206, Content_Range=f"bytes 400000-{len(DATA)}/{len(DATA) + 1}"),
+        whole(DATA[400_000:], code=206),
+    ],
+    ids=["416", "another place", "another length", "no place"],
+)
+def test_a_server_that_cannot_resume_is_asked_for_all(site, answer):
+    fetch(site.url("/data", whole(DATA, **BROKEN), answer, whole(DATA)), options={"retries": 1})
+    assert_fetched()
+    assert site.ranges() == [None, "bytes=400000-", None]
+
+
+def test_two_files_resumed_into_one_are_noticed(site):
+    rest = f"bytes 400000-{len(DATA) - 1}/{len(DATA)}"
+    mixed = whole(OTHER[400_000 - len(OTHER) + len(DATA) :], code=206, Content_Range=rest)
+    fetch(site.url("/data", whole(DATA, **BROKEN), mixed, whole(DATA)))
+    assert_fetched()
+    assert site.ranges() == [None, "bytes=400000-", None]
+
+
+def test_bytes_are_kept_as_served(site):
+    fetch(site.url("/data", whole(DATA, Content_Encoding="x-gzip")))
+    assert_fetched()
+
+
+def test_a_local_file_must_be_the_only_source(site):
+    with pytest.raises(InputError, match=r"there/data\.gz: a file of this machine must be the only source"):
+        fetch("there/data.gz", site.url("/data", whole(DATA)))
+    assert files() == []
+
+
+def test_only_the_file_config_names_is_taken(site):
+    fetch(site.url("/a", whole(OTHER)), site.url("/b", whole(DATA)), sha256=sha256(DATA).upper())
+    assert_fetched()
+    RAW.unlink()
+    wanted = "0" * 64
+    with pytest.raises(InputError, match=rf"its sha256 is {sha256(DATA)}, but datasets\.mine\.sha256 says {wanted}"):
+        fetch(site.url("/b", whole(DATA)), sha256=wanted)
+    assert files() == [RECORD]
+
+
+def test_a_later_download_must_be_the_recorded_file(site):
+    url = site.url("/data", whole(DATA), whole(OTHER))
+    fetch(url)
+    RAW.unlink()
+    recorded = RECORD.read_text()
+    with pytest.raises(
+        InputError, match=rf"its sha256 is {sha256(OTHER)}, but the record of .* says {sha256(DATA)}.*to any"
+    ):
+        fetch(url)
+    assert files() == [RECORD]
+    assert RECORD.read_text() == recorded
+    fetch(url, sha256="any")
+    assert_fetched(OTHER)
+
+
+def test_a_file_put_by_hand_is_used_without_a_network(site):
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(DATA)
+    url = site.url("/data", whole(OTHER))
+    fetch(url)
+    assert site.requests == []
+    assert_fetched()
+    assert json.loads(RECORD.read_text())["url"] == "put by hand"
+
+
+@pytest.mark.parametrize(
+    ("there", "sha", "reason"),
+    [
+        (DATA[:-1000], None, "a truncated or corrupted gzip file"),
+        (PAGE, None, "an HTML page instead of data"),
+        (b"", None, "an empty file"),
+        (DATA, "0" * 64, r"its sha256 is .*, but datasets\.mine\.sha256 says 0000"),
+    ],
+)
+def test_a_wrong_file_put_by_hand_is_an_error_and_stays(site, there, sha, reason):
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(there)
+    with pytest.raises(InputError, match=rf"{RAW}: {reason}.*: delete it to download it again"):
+        fetch(site.url("/data", whole(DATA)), sha256=sha)
+    assert site.requests == []
+    assert RAW.read_bytes() == there
+    assert files() == [RAW]
+
+
+def test_a_record_is_written_once_and_again_only_where_config_allows_another_file(site):
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(DATA)
+    download.verify_raw(RAW, "mine", {})
+    RECORD.write_text(RECORD.read_text().replace("put by hand", "http://first"))
+    download.verify_raw(RAW, "mine", {"sha256": "any"})
+    assert json.loads(RECORD.read_text())["url"] == "http://first"
+
+    RAW.write_bytes(OTHER)
+    with pytest.raises(InputError, match=r"the record of .* \(http://first\) says"):
+        download.verify_raw(RAW, "mine", {})
+    download.verify_raw(RAW, "mine", {"sha256": sha256(OTHER)})
+    assert json.loads(RECORD.read_text())["sha256"] == sha256(OTHER)
+
+    RAW.unlink()
+    with pytest.raises(InputError, match=r"data\.gz: no such file: download it, or put it there by hand"):
+        download.verify_raw(RAW, "mine", {})
+
+
+def test_a_wrong_file_of_the_users_own_is_not_to_be_deleted(site):
+    """It is read where it lies, also where config gives its path in another way than Path does."""
+    Path("mine.gz").write_bytes(DATA)
+    entry = {"sources": [".//mine.gz"], "sha256": "0" * 64}
+    with pytest.raises(InputError) as error:
+        download.verify_raw(Path(entry["sources"][0]), "mine", entry)
+    assert str(error.value) == (
+        f"mine.gz: its sha256 is {sha256(DATA)}, but datasets.mine.sha256 says {'0' * 64} "
+        "(if it is the right file, set datasets.mine.sha256 to its own or to any)"
+    )
+    download.verify_raw(Path(entry["sources"][0]), "mine", entry | {"sha256": "any"})
+    assert files() == [Path("mine.gz")]
+
+
+UNREADABLE = {
+    "folder": (Path.mkdir, "this is a folder: name a file in it"),
+    "pipe": (os.mkfifo, "this is a device or a pipe: copy what it gives into a file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "this is a device or a pipe"),
+    "link": (lambda path: path.symlink_to("nowhere"), "a link to nowhere, where no file is: mend or delete it"),
+    "below": (lambda path: path.symlink_to("/dev/null/below"), "cannot be read: Not a directory: see that this user"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_is_no_file_is_said_and_stays(site, kind):
+    make, reason = UNREADABLE[kind]
+    RAW.parent.mkdir(parents=True)
+    make(RAW)
+    before = RAW.lstat().st_ino
+    for read in (lambda: fetch(site.url("/data", whole(DATA))), lambda: download.verify_raw(RAW, "mine", {})):
+        with pytest.raises(InputError, match=f"^{RAW}: {reason}"):
+            read()
+    assert RAW.lstat().st_ino == before
+    assert site.requests == []
+
+
+@pytest.mark.parametrize("function", ["check_content", "datasets.sha256"])
+def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
+    def refuse(path, *rest):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    RAW.parent.mkdir(parents=True)
+    RAW.write_bytes(DATA)
+    monkeypatch.setattr(f"workflow.data.download.{function}", refuse)
+    with pytest.raises(InputError, match=f"^{RAW}: cannot be read: Permission denied: see that this user may read it"):
+        fetch(site.url("/data", whole(DATA)))
+
+
+def test_a_damaged_record_is_named(site):
+    RECORD.parent.mkdir(parents=True)
+    RECORD.write_text("{")
+    with pytest.raises(InputError, match=f"^{RECORD}: .*: delete it, and the file is recorded anew$"):
+        fetch(site.url("/data", whole(DATA)))
+    assert files() == [RECORD]
+
+
+def test_plain_lines_in_a_log(site, caplog):
+    caplog.set_level(logging.INFO)
+    url = site.url("/data", whole(DATA))
+    fetch(url)
+    size = f"{len(DATA):,}"
+    start, *percents, end = caplog.messages
+    assert (start, end) == (f"{url}: from byte 0 of {size}", f"{url}: all {size} bytes")
+    assert [int(line.removesuffix(" %")) // 10 for line in percents] == list(range(1, 11))
+
+
+def test_a_bar_on_a_terminal(site, capsys, monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fetch(site.url("/data", whole(DATA)))
+    assert "B/s]" in capsys.readouterr().err
+    assert not any("%" in line for line in caplog.messages)
+
+
+DOWNLOAD = """
+import json, pathlib, sys
+from workflow.data.download import download
+url, options, out = sys.argv[1:]
+download("mine", {"sources": [url]}, {}, json.loads(options), pathlib.Path(out))
+"""
+
+
+def command(url):
+    return [sys.executable, "-c", DOWNLOAD, url, json.dumps({**OPTIONS, "read_timeout_s": 30}), str(RAW)]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_a_killed_download_is_resumed(site):
+    url = site.url("/data", ranged(DATA, sent=400_000, stalls=True))
+    part = RAW.with_name("data.gz.part")
+    with subprocess.Popen(command(url), env=environment(), stderr=subprocess.DEVNULL) as job:
+        deadline = time.monotonic() + 20
+        while not (part.exists() and part.stat().st_size > 200_000):
+            assert job.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        job.send_signal(signal.SIGKILL)
+    assert job.returncode == -signal.SIGKILL
+    assert not RAW.exists() and not RECORD.exists()
+    came = part.stat().st_size
+    assert DATA.startswith(part.read_bytes())
+
+    fetch(url)
+    assert site.ranges() == [None, f"bytes={came}-"]
+    assert RAW.read_bytes() == DATA
+    assert files() == [RECORD, RAW]

@@ -1,0 +1,590 @@
+"""The paper's claims are judged by the rule that claims.md states, from ratios within jobs and from nothing else."""
+
+import csv
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from kernels.errors import InputError
+from tests.support.rows import in_batches, rows_of
+from tests.support.views import draw
+from workflow.judge import batches, claims, verdicts
+from workflow.judge.verdicts import (
+    CLAIMED,
+    FEW,
+    INCONCLUSIVE,
+    INTERVAL,
+    LESS,
+    MIXED,
+    MORE,
+    OPPOSITE,
+    SAME,
+    UNKNOWN,
+    Estimate,
+)
+from workflow.measure import plan
+from workflow.store import measurements, original
+from workflow.views import audit
+
+ROOT = Path(__file__).parents[3]
+TOLERANCE = 0.05
+CLAIMS = {claim.id: claim for claim in claims.claims()}
+ARCHIVES = sorted((ROOT / "results/archive").glob("*/timings.csv"))
+SPREAD = (0.999, 1.0, 1.001)  # of three batches
+
+
+def measured(times, factors=SPREAD, **more):
+    """Rows of {(algorithm/variant, dataset): seconds}: a batch for each factor, which the left variant's times have."""
+    left = next(iter(times))[0]
+    return in_batches(rows_of(times, **more), "abcdefgh"[: len(factors)], [{left: factor} for factor in factors])
+
+
+def judged(claim, rows):
+    """The claim, judged on rows."""
+    (one,) = claims.audit(claims.select(rows.assign(throttling=""), [claim]), [claim], TOLERANCE)
+    return one
+
+
+def two(left, right, dataset="nyc"):
+    return {("bellman_ford/stride_flag", dataset): left, ("bellman_ford/naive", dataset): right}
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "others"),
+    [
+        ("stride_small", ["col"], {SAME}),
+        ("stride_large", [], {SAME}),
+        ("stride_largest", ["e"], set()),
+        ("flag_best", ["nyc", "bay", "col", "fla", "ne", "e"], set()),
+        ("flag_factor", ["e"], {LESS}),
+        ("dijkstra_gpu", ["gnutella04"], set()),
+        ("super_naive_best", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("super_naive_shared", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_best", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_factor", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_shared_over_tiled", ["gnutella04", "gnutella25", "gnutella30"], set()),
+        ("tiled_shared_over_naive", [], {LESS, MORE}),
+    ],
+)
+def test_what_the_papers_own_tables_say(name, held, others):
+    found = {dataset: claims.judge_paper(CLAIMS[name], dataset, TOLERANCE) for dataset in CLAIMS[name].datasets}
+    assert [dataset for dataset, finding in found.items() if finding.verdict == CLAIMED] == held
+    assert {finding.verdict for finding in found.values()} - {CLAIMED} == others
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("stride_small", [CLAIMED] * 3),
+        ("stride_large", [OPPOSITE, CLAIMED, CLAIMED]),
+        ("flag_factor", [LESS] * 6),
+        ("super_naive_shared", [CLAIMED] * 3),
+        ("tiled_factor", [MORE, LESS, LESS]),
+        ("tiled_shared_over_naive", [MORE, LESS, MORE]),
+    ],
+)
+def test_what_the_papers_own_tables_say_without_tolerance(name, words):
+    assert [claims.judge_paper(CLAIMS[name], dataset, None).verdict for dataset in CLAIMS[name].datasets] == words
+
+
+def test_the_papers_ratios():
+    finding = claims.judge_paper(CLAIMS["flag_factor"], "nyc", TOLERANCE)
+    assert finding.estimate.value == pytest.approx(8.58384 / 3.91371)
+    finding = claims.judge_paper(CLAIMS["stride_largest"], "e", TOLERANCE)
+    assert (finding.estimate.value, finding.direction) == (pytest.approx(1137.63 - 1135.22), SAME)
+    finding = claims.judge_paper(CLAIMS["flag_best"], "ne", TOLERANCE)
+    assert (finding.over, finding.estimate.value) == ("bellman_ford/stride", pytest.approx(214.76 / 83.5226))
+    nothing = dataclasses.replace(CLAIMS["flag_factor"], right=("bellman_ford/stride_ell",))
+    assert claims.judge_paper(nothing, "nyc", TOLERANCE).why == "no time of bellman_ford/stride_ell"
+
+
+@pytest.mark.parametrize(
+    ("relation", "values", "left", "right", "verdict", "direction"),
+    [
+        ("slower", "", 12, 10, CLAIMED, CLAIMED),
+        ("slower", "", 10, 12, OPPOSITE, OPPOSITE),
+        ("slower", "", 10, 10, SAME, SAME),
+        ("faster", "", 10, 12, CLAIMED, CLAIMED),
+        ("faster", "", 12, 10, OPPOSITE, OPPOSITE),
+        ("faster", "", 10, 10, SAME, SAME),
+        ("fastest", "", 10, 12, CLAIMED, CLAIMED),
+        ("no_better", "", 12, 10, CLAIMED, CLAIMED),
+        ("no_better", "", 10, 10, CLAIMED, CLAIMED),
+        ("no_better", "", 10, 12, OPPOSITE, OPPOSITE),
+        ("no_better", "", 10, 10.2, OPPOSITE, OPPOSITE),  # within the tolerance, but the interval excludes 1
+        ("faster", "", 10, 10.2, CLAIMED, CLAIMED),
+        ("times_faster", "2 2", 10, 20, CLAIMED, CLAIMED),
+        ("times_faster", "2 2", 10, 24.9, CLAIMED, CLAIMED),
+        ("times_faster", "2 2", 10, 25.5, MORE, CLAIMED),
+        ("times_faster", "2 2", 20, 10, LESS, OPPOSITE),
+        ("times_faster", "2 2", 10, 10, LESS, SAME),
+        ("times_faster", "4 6", 10, 36, CLAIMED, CLAIMED),
+        ("times_faster", "4 6", 10, 34, LESS, CLAIMED),
+        ("times_faster", "4 6", 10, 66, MORE, CLAIMED),
+        ("faster_by_s", "2 2", 10, 12, CLAIMED, CLAIMED),
+        ("faster_by_s", "2 2", 10, 14, MORE, CLAIMED),
+        ("faster_by_s", "2 2", 12, 10, LESS, OPPOSITE),
+        ("faster_by_s", "2 2", 200, 202, CLAIMED, CLAIMED),
+    ],
+)
+def test_each_relation(relation, values, left, right, verdict, direction):
+    low, high = values.split() or ("", "")
+    claim = dataclasses.replace(CLAIMS["flag_factor"], relation=relation, low=low, high=high, datasets=("nyc",))
+    # rows_of doubles what it is given
+    found = judged(claim, measured(two(left / 2, right / 2), (0.9999, 1.0, 1.0001))).here["nyc"]
+    assert (found.verdict, found.direction, found.factor) == (verdict, direction, verdict if values else "")
+    value = right - left if relation == "faster_by_s" else right / left
+    assert found.estimate.value == pytest.approx(value, rel=0.01)
+    assert (found.estimate.batches, found.rounds, len(found.cards)) == (3, 2, 3)
+
+
+def test_a_ratio_is_taken_within_each_batch():
+    """Hosts that differ by half leave a ratio as it is."""
+    rows = in_batches(
+        rows_of(two(1, 2)),
+        "abc",
+        [dict.fromkeys(("bellman_ford/naive", "bellman_ford/stride_flag"), factor) for factor in (1, 1.5, 0.5)],
+    )
+    found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
+    assert (found.estimate.low, found.estimate.high) == (pytest.approx(2), pytest.approx(2))
+
+
+def test_what_was_measured_alone_is_compared_with_nothing():
+    found = judged(CLAIMS["flag_factor"], rows_of(two(1, 2.8))).here["nyc"]
+    assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "not measured in one job", None)
+    apart = pd.concat(
+        [in_batches(rows_of({cell: 1}), name) for cell, name in zip(two(1, 1), "ab", strict=True)], ignore_index=True
+    )
+    assert judged(CLAIMS["flag_factor"], apart).here["nyc"].why == "not measured in one job"
+
+
+def test_only_batches_of_the_same_revision_are_pooled():
+    rows = measured(two(1, 2.8))
+    rows.loc[rows["batch"] == "a", "revision"] = "0"
+    rows.loc[rows["batch"] != "a", "started"] = "2026-02-01T00:00:00+00:00"
+    found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
+    assert (found.estimate.batches, found.verdict) == (2, FEW)
+
+
+def test_a_cell_keeps_what_was_measured_alone_where_it_has_no_batch():
+    rows = in_batches(rows_of(two(1, 2)), "ab")
+    alone = rows_of(two(1, 2), code="c0de")
+    found = measurements.pooled(pd.concat([rows[rows["variant"] == "stride_flag"], alone], ignore_index=True))
+    assert set(zip(found["variant"], found["batch"], strict=True)) == {
+        *(("stride_flag", batch) for batch in "ab"),
+        ("naive", ""),
+    }
+
+
+def test_the_newest_revision_is_that_of_each_cell_by_time():
+    rows = in_batches(rows_of(two(1, 2)), "ab")
+    newer = (rows["variant"] == "naive") & (rows["batch"] == "a")
+    rows = rows.assign(
+        revision=rows["revision"].mask(newer, "3"),
+        started=rows["started"].mask(newer, "2026-02-01T00:00:00+00:00"),
+    )
+    found = measurements.pooled(rows)
+    assert set(zip(found["variant"], found["batch"], strict=True)) == {
+        ("naive", "a"),
+        *(("stride_flag", batch) for batch in "ab"),
+    }
+
+
+def test_a_librarys_batches_have_the_same_cores():
+    """Those of most batches, of equally many the last measured; rows that do not say are alike."""
+    rows = in_batches(rows_of({("dijkstra/networkit_apsp", "gnutella04"): 1.0}, cores=16), "abcd")
+    rows["cores"] = rows["cores"].mask(rows["batch"].isin(["c", "d"]), 32)
+    rows["started"] = rows["started"].mask(rows["batch"] == "b", "2026-02-01T00:00:00+00:00")
+    assert set(measurements.pooled(rows)["batch"]) == {"a", "b"}
+    assert set(measurements.pooled(rows[rows["batch"] != "a"])["batch"]) == {"c", "d"}
+    assert len(measurements.pooled(rows.assign(cores=np.nan))) == len(rows)
+    rounds = rows[(rows["batch"] == "d") | ((rows["batch"] != "c") & (rows["round"] == 1))]  # two of each number
+    assert set(measurements.pooled(rounds.assign(started=rows["started"].iloc[0]))["batch"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize("place", ["card_uuid", "host_id"])
+def test_times_of_two_machines_are_not_compared(place):
+    rows = measured(two(1, 2.8))
+    rows.loc[(rows["batch"] == "b") & (rows["variant"] == "naive"), place] = "another"
+    with pytest.raises(InputError, match=f"nyc, batch b: their {place} differs, .*: measure the batch again"):
+        judged(CLAIMS["flag_factor"], rows)
+
+
+def test_a_processor_and_a_card_of_one_host_are_compared():
+    times = {("dijkstra/naive", "gnutella04"): 1, ("dijkstra/cpu", "gnutella04"): 3}
+    one = judged(CLAIMS["dijkstra_gpu"], measured(times))
+    assert (one.verdict, len(one.here["gnutella04"].cards)) == (CLAIMED, 3)
+
+
+def test_two_batches_decide_nothing_and_show_their_range():
+    one = judged(CLAIMS["flag_factor"], measured(two(1, 2.8), (1, 1.25)))
+    assert one.here["nyc"].verdict == FEW
+    assert audit.value_text(one.claim, one.here["nyc"]) == f"{audit.CROSS}2.50 [2.24, 2.80], 2 batches"
+    assert one.verdict == FEW
+
+
+def test_an_open_verdict_says_how_many_batches_would_do():
+    one = judged(
+        CLAIMS["stride_small"],
+        measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.97, 1.0, 1.03)),
+    )
+    found = one.here["nyc"]
+    assert found.verdict == INCONCLUSIVE and found.needed > 3
+    assert audit.verdict_text(found) == f"inconclusive, {found.needed} batches would do"
+    rows = measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.8, 0.98, 1.25))
+    assert audit.verdict_text(judged(CLAIMS["stride_small"], rows).here["nyc"]).endswith(" batches would do")
+
+
+def test_on_one_card_it_is_said():
+    rows = measured(two(1, 2.8))
+    assert judged(CLAIMS["flag_factor"], rows).verdict == CLAIMED
+    rows = rows.assign(card_uuid="GPU-1")
+    assert judged(CLAIMS["flag_factor"], rows).verdict == f"{CLAIMED}, on this card"
+    assert judged(CLAIMS["flag_factor"], rows[rows["batch"] != "a"]).verdict == FEW
+    undecided = rows[rows["batch"] == rows["batch"].iloc[0]].assign(dataset="bay", card_uuid="GPU-2")
+    found = judged(CLAIMS["flag_factor"], pd.concat([rows, undecided], ignore_index=True))
+    assert (found.here["bay"].verdict, found.verdict) == (FEW, f"{CLAIMED}, on this card")
+
+
+def test_a_verdict_that_rests_on_each_batch_is_marked():
+    steady = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}, (1, 1.01, 0.99, 1)))
+    assert (steady.here["nyc"].verdict, steady.here["nyc"].fragile) == (CLAIMED, False)
+    times = two(1, 2) | {("bellman_ford/stride", "nyc"): 1.1}
+    shaky = judged(CLAIMS["flag_best"], measured(times, (1, 1.03, 1.04, 0.96))).here["nyc"]
+    without = [
+        judged(CLAIMS["flag_best"], measured(times, left)).here["nyc"].verdict
+        for left in [(1.03, 1.04, 0.96), (1, 1.03, 1.04)]
+    ]
+    assert (shaky.verdict, shaky.fragile, without) == (CLAIMED, True, [INCONCLUSIVE, CLAIMED])
+    assert audit.verdict_text(shaky) == f"{CLAIMED} ‡"
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict", "over"),
+    [((1, 3, 2), CLAIMED, "stride"), ((1, 3, 1), SAME, "stride"), ((1, 0.5, 2), OPPOSITE, "naive")],
+)
+def test_the_fastest_must_be_faster_than_each(times, verdict, over):
+    names = "stride_flag", "naive", "stride"
+    cells = {(f"bellman_ford/{name}", "nyc"): time for name, time in zip(names, times, strict=True)}
+    found = judged(CLAIMS["flag_best"], measured(cells)).here["nyc"]
+    assert (found.verdict, found.over) == (verdict, f"bellman_ford/{over}")
+
+
+def test_a_missing_variant_is_named_and_nothing_is_guessed():
+    found = judged(CLAIMS["flag_best"], measured(two(1, 3))).here["nyc"]
+    assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "no time of bellman_ford/stride", None)
+
+
+def test_a_cell_that_no_claim_is_about_is_left_out():
+    rows = measured(two(1, 2.8) | {("bellman_ford/naive", "bay"): 1})
+    claim = dataclasses.replace(CLAIMS["flag_factor"], datasets=("nyc",))
+    assert set(claims.select(rows, [claim])["dataset"]) == {"nyc"}
+
+
+def test_a_dataset_that_was_two_graphs_is_refused():
+    rows = measured(two(1, 2.8))
+    rows.loc[rows["variant"] == "naive", "dataset_sha256"] = "cd" * 32
+    with pytest.raises(InputError, match="nyc was not one graph"):
+        claims.select(rows, [CLAIMS["flag_factor"]])
+
+
+def test_the_papers_own_program_beside_ours():
+    one = judged(CLAIMS["flag_factor"], measured(two(1, 2.8)))
+    rows = pd.read_csv(original.BATCHES, comment="#")
+    rows = rows[(rows["who"] == "original") & (rows["dataset"] == "nyc")]
+    ratios = []
+    for _, batch in rows.groupby("batch"):
+        times = batch.groupby("variant")["seconds"].median()
+        ratios.append(times["naive"] / times["stride_flag"])
+    found = one.program["nyc"]
+    assert (found.batches, found.low, found.high) == (2, pytest.approx(min(ratios)), pytest.approx(max(ratios)))
+    assert (one.program["e"].batches, one.program["e"].value) == (1, pytest.approx(276.05 / 115.42))
+    assert judged(CLAIMS["dijkstra_gpu"], measured(two(1, 2))).program == {"gnutella04": None}
+    ours = original.beside_ours()
+    assert ours.loc[("bellman_ford/naive", "nyc"), "a"] == pytest.approx(5.5914 / 5.6314, rel=0.02)
+    assert 0.75 < ours.min().min() < ours.max().max() < 1.04
+
+
+def test_where_the_program_has_another_direction_it_is_said():
+    times = {
+        ("floyd_warshall/super_naive", "gnutella04"): 1.05,
+        ("floyd_warshall/super_naive_shared", "gnutella04"): 1,
+        ("floyd_warshall/naive", "gnutella04"): 3,
+    }
+    one = judged(CLAIMS["super_naive_best"], measured(times))
+    assert one.here["gnutella04"].verdict == OPPOSITE and one.program["gnutella04"].value == pytest.approx(
+        0.99, abs=0.02
+    )
+    said = "On gnutella04 the paper's own program lies within 5 % of 1, outside our interval."
+    assert audit.apart(one, TOLERANCE) == said
+    same = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}))
+    assert audit.apart(same, TOLERANCE) == ""
+
+
+def between(low, high):
+    """An estimate whose interval that is."""
+    return Estimate((low + high) / 2, low, high, 3, INTERVAL)
+
+
+FASTER, SLOWER = ((1.5, 2), CLAIMED), ((0.5, 0.6), OPPOSITE)  # our interval and direction
+OTHER_SIDE, NEAR_1, AWAY = "on the other side of 1", "within 5 % of 1", "more than 5 % from 1"
+
+
+@pytest.mark.parametrize(
+    ("ours", "program", "said"),
+    [
+        (FASTER, (0.7, 0.8), OTHER_SIDE),
+        (FASTER, (0.7, 0.99), OTHER_SIDE),
+        (FASTER, (0.7, 1.2), ""),  # on both sides
+        (FASTER, (1.2, 1.3), ""),
+        (FASTER, (2.5, 3), ""),
+        (FASTER, (0.7, 1.5), ""),  # overlaps ours
+        (FASTER, (2, 3), ""),
+        (FASTER, (0.97, 1.03), NEAR_1),
+        (FASTER, (0.97, 1.2), ""),
+        (((1.01, 1.2), CLAIMED), (0.97, 1.02), ""),
+        (((0.98, 1.04), CLAIMED), (1.06, 1.2), OTHER_SIDE),  # of "no faster"
+        (((0.98, 1.04), CLAIMED), (0.8, 0.9), ""),
+        (SLOWER, (1.2, 1.3), OTHER_SIDE),
+        (SLOWER, (1.01, 1.3), OTHER_SIDE),
+        (SLOWER, (0.9, 1.3), ""),
+        (SLOWER, (0.7, 0.8), ""),
+        (SLOWER, (0.2, 0.3), ""),
+        (SLOWER, (0.6, 1.3), ""),
+        (SLOWER, (0.97, 1.03), NEAR_1),
+        (SLOWER, (0.9, 1.03), ""),
+        (((0.999, 1.001), SAME), (1.06, 1.2), AWAY),
+        (((0.999, 1.001), SAME), (0.8, 0.94), AWAY),
+        (((0.999, 1.001), SAME), (1.02, 1.2), ""),
+        (((0.999, 1.001), SAME), (0.8, 0.98), ""),
+        (((0.96, 1.04), SAME), (1.03, 1.2), ""),
+        (((0.9, 1.1), INCONCLUSIVE), (1.2, 1.3), ""),
+        (((0.9, 1.1), FEW), (1.2, 1.3), ""),
+    ],
+)
+def test_where_the_program_disagrees(ours, program, said):
+    interval, direction = ours
+    here = claims.Finding(INCONCLUSIVE, direction, estimate=between(*interval))  # the verdict on a value may be open
+    one = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": here}, {"nyc": between(*program)})
+    assert claims.disagreement(one, "nyc", TOLERANCE) == said
+    assert claims.disagreeing(one, TOLERANCE) == ({"nyc": said} if said else {})
+    in_seconds = dataclasses.replace(one, claim=CLAIMS["stride_largest"])
+    assert claims.disagreement(in_seconds, "nyc", TOLERANCE) == ""
+    assert claims.disagreement(dataclasses.replace(one, program={"nyc": None}), "nyc", TOLERANCE) == ""
+
+
+def test_the_program_is_judged_over_the_same_competitor_else_over_its_strongest():
+    claim, naive, stride = CLAIMS["flag_best"], "bellman_ford/naive", "bellman_ford/stride"
+    by_naive, by_stride = (original.estimate(claim.left, name, "e").value for name in (naive, stride))
+    assert by_stride < by_naive
+    for over, ratio in ((naive, by_naive), (stride, by_stride), ("", by_stride)):
+        assert claims.of_program(claim, "e", over).value == ratio
+    unknown = dataclasses.replace(claim, right=(naive, "edge/sssp"))  # the program has no such variant
+    assert claims.of_program(unknown, "e", "") is None and claims.of_program(unknown, "e", naive).value == by_naive
+
+
+def test_what_decides_against_several_is_the_worst_of_them():
+    """What is not as claimed comes before what is open, and that before what is as claimed; then the least ratio."""
+
+    def over(word, value):
+        return claims.Finding(word, over=f"{word} {value}", estimate=between(value, value))
+
+    words = OPPOSITE, LESS, MORE, SAME, INCONCLUSIVE, FEW, CLAIMED
+    for number, word in enumerate(words):
+        for later in words[number:]:
+            findings = [over(later, 3), over(word, 2), over(later, 4)]
+            assert claims._strongest(findings).over == f"{word} 2"
+            assert claims._strongest(findings[::-1]).over == f"{word} 2"
+    # A competitor keeps its word where a batch that it is not of is left out.
+    one, other = (dataclasses.replace(over(word, 2), without={word: INCONCLUSIVE}) for word in (CLAIMED, SAME))
+    assert claims._strongest([one, other]).without == {CLAIMED: SAME, SAME: INCONCLUSIVE}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        (
+            "left",
+            "bellman_ford/strde",
+            r"there is no variant 'bellman_ford/strde': choose one of .*bellman_ford/stride",
+        ),
+        ("right", "naive", "there is no variant 'naive'"),
+        ("right", "dijkstra/naive", "compares variants of different problems"),
+        ("datasets", "nyc nyk", "there is no dataset 'nyk': choose one of nyc, bay"),
+        ("relation", "quicker", "there is no relation 'quicker': choose one of slower, faster"),
+        ("low", "", "low and high must be given for times_faster and faster_by_s, and for no other relation"),
+        ("low", "two", "low and high must be numbers above 0"),
+        ("low", "nan", "low and high must be numbers above 0"),
+        ("low", "0", "low and high must be numbers above 0"),
+        ("high", "inf", "low and high must be numbers above 0"),
+        ("low", "3", "low and high must be numbers above 0, low no greater than high"),
+        ("relation", "faster", "low and high must be given for times_faster and faster_by_s, and for no other"),
+    ],
+)
+def test_a_claim_of_what_there_is_not_is_refused_with_one_message(tmp_path, column, value, message):
+    with open(claims.CLAIMS, newline="") as file:
+        claim = next(row for row in csv.DictReader(file) if row["id"] == "flag_factor")
+    path = tmp_path / "claims.csv"
+    pd.DataFrame([claim | {column: value}]).to_csv(path, index=False)
+    with pytest.raises(InputError, match=f"claims.csv, claim flag_factor: {message}"):
+        claims.claims(path)
+
+
+def test_a_claim_about_no_variant_is_refused(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text(claims.CLAIMS.read_text().replace("bellman_ford/stride_flag", "bellman_ford/flag"))
+    with pytest.raises(
+        InputError, match=r"claims\.csv, claim flag_best: there is no variant 'bellman_ford/flag': choose"
+    ):
+        draw("audit", measurements.load([]), tmp_path / "out", files={"claims": [path]})
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_the_claims_cells_are_configured():
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    cells = plan.claimed_cells(config)
+    wanted = {
+        (*name.split("/"), dataset) for claim in CLAIMS.values() for name in claim.names for dataset in claim.datasets
+    }
+    assert set(cells) == wanted and len(cells) == len(wanted)
+    of_jobs = {cell for job in plan.jobs(config).values() for cell in job}
+    assert wanted <= of_jobs  # so that one job has all that a claim compares
+
+
+def test_no_archived_batch_turns_a_verdict():
+    """Without any one batch a verdict is the same or open, and one that is open then is marked. On a claim as a whole,
+    of one card or of both together as README.md has it, it is the same, or marked.
+    """
+    listed, whole, fewer = list(CLAIMS.values()), {}, {}
+    for path in ARCHIVES:
+        rows = claims.select(measurements.load([path]), listed)
+        whole[path] = claims.audit(rows, listed, TOLERANCE)
+        left_out = [rows[rows["batch"] != batch] for batch in sorted(set(rows["batch"]) - {""})]
+        fewer[path] = [claims.audit(left, listed, TOLERANCE) for left in left_out]
+    together = [claims.agreed(ones) for ones in zip(*whole.values(), strict=True)]
+    assert len(whole) == 2 and all(len(others) >= 3 for others in fewer.values()) and together.count(None) <= 1
+    for archive, without in ((path, left) for path in ARCHIVES for left in fewer[path]):
+        for one, found in zip(without, whole[archive], strict=True):
+            for dataset, here in found.here.items():
+                left = one.here[dataset]
+                if here.decided:
+                    assert left.verdict == here.verdict or (here.fragile and not left.decided)
+            assert claims.outcome(one.here) == claims.outcome(found.here) or found.fragile or not found.decided
+        cards = (whole | {archive: without}).values()
+        for found, ones in zip(together, zip(*cards, strict=True), strict=True):
+            if found:
+                left = claims.agreed(ones)
+                assert found.fragile or (left and claims.outcome(left.here) == claims.outcome(found.here))
+
+
+def test_a_verdict_on_a_claim_that_rests_on_one_batch_is_marked():
+    """Stride is slower than Naive on nyc, in each batch; it is not on bay, where one batch decides."""
+    times = {(f"bellman_ford/{name}", at): 1.0 for name in ("stride", "naive") for at in ("nyc", "bay")}
+    slower = {("bellman_ford/stride", "nyc"): 2.0}
+    for at_bay, word, mark in ((0.5, MIXED, " ‡"), (2.0, CLAIMED, "")):
+        rows = measured(times | slower | {("bellman_ford/stride", "bay"): at_bay}, (1, 1.01, 0.99, 1))
+        last = sorted(set(rows["batch"]))[-1]
+        found = judged(CLAIMS["stride_small"], rows[(rows["dataset"] != "bay") | (rows["batch"] != last)])
+        assert found.here["bay"].fragile and not found.here["nyc"].fragile
+        assert found.counted == f"{word}{mark} (2 of 3 decided)"
+
+
+def test_a_batch_of_one_card_is_not_that_of_another():
+    """Each card decides one dataset, and neither does without its batch a; both have a batch of that name."""
+    decided, undecided = claims.Finding(CLAIMED, without={"a": INCONCLUSIVE}), claims.Finding(INCONCLUSIVE)
+    one = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": decided, "bay": undecided})
+    other = claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": undecided, "bay": decided})
+    together = claims.agreed([one, other])
+    assert one.fragile and other.fragile and not together.fragile
+    assert together.counted == CLAIMED and len(claims.deciding(together.here)) == 2
+
+
+def test_what_two_cards_decide_is_of_both():
+    one, other = (
+        claims.Audited(CLAIMS["flag_factor"], {}, {"nyc": claims.Finding(CLAIMED, cards=frozenset({card}))})
+        for card in ("GPU-1", "GPU-2")
+    )
+    assert one.verdict == f"{CLAIMED}, on this card"
+    assert claims.agreed([one, other]).verdict == CLAIMED
+
+
+def test_each_throttled_variant_of_a_claim_is_named():
+    rows = measured(two(1, 2.8))
+    claim = CLAIMS["flag_factor"]
+    rows["throttling"] = rows["variant"].map({"stride_flag": "heat", "naive": "power cap"})
+    (one,) = claims.audit(claims.select(rows, [claim]), [claim], TOLERANCE)
+    assert one.throttled["nyc"] == "bellman_ford/stride_flag (heat), bellman_ford/naive (power cap)"
+    assert one.throttled["bay"] == ""
+
+
+def test_a_claim_of_which_nothing_is_decided_is_not_marked():
+    """Though it would be decided without its last batch."""
+    times = {("bellman_ford/stride", "nyc"): 1.3, ("bellman_ford/naive", "nyc"): 1}
+    found = judged(CLAIMS["stride_small"], measured(times, (1, 1.001, 0.999, 0.3)).assign(card_uuid="GPU-1"))
+    assert found.here["nyc"].without["d"] == CLAIMED
+    assert not found.here["nyc"].fragile and not found.fragile
+    assert found.counted == f"{INCONCLUSIVE}, on this card"
+
+
+def test_a_finding_says_its_least_rounds_and_all_hosts_and_needs_no_more_batches():
+    rows = measured(two(1, 2.8))
+    found = judged(CLAIMS["flag_factor"], rows[(rows["batch"] != "b") | (rows["round"] == 1)]).here["nyc"]
+    assert (found.rounds, found.hosts, found.needed) == (1, {"hosta", "hostb", "hostc"}, None)
+    slower = {("bellman_ford/stride", "nyc"): 2, ("bellman_ford/naive", "nyc"): 1}
+    assert judged(CLAIMS["stride_small"], measured(slower)).here["nyc"].needed is None
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "left", "right", "factors"),
+    [("flag_factor", "nyc", 1, 2.82, (0.97, 1, 1.03)), ("stride_largest", "e", 50, 51, (0.99, 1, 1.01))],
+)
+def test_a_value_that_is_open_has_its_number_of_batches(name, dataset, left, right, factors):
+    claim = CLAIMS[name]
+    rows = measured({(claim.left, dataset): left, (claim.right[0], dataset): right}, factors)
+    found = judged(claim, rows).here[dataset]
+    # rows_of doubles what it is given
+    values = [2 * right - 2 * left * factor if claim.by_seconds else right / (left * factor) for factor in factors]
+    needed = verdicts.needed(values, claim.factors, differences=claim.by_seconds)
+    assert (found.verdict, found.needed) == (INCONCLUSIVE, needed) and needed > 3
+
+
+def test_a_direction_that_is_open_has_its_number_of_batches():
+    """Of a value that is decided: below 2.8, on either side of 1."""
+    found = judged(CLAIMS["flag_factor"], measured(two(1, 1.02), (0.95, 1, 1.05))).here["nyc"]
+    assert (found.verdict, found.direction) == ("less", INCONCLUSIVE) and found.needed > 3
+    assert audit.verdict_text(found) == f"less ‡; direction inconclusive, {found.needed} batches would do"
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.parent.name)
+def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
+    rows = claims.select(measurements.load([path]), list(CLAIMS.values()))
+    found = batches.medians(rows[rows["batch"] != ""])
+    for claim in CLAIMS.values():
+        for dataset in claim.datasets:
+            for over in claim.right:
+                for batch in batches.pairs(found, claim.left, over, dataset).index:
+                    sides = found.loc[[(claim.left, dataset, batch), (over, dataset, batch)]]
+                    assert sides["host_id"].nunique() == 1 and sides["host_id"].iloc[0]
+                    assert sides["card_uuid"][sides["card_uuid"] != ""].nunique() == 1
+
+
+def test_batches_of_one_host_differ_nearly_as_much_as_those_of_several():
+    """What docs/method.md says: the mean square between hosts over that within, each ratio scaled by its deviation."""
+    rows = claims.select(measurements.load([ROOT / "results/archive/h200/timings.csv"]), list(CLAIMS.values()))
+    found, within, between = batches.medians(rows), [0.0, 0], [0.0, 0]
+    on_cards = [claim for claim in CLAIMS.values() if claim.id != "dijkstra_gpu"]
+    for left, over, dataset in {
+        (c.left, over, dataset) for c in on_cards for over in c.right for dataset in c.datasets
+    }:
+        both = batches.pairs(found, left, over, dataset)
+        scores = np.log(both["right"] / both["left"])
+        scores = (scores - scores.mean()) / scores.std()
+        means = scores.groupby(both["host_id"]).transform("mean")
+        hosts = both["host_id"].nunique()
+        within = np.add(within, [((scores - means) ** 2).sum(), len(both) - hosts])
+        between = np.add(between, [(means**2).sum(), hosts - 1])
+    assert between[0] / between[1] / (within[0] / within[1]) == pytest.approx(1.2, abs=0.1)

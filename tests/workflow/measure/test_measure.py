@@ -1,0 +1,479 @@
+"""Cells as measured, collected and archived; GPU variants in numba's CUDA simulator."""
+
+import csv
+import dataclasses
+import functools
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels import harness, io, registry
+from kernels.errors import InputError, NotEnoughMemory
+from kernels.gpu import card
+from kernels.graph import MAX_WEIGHT, Graph
+from kernels.registry import VARIANTS, find
+from kernels.run import Run
+from tests.support.rows import SAMPLE, SHA256
+from tests.support.views import configured, draw
+from workflow import archive
+from workflow.measure import measure
+from workflow.store import collect, columns, measurements, records
+
+ROOT = Path(__file__).parents[3]
+CPU = [key for key, variant in VARIANTS.items() if not variant.on_gpu]
+FROM = {"entry": {"sources": ["http://a/b"]}, "origin": {"url": "http://a/b", "sha256": "b" * 64}}
+PROTOCOL = {"repeats": 3, "warmup_launches": 1, "block": 8, "tile": 4}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The test's own folder is the working directory; in it lies a packed graph."""
+    monkeypatch.chdir(tmp_path)
+    pack("nyc")
+
+
+def pack(dataset, **meta):
+    graph = io.read_graph(SAMPLE)
+    meta = {"name": dataset, "sha256": SHA256, **FROM, "substitute": None, **meta}
+    dataclasses.replace(graph, meta=meta).save(f"{dataset}.npz")
+
+
+def cell(key, dataset="nyc", place="cells", **protocol):
+    """Measure a variant as the step does; returns its CSV's path."""
+    algorithm, variant = key.split("/")
+    out = Path("results", place, algorithm, variant, f"{dataset}.csv")
+    setting = measure.Setting(config_digest="c0ffee")
+    measure.measure(find(algorithm, variant), Path(f"{dataset}.npz"), PROTOCOL | protocol, out, setting)
+    return out
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rewrite(path, **changes):
+    """Change values in all rows of a CSV."""
+    rows = [row | changes for row in read(path)]
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+VALUES = {
+    "sssp": {"problem": "sssp", "source": 0, "rows_checked": 1},
+    "apsp": {"problem": "apsp", "source": "", "rows_checked": 13},
+}
+
+
+def as_if(path, key, device="NVIDIA H200", **changes):
+    """Turn a cell measured on a CPU into one of another variant, as if measured on a GPU; returns its new path."""
+    algorithm, variant = key.split("/")
+    new = Path("results/cells", algorithm, variant, path.name)
+    new.parent.mkdir(parents=True, exist_ok=True)
+    path.replace(new)
+    path.with_suffix(".json").replace(new.with_suffix(".json"))
+    launches = VARIANTS[key].launches(13, 4)
+    card = {"device": device, "driver": "580.1", "cuda": "13.0"}
+    rewrite(
+        new, algorithm=algorithm, variant=variant, launches=launches, **VALUES[VARIANTS[key].problem], **card | changes
+    )
+    record = json.loads(new.with_suffix(".json").read_text())
+    new.with_suffix(".json").write_text(json.dumps(record | {"algorithm": algorithm, "variant": variant}))
+    return new
+
+
+def replace_function(monkeypatch, key, function):
+    """Let a variant run another function, which counts as being where its own is."""
+    variant = VARIANTS[key]
+    function = functools.wraps(variant.function)(function)
+    monkeypatch.setitem(registry.VARIANTS, key, dataclasses.replace(variant, function=function))
+
+
+def results():
+    return sorted(str(path) for path in Path().rglob("*") if path.is_file() and path.suffix != ".npz")
+
+
+@pytest.mark.parametrize("key", CPU)
+def test_rows_and_columns(key):
+    path = cell(key)
+    assert path.read_text().splitlines()[0].split(",") == list(columns.COLUMNS)
+    rows = read(path)
+    problem = VARIANTS[key].problem
+    after = {"predecessors_s"} if key.startswith("dijkstra/networkit") else set()
+    assert [row["round"] for row in rows] == ["1", "2", "3"]
+    for row in rows:
+        expected = {
+            "algorithm": key.split("/")[0],
+            "variant": key.split("/")[1],
+            "problem": problem,
+            "dataset": "nyc",
+            "status": "ok",
+            "launches": "0",
+            "vertices": "13",
+            "arcs": "32",
+            "source": "0" if problem == "sssp" else "",
+            "rows_checked": "1" if problem == "sssp" else "13",
+            "device": card.cpu_name(),
+            "driver": "",
+            "cuda": "",
+            "numba": importlib.metadata.version("numba"),
+            "numba_cuda": importlib.metadata.version("numba-cuda"),
+            "numpy": importlib.metadata.version("numpy"),
+            "dataset_sha256": SHA256,
+            "cores": str(len(os.sched_getaffinity(0)) if key == "dijkstra/networkit_apsp" else 1),
+            **dict.fromkeys(("substitute", "generated", "limit_s", "needed_bytes", "reached", "note"), ""),
+        }
+        assert {name: row[name] for name in expected} == expected
+        assert 0 < float(row["kernels_s"]) <= float(row["seconds"])
+        assert {name for name in ("copy_in_s", "predecessors_s", "copy_out_s") if float(row[name])} == after
+        started = datetime.fromisoformat(row["started"])
+        assert started.utcoffset() == timedelta(0)
+        assert abs(datetime.now(UTC) - started) < timedelta(minutes=5)
+        assert row["host"]
+    assert len(measurements.load([path])) == 3
+    assert results() == [str(path), str(path.with_suffix(".json"))]
+
+
+def test_provenance_says_what_it_ran_on(monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    monkeypatch.setenv("SLURMD_NODENAME", "node7")
+    pack("nyc", substitute="made up")
+    path = cell("bellman_ford/cpu")
+    record = json.loads(path.with_suffix(".json").read_text())
+    assert {record[name] for name in measurements.CELL} == {"bellman_ford", "cpu", "nyc"}
+    assert record["protocol"] == PROTOCOL
+    assert record["config_digest"] == "c0ffee"
+    assert record["graph"] == {
+        "name": "nyc",
+        "sha256": SHA256,
+        **FROM,
+        "substitute": "made up",
+    }
+    assert {"SLURM_JOB_ID": "42", "SLURMD_NODENAME": "node7"}.items() <= record["slurm"].items()
+    for package in ("numba-cuda", "numba", "numpy", "scipy", "networkit", "snakemake"):
+        assert record["packages"][package] == importlib.metadata.version(package)
+    assert record["card"] is None
+    assert record["host"] and record["system"] and record["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert {"commit", "tree_clean"} <= set(record)
+
+
+def test_the_commit_is_gits_or_the_one_given(monkeypatch):
+    assert measure.state_of_project("") == ("", None)  # no repository here
+    assert measure.state_of_project("abc") == ("abc", None)
+
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+    git("init")
+    git("add", "nyc.npz")
+    git("commit", "-m", "one", "--no-gpg-sign")
+    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    assert measure.state_of_project("") == (head, True)
+    Path("new").touch()
+    assert measure.state_of_project("") == (head, False)
+    assert measure.state_of_project("abc") == ("abc", None)
+
+
+def test_a_substitute_is_said_in_every_row():
+    pack("nyc", substitute="made up")
+    assert {row["substitute"] for row in read(cell("bellman_ford/cpu"))} == {"made up"}
+
+
+def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
+    def slow(graph, result, run):
+        right(graph, result, run)
+        run.seconds = 2.5
+
+    right = VARIANTS["bellman_ford/cpu"].function
+    replace_function(monkeypatch, "bellman_ford/cpu", slow)
+    rows = read(cell("bellman_ford/cpu", repeats=6, budget_s=6))
+    assert [row["note"] for row in rows] == ["2 of 6 repeats: budget of 6 s"] * 2
+    rows = read(cell("bellman_ford/cpu", repeats=6, budget_s=1))
+    assert [row["note"] for row in rows] == ["1 of 6 repeats: budget of 1 s"]
+    assert len(read(cell("bellman_ford/cpu", repeats=6, budget_s=15))) == 6
+
+
+@pytest.mark.parametrize("key", CPU)
+def test_a_cpu_run_is_stopped_at_its_limit(key):
+    pack("nyc", substitute="made up")
+    (row,) = read(cell(key, timeout_s=1e-9))
+    assert row["status"] == "timeout"
+    assert (row["limit_s"], row["substitute"], row["note"]) == ("1e-09", "made up", "")
+    assert row["cores"] == str(len(os.sched_getaffinity(0)) if key == "dijkstra/networkit_apsp" else 1)
+    assert {row[name] for name in columns.TIMES} == {""}
+    assert len(measurements.load([f"results/cells/{key}/nyc.csv"])) == 1
+
+
+def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch):
+    path = cell("bellman_ford/cpu")
+    before = path.read_bytes()
+    right = VARIANTS["bellman_ford/cpu"].function
+
+    def wrong(graph, result, run):
+        right(graph, result, run)
+        result.distances[-1] += 1
+
+    replace_function(monkeypatch, "bellman_ford/cpu", wrong)
+    with pytest.raises(
+        InputError, match=r"wrong result, nothing is published: bellman_ford/cpu on nyc, .*distance of vertex 12"
+    ):
+        cell("bellman_ford/cpu")
+    assert path.read_bytes() == before
+    path.unlink()
+    path.with_suffix(".json").unlink()
+    with pytest.raises(InputError, match="nothing is published"):
+        cell("bellman_ford/cpu")
+    assert results() == []
+
+
+def test_times_that_cannot_be_publish_nothing_and_leave_what_there_was(monkeypatch):
+    path = cell("bellman_ford/cpu")
+    before = results(), path.read_bytes()
+    right = VARIANTS["bellman_ford/cpu"].function
+
+    def in_milliseconds(graph, result, run):
+        right(graph, result, run)
+        run.phases = {name: 1000 * seconds for name, seconds in run.phases.items()}
+
+    replace_function(monkeypatch, "bellman_ford/cpu", in_milliseconds)
+    said = r"nyc\.csv, line 2 \(bellman_ford/cpu on nyc\): .*: the phases must sum to no more than seconds: nothing was"
+    with pytest.raises(InputError, match=said):
+        cell("bellman_ford/cpu")
+    assert (results(), path.read_bytes()) == before
+
+
+def test_a_distance_that_is_too_long_publishes_nothing():
+    meta = {"name": "long", "sha256": SHA256}
+    Graph.from_arcs(3, np.array([0, 1]), np.array([1, 2]), np.array([MAX_WEIGHT, 1]), meta=meta).save("long.npz")
+    with pytest.raises(InputError, match="the distance from 0 to 2 is 2147483647, more than the 2147483646"):
+        cell("bellman_ford/cpu", "long")
+    assert results() == []
+
+
+def test_all_pairs_have_no_source():
+    assert cell("floyd_warshall/cpu", source=13).exists()
+
+
+def test_a_source_that_is_no_vertex():
+    with pytest.raises(InputError, match=r"source 13 is not a vertex of nyc: choose one in \[0, 13\)"):
+        cell("bellman_ford/cpu", source=13)
+    assert results() == []
+
+
+def test_without_a_gpu_a_gpu_variant_is_refused(monkeypatch):
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU and none is visible"):
+        cell("bellman_ford/naive")
+    assert results() == []
+
+
+@pytest.mark.simulator
+def test_a_simulated_run_is_no_measurement():
+    with pytest.raises(InputError, match="a simulated run is no measurement"):
+        cell("bellman_ford/naive")
+    assert results() == []
+    path = cell("bellman_ford/naive", place="simulated")
+    (row,) = read(path)
+    assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
+    assert {row[name] for name in columns.TIMES} == {""}
+    assert row["device"] == "numba CUDA simulator"
+    with pytest.raises(InputError, match=r"a simulated run is no measurement: .*leave the file out"):
+        collect.read([path])
+
+    run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
+    assert {row["status"] for row in read(run)} == {"ok"}
+    draw("simulated", None, Path(), files={"simulated": [path, run]})
+    text = Path("simulated.md").read_text()
+    listed = [
+        [word.strip() for word in line.split("|")[1:-1]] for line in text.splitlines() if "/" in line and "|" in line
+    ]
+    assert listed == [
+        ["bellman_ford/naive", "simulated, 1 row checked"],
+        ["dijkstra/cpu", "run, 13 rows checked"],
+    ]
+    assert "nyc (13 vertices, 32 arcs)" in text
+    assert not any(value in text for value in (row["seconds"] for row in read(run)))
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize(
+    ("key", "needed"),
+    [("floyd_warshall/tiled", 13 * 13 * 8), ("floyd_warshall/naive", 13 * 13 * 8), ("dijkstra/naive", 13 * 13 * 13)],
+)
+def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
+    def require(run, bytes_):
+        if bytes_ > 1000:
+            raise NotEnoughMemory(bytes_, 1000)
+
+    monkeypatch.setattr(Run, "require", require)
+    path = cell(key, place="simulated")
+    (row,) = read(path)
+    assert row["status"] == "no_memory"
+    assert row["needed_bytes"] == str(needed)
+    assert row["note"] == f"needs {needed:,} bytes on the card, 1,000 are free"
+    assert {row[name] for name in columns.TIMES} == {""}
+    assert path.with_suffix(".json").exists()
+
+
+def run_collect(*cells):
+    collect.write(*collect.read(list(cells)), Path("results/timings.csv"), Path("results/provenance.json"))
+    return read("results/timings.csv"), records.read(Path("results/provenance.json"))
+
+
+def test_collect_joins_rows_and_provenance():
+    cells = [cell(key) for key in CPU]
+    rows, provenance = run_collect(*cells)
+    assert Path("results/timings.csv").read_text().splitlines()[0].split(",") == list(columns.COLUMNS)
+    assert rows == [row for path in cells for row in read(path)]
+    assert set(provenance) == {f"{key}/nyc" for key in CPU}
+    for path in cells:
+        record = json.loads(path.with_suffix(".json").read_text())
+        assert provenance[f"{record['algorithm']}/{record['variant']}/nyc"] == record
+
+
+@pytest.mark.parametrize("key", [key for key, v in VARIANTS.items() if v.on_gpu and v.launches(13, 4)])
+def test_collect_refuses_another_count_of_launches(key):
+    path = as_if(cell("bellman_ford/cpu"), key)
+    rows, _ = run_collect(path)
+    assert [row["launches"] for row in rows] == [str(VARIANTS[key].launches(13, 4))] * 3
+    before = Path("results/timings.csv").read_bytes()
+    launched = VARIANTS[key].launches(13, 4) + 1
+    rewrite(path, launches=launched)
+    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched - 1}"):
+        run_collect(path)
+    assert Path("results/timings.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [None, "{"])
+def test_collect_refuses_a_cell_without_provenance(content):
+    path = cell("bellman_ford/cpu")
+    record = path.with_suffix(".json")
+    record.unlink() if content is None else record.write_text(content)
+    with pytest.raises(InputError, match=r"nyc\.json: .*: delete .*nyc\.csv and measure again"):
+        run_collect(path)
+    assert not Path("results/timings.csv").exists()
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Archiving draws nothing, which takes long; test_an_archive_holds_its_tables_and_figures draws."""
+    monkeypatch.setattr(archive, "draw", lambda *args: None)
+
+
+def run_archive(default="h200"):
+    archive.archive(Path("results"), configured(default))
+
+
+def kept(folder="h200"):
+    return read(f"results/archive/{folder}/timings.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("NVIDIA H200", "h200"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA GeForce RTX 4090", "rtx-4090"),
+        ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"),
+        ("NVIDIA", "unnamed"),
+    ],
+)
+def test_an_archive_is_named_after_the_card(name, folder):
+    assert archive.slug(name) == folder
+
+
+def test_cpu_cells_go_with_the_gpus(undrawn):
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
+    cell("bellman_ford/cpu")
+    run_archive(default="elsewhere")
+    assert [path.name for path in Path("results/archive").iterdir()] == ["t4"]
+    assert [(row["variant"], row["round"]) for row in kept("t4")] == [
+        *[("cpu", repeat) for repeat in "123"],
+        *[("naive", repeat) for repeat in "123"],
+    ]
+
+
+def test_cpu_cells_alone_go_to_the_default_archive(undrawn):
+    cell("bellman_ford/cpu")
+    run_archive(default="elsewhere")
+    assert [path.name for path in Path("results/archive").iterdir()] == ["elsewhere"]
+
+
+def test_each_card_has_its_archive(undrawn):
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/stride", "NVIDIA H200")
+    run_archive()
+    for folder, variant in (("t4", "naive"), ("h200", "stride")):
+        assert {row["variant"] for row in kept(folder)} == {variant}
+        assert set(records.read(Path(f"results/archive/{folder}/provenance.json"))) == {f"bellman_ford/{variant}/nyc"}
+
+
+def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
+    naive = as_if(cell("bellman_ford/cpu"), "bellman_ford/naive")
+    cell("bellman_ford/cpu")
+    run_archive()
+    before = kept()
+    run_archive()
+    assert kept() == before
+    assert len(before) == 6
+
+    pack("bay")
+    naive.unlink()
+    naive.with_suffix(".json").unlink()
+    as_if(cell("bellman_ford/cpu", repeats=1), "bellman_ford/naive", seconds="7.25")
+    as_if(cell("bellman_ford/cpu", "bay"), "bellman_ford/naive")
+    run_archive()
+    after = kept()
+    assert [row["seconds"] for row in after if (row["variant"], row["dataset"]) == ("naive", "nyc")] == ["7.25"]
+    assert [row for row in after if row["variant"] == "cpu"] == [row for row in before if row["variant"] == "cpu"]
+    keys = [tuple(row[name] for name in (*measurements.CELL, "round")) for row in after]
+    assert len(keys) == len(set(keys)) == 3 + 1 + 3
+    provenance = records.read(Path("results/archive/h200/provenance.json"))
+    assert set(provenance) == {"bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/naive/bay"}
+    assert provenance["bellman_ford/naive/nyc"]["protocol"]["repeats"] == 1
+
+
+@pytest.mark.ci
+def test_an_archive_holds_its_tables_and_figures():
+    as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", seconds="5.25")
+    run_archive()
+    drawn = {path.name for path in Path("results/archive/h200").iterdir()}
+    assert drawn >= {
+        "timings.csv",
+        "provenance.json",
+        *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md")),
+        *("figure5.png", "figure6.png"),
+        *(f"{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md")),
+    }
+    assert {Path(name).suffix for name in drawn} == {".csv", ".json", ".md", ".png"}
+    text = Path("results/archive/h200/table1.md").read_text()
+    assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text
+
+    rows = measurements.load(["results/archive/h200/timings.csv"])
+    draw("table1", rows, Path("again"), source="From the archive h200.")
+    for end in ("csv", "md"):
+        assert Path(f"again/table1.{end}").read_text() == Path(f"results/archive/h200/table1.{end}").read_text()
+
+
+def test_nothing_measured_is_nothing_to_archive():
+    with pytest.raises(
+        InputError, match="results/cells: nothing was measured yet: run snakemake on a machine with a GPU"
+    ):
+        run_archive()
+    assert not Path("results/archive").exists()
+
+
+def test_the_harness_counts_what_was_checked():
+    graph = Graph.load("nyc.npz")
+    protocol = harness.Protocol(repeats=1, full_check=12, checked_rows=5)
+    (row,) = harness.measure(VARIANTS["floyd_warshall/cpu"], graph, protocol)
+    assert row["rows_checked"] == 5

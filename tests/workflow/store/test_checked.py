@@ -1,0 +1,359 @@
+"""What is read back is checked: a value that cannot be is refused with its file, line, cell and column."""
+
+import csv
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kernels.errors import InputError
+from kernels.gpu import card
+from kernels.registry import VARIANTS
+from tests.support.rows import STATE, measurement, record
+from tests.support.views import configured, draw
+from workflow import archive
+from workflow.measure import peak, sources
+from workflow.store import collect, columns, measurements, paper, peers, records
+from workflow.views import draw_sweep, peak_table
+
+ARCHIVES = sorted(path.parent for path in Path(__file__).parents[3].glob("results/archive/*/timings.csv"))
+ROW = measurement("bellman_ford/naive", "nyc")
+ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
+NO_TIMES = dict.fromkeys(columns.TIMES, "") | {"rows_checked": 0}
+TIMEOUT, NO_MEMORY = (NO_TIMES | {"status": status} for status in ("timeout", "no_memory"))
+SIMULATED = NO_TIMES | {"status": "simulated", "rows_checked": 1, "device": card.SIMULATOR, "driver": "", "cuda": ""}
+PEAK = {
+    **{"benchmark": "dense", "bits": 32, "vertices": 10, "repeat": 1, "relaxations": 1000, "seconds": 0.5},
+    **{"device": "test card", "driver": "580.1", "cuda": "13.0", "numba_cuda": "0.30.4", "commit": "abc"},
+    **{"tree_clean": "", "started": "2026-01-01T00:00:00+00:00", "host": "test_host"},
+}
+
+
+def write(path, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("folder", ARCHIVES, ids=lambda folder: folder.name)
+def test_all_that_is_kept_can_be_read(folder):
+    rows = (folder / "timings.csv").read_text().count("\n") - 1
+    assert len(measurements.load([folder / "timings.csv"])) == rows > 0
+    for name, sweep in (draw_sweep.SWEEPS | {"sources": sources.SWEEP}).items():
+        if (folder / f"{name}.csv").exists() or folder.name == "h200":  # the main one has all
+            assert len(measurements.load([folder / f"{name}.csv"], sweep.columns))
+    if (folder / "peak.csv").exists() or folder.name == "h200":
+        assert len(peak_table.load([folder / "peak.csv"]))
+    for name, load in archive.PLAIN.items():
+        if (folder / name).exists():
+            assert len(load([folder / name])), name
+
+
+def test_what_every_variant_writes_can_be_read(tmp_path):
+    rows = [measurement(key, "nyc" if v.problem == "sssp" else "gnutella04") for key, v in VARIANTS.items()]
+    assert len(measurements.load([write(tmp_path / "cells.csv", *rows)])) == len(VARIANTS)
+    lacking = {"status": "no_memory", "needed_bytes": 9}, {"status": "timeout", "limit_s": 9}
+    rows = [row | NO_TIMES | lacking[not row["driver"]] | {"launches": 0} for row in rows]
+    assert measurements.load([write(tmp_path / "none.csv", *rows)])["seconds"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "said"),
+    [
+        (ROW, {"algorithm": "bellman"}, "algorithm 'bellman', variant 'naive': there is no such variant"),
+        (ROW, {"variant": "cpu2"}, "variant 'cpu2': there is no such variant"),
+        (ROW, {"problem": "apsp", "source": ""}, "problem 'apsp': must be the variant's own"),
+        (ROW, {"dataset": ""}, "dataset '': must not be empty"),
+        *((ROW, {"round": value}, f"round '{value}': must be a whole number from 1") for value in ("0", "1.5", "")),
+        (ROW, {"round": "2"}, "round '2': must go from 1 up without a gap"),
+        (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory'"),
+        (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is no measurement"),
+        (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is no measurement"),
+        (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, "a simulated run is no measurement"),
+        (ROW, {"kernels_s": ""}, "a row that is ok has all times, any other none"),
+        (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "a row that is ok has all times, any other none"),
+        *((ROW, {"seconds": value}, f"seconds '{value}': must be a number") for value in ("inf", "nan", "1,5")),
+        *((ROW, {"seconds": value}, f"seconds '{value}': must be above 0") for value in ("0", "-1")),
+        *((ROW, {phase: "-1e-9"}, f"{phase} '-1e-9': must be 0 or more") for phase in columns.PHASES),
+        (ROW, {"kernels_s": "1000"}, "kernels_s '1000', .*: the phases must sum to no more than seconds"),
+        (ROW, {"copy_out_s": "0.001"}, "copy_out_s '0.001': the phases must sum to no more than seconds"),
+        *((ROW, {"launches": value}, f"launches '{value}': must be a whole number") for value in ("-1", "2.5", "")),
+        (ROW, {"launches": "0"}, "launches '0', status 'ok': must be 0 on a CPU, and above 0 on a card"),
+        (ON_CPU, {"launches": "1"}, "launches '1', status 'ok': must be 0 on a CPU"),
+        *((ROW, {"vertices": value}, f"vertices '{value}': must be a whole number from 1") for value in ("0", "1.5")),
+        (ROW, {"arcs": "-1"}, "arcs '-1': must be a whole number from 0"),
+        *((ROW, {"source": value}, f"source '{value}', .*must be a vertex") for value in ("", "-1", "0.5", "264346")),
+        (ALL_PAIRS, {"source": "0"}, "source '0', problem 'apsp', .*empty for apsp"),
+        *((ROW, {"rows_checked": value}, f"rows_checked '{value}'") for value in ("", "-1", "0", "2")),
+        *((ALL_PAIRS, {"rows_checked": value}, f"rows_checked '{value}', .*1 to all") for value in ("0", "10877")),
+        (ROW, NO_TIMES | {"status": "no_memory", "rows_checked": "1"}, "0 where nothing ran to its end"),
+        (ROW, {"device": ""}, "device '': must not be empty"),
+        *((ROW, {name: ""}, f"{name} '': must be a version where a card was used") for name in ("driver", "cuda")),
+        *((ON_CPU, {name: "1.0"}, f"{name} '1.0': must be a .* else empty") for name in ("driver", "cuda")),
+        *((ROW, {name: ""}, f"{name} '': must be a version") for name in ("numba_cuda", "numba", "numpy")),
+        *((ROW, {"dataset_sha256": value}, f"'{value}': must be 64 hex") for value in ("", "ab" * 31, "AB" * 32)),
+        *((ROW, {name: "-1e-9"}, f"{name} '-1e-9': must be 0 or more") for name in columns.PREPARATION),
+        *(
+            (ROW, {name: value}, f"{name} '{value}': must be a whole number from 1, or empty")
+            for name, value in itertools.product(("position", "cores"), ("0", "1.5"))
+        ),
+        *((ROW, {"batch": value}, f"batch '{value}': must be a name of letters") for value in ("a b", "-a")),
+        (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 where the limit was passed"),
+        *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}', status 'timeout': must be") for value in ("", "0")),
+        (ROW, {"needed_bytes": "9"}, "needed_bytes '9', status 'ok': must be above 0 where memory was lacking"),
+        *((ROW, NO_MEMORY | {"needed_bytes": value}, f"needed_bytes '{value}', .*: must be") for value in ("", "0")),
+        *(
+            (ROW, {"started": value}, f"started '{value}': must be a date and a time with its offset")
+            for value in ("", "yesterday", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z")
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(tmp_path, row, changes, said):
+    fine = measurement("edge/apsp", "gnutella04")
+    path = write(tmp_path / "cell.csv", fine, row | changes)
+    where = f"{path}, line 3 ({changes.get('algorithm', row['algorithm'])}/"
+    with pytest.raises(InputError, match=f"{said}.*: measure the cell again, or leave the file out$") as error:
+        measurements.load([path])
+    assert str(error.value).startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes"),
+    [
+        (("delta", "default_delta"), {"delta": "0"}),
+        (("delta", "default_delta"), {"default_delta": "1.5"}),
+        (("threads", "blocks", "share"), {"threads": "0"}),
+        (("threads", "blocks", "share"), {"blocks": ""}),
+        (("threads", "blocks", "share"), {"share": "0"}),
+        (("threads", "blocks", "share"), {"share": ""}),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(tmp_path, settings, changes):
+    row = ROW | dict.fromkeys(settings, 1)
+    assert len(measurements.load([write(tmp_path / "sweep.csv", row)], settings)) == 1
+    ((column, value),) = changes.items()
+    with pytest.raises(InputError, match=f"line 2 .*: {column} '{value}': must be "):
+        measurements.load([write(tmp_path / "sweep.csv", row | changes)], settings)
+
+
+def test_clocks_may_differ_by_a_little(tmp_path):
+    path = write(tmp_path / "cell.csv", ROW | {"kernels_s": 1.00005})
+    assert len(measurements.load([path])) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("device", "other card"),
+        ("card_uuid", "GPU-2"),
+        ("host_id", "other"),
+        ("revision", "2"),
+        ("settings", "block=512"),
+        ("vertices", 264_347),
+        ("arcs", 9),
+        ("dataset_sha256", "cd" * 32),
+    ],
+)
+def test_the_runs_of_a_cell_are_of_one_machine_revision_and_graph(tmp_path, column, value):
+    assert len(measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2})])) == 2
+    with pytest.raises(InputError, match=f"the cell's rows differ in {column}"):
+        measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2, column: value})])
+
+
+def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
+    paths = [write(tmp_path / f"{i}.csv", ROW | {"round": i}) for i in (1, 2, 3)]
+    assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
+    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must go from 1 up without a gap"):
+        measurements.load([paths[0], paths[2]])
+    with pytest.raises(InputError, match="was read before"):
+        measurements.load([*paths, paths[0]])
+
+
+def test_what_read_would_refuse_is_not_written(tmp_path):
+    schema = measurements.schema()
+    assert schema.to_csv([ROW], tmp_path / "a.csv").splitlines()[0] == ",".join(columns.COLUMNS)
+    with pytest.raises(InputError, match=r"a\.csv, line 2 \(bellman_ford/naive on nyc\): .*: nothing was written: "):
+        schema.to_csv([ROW | {"kernels_s": 1000.0}], tmp_path / "a.csv")
+    with pytest.raises(InputError, match="a simulated run is no measurement"):
+        schema.to_csv([ROW | SIMULATED], tmp_path / "a.csv")
+    lacking = ROW | SIMULATED | NO_MEMORY | {"needed_bytes": 9}
+    for row in (ROW | SIMULATED, lacking):
+        assert measurements.schema(simulated=True).to_csv([row], tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"rows_checked": "0"}, "rows_checked '0', status 'simulated'"),
+        ({"device": "test card", "driver": "1", "cuda": "1"}, "a run is simulated in the simulator, and only there"),
+        (
+            dict.fromkeys(columns.TIMES, "1") | {"status": "ok", "seconds": "4"},
+            "a run is simulated in the simulator, and only",
+        ),
+    ],
+)
+def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
+    path = write(tmp_path / "cell.csv", ROW | SIMULATED | changes)
+    with pytest.raises(InputError, match=said):
+        draw("simulated", None, tmp_path, files={"simulated": [path]})
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"benchmark": "sparse"}, "must be one of 'chains', 'dense'"),
+        ({"bits": "8"}, "bits '8': must be 16 or 32"),
+        ({"vertices": ""}, "vertices '', relaxations '1000': dense must have a whole number of vertices"),
+        ({"benchmark": "chains"}, "benchmark 'chains', vertices '10', .*: dense .*; chains have none"),
+        ({"relaxations": "1001"}, "relaxations '1001': dense must have .* their cube of relaxations"),
+        ({"repeat": "2"}, "repeat '2': must go from 1 up without a gap"),
+        *(({"seconds": value}, f"seconds '{value}': must be") for value in ("0", "-1", "", "inf")),
+        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
+        *(({name: ""}, f"{name} '': must be a version") for name in ("driver", "cuda", "numba_cuda")),
+        ({"tree_clean": "maybe"}, "tree_clean 'maybe': must be one of 'True', 'False', ''"),
+        ({"started": "2026-01-01T00:00:00"}, "must be a date and a time with its offset"),
+        ({"device": "other card", "bits": "16"}, "device 'other card': the rows differ in device"),
+    ],
+)
+def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
+    first = PEAK | {"benchmark": "chains", "vertices": ""}
+    path = write(tmp_path / "peak.csv", first, PEAK | changes)
+    with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}.*: measure again, or leave"):
+        peak_table.load([path])
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+    monkeypatch.setattr(peak, "measured", lambda *_: [first, PEAK | changes])
+    with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}.*: nothing was written"):
+        peak.measure_peak([10], tmp_path / "new.csv")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "old", "new", "said"),
+    [
+        ("datasets", paper.datasets, "nyc,264346", "nyc,264a", "line 2: vertices '264a': must be a number"),
+        ("datasets", paper.datasets, "bay,", "nyc,", "line 3: dataset 'nyc': must not be there twice"),
+        ("datasets", paper.datasets, "arcs,file", "arc,file", "its first line must be dataset,vertices,arcs,file"),
+        ("times", None, "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*there is no such variant"),
+        ("times", None, "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
+        ("times", None, "1320", "-1320", "line 2: seconds '-1320': must be above 0"),
+        ("times", None, "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
+        ("peers", None, "ADDS,", "ADD,", "line 2: program 'ADD': peers.yaml says nothing of it"),
+        ("peers", None, "0.005819", "0", "line 2: seconds '0': must be above 0"),
+        (
+            "peers",
+            None,
+            "nyc,any",
+            "nyc,0",
+            "line 3: program 'ADDS', dataset 'nyc', source '0': must not be there twice",
+        ),
+        ("peers", None, "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
+        (
+            "peers",
+            None,
+            "NVIDIA H200,",
+            "a GPU,",
+            "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its",
+        ),
+        ("peers", None, "h200-one-source.csv", "h.csv", "line 2: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
+        ("claims", paper.claims, "id,section", "name,section", "its first line must be id,section,"),
+        ("claims", paper.claims, "stride_large,", "stride_small,", "line 3: id 'stride_small': must not be there"),
+    ],
+)
+def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name, read, old, new, said):
+    content = (paper.FOLDER / f"{name}.csv").read_text()
+    assert old in content
+    path = tmp_path / f"{name}.csv"
+    path.write_text(content.replace(old, new, 1))
+    schemas = {"times": measurements.PAPER_TIMES, "peers": peers.TIMES}
+    with pytest.raises(InputError, match=rf"{name}\.csv(, |: ){said}.*: correct the file$"):
+        read(path) if read else schemas[name].read([path])
+
+
+def cell(folder, changes, card=None):
+    """A cell's CSV, with changes in the record beside it."""
+    path = write(folder / "nyc.csv", ROW)
+    path.with_suffix(".json").write_text(json.dumps(record("bellman_ford/naive", "nyc", card) | changes))
+    return path
+
+
+def card_with(**changes):
+    return {"card": {"before": STATE, "after": STATE | changes}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (card_with(sm_clock_mhz="fast"), "card.after.sm_clock_mhz: 'fast' is not of type 'number'"),
+        (card_with(sm_clock_mhz=-1), "card.after.sm_clock_mhz: -1 is less than"),
+        (card_with(throttling="power cap"), "card.after.throttling: 'power cap' is not of type 'array'"),
+        (card_with(throttling=[4]), "card.after.throttling.0: 4 is not of type 'string'"),
+        ({"card": {"before": STATE}}, "card: 'after' is a required property"),
+        ({"protocol": {"tile": 0}}, "protocol.tile: 0 is less than the minimum of 1"),
+        ({"graph": {"sha256": "ab"}}, "graph.sha256: 'ab' does not match"),
+        ({"graph": {"sha256": "ab" * 32 + "\n"}}, "graph.sha256: .* does not match"),
+        ({"variant": 7}, "variant: 7 is not of type 'string'"),
+    ],
+)
+@pytest.mark.parametrize("read", [lambda path: measurements.load([path]), lambda path: collect.read([path])])
+def test_a_record_that_cannot_be_is_refused(tmp_path, changes, said, read):
+    path = cell(tmp_path, changes)
+    with pytest.raises(InputError, match=rf"nyc\.json: no record of what was run \({said}.*: delete {path} and"):
+        read(path)
+
+
+def test_the_record_of_another_cell_is_refused(tmp_path):
+    path = cell(tmp_path, {"variant": "stride"})
+    with pytest.raises(InputError, match=r"nyc\.json: not the record of bellman_ford/naive/nyc: delete .*nyc\.csv and"):
+        measurements.load([path])
+
+
+@pytest.mark.parametrize("content", ["[]", '{"a/b/c": {}}', '{"edge/sssp/nyc": RECORD}'])
+def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content):
+    table = write(tmp_path / "timings.csv", ROW)
+    broken = records.beside(table)
+    broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
+    with pytest.raises(InputError, match=r"provenance\.json: no record of what was run \(.*timings\.csv and run again"):
+        archive.keep([], {}, tmp_path, configured())
+    broken.write_text("{}")
+    write(table, ROW | {"rows_checked": 0})
+    before = table.read_bytes(), broken.read_bytes()
+    with pytest.raises(InputError, match=r"timings\.csv, line 2 .*: rows_checked '0'"):
+        archive.keep([ON_CPU], {}, tmp_path, configured())
+    assert (table.read_bytes(), broken.read_bytes()) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["provenance.json", "timings.csv"]
+
+
+def test_launches_are_checked_by_the_default_tile_where_the_protocol_says_none(tmp_path):
+    row = measurement("floyd_warshall/tiled", "gnutella04")
+    path = write(tmp_path / "gnutella04.csv", row)
+    beside = record("floyd_warshall/tiled", "gnutella04", protocol={})
+    path.with_suffix(".json").write_text(json.dumps(beside))
+    _, provenance = collect.read([path])
+    assert provenance == {"floyd_warshall/tiled/gnutella04": beside}
+
+
+def test_a_record_that_read_would_refuse_is_not_written():
+    fine = record("bellman_ford/naive", "nyc")
+    records.check(fine, Path("nyc.json"))
+    with pytest.raises(InputError, match=re.escape("nyc.json: host: 7 is not of type 'string': nothing was written")):
+        records.check(fine | {"host": 7}, Path("nyc.json"))
+
+
+def test_many_records_share_their_parts(tmp_path):
+    cells = [("bellman_ford/naive", "nyc"), ("bellman_ford/stride", "nyc"), ("bellman_ford/naive", "bay")]
+    found = {records.name(one): one for one in (record(*cell) for cell in cells)}
+    path = tmp_path / "provenance.json"
+    path.write_text(records.text(found))
+    assert records.read(path) == found
+    content = json.loads(path.read_text())
+    assert len(content["graph"]) == 1 and len(content["records"]) == 3
+    content["graph"].pop()
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"provenance\.json: .* \(a shared part of a record is missing"):
+        records.read(path)

@@ -1,0 +1,177 @@
+"""Times of calls of the library: the script that measures them, its file, the page's table."""
+
+import csv
+from argparse import Namespace
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from benchmarks import library_times
+from benchmarks.library_times import Case
+from kernels.errors import InputError, WrongResult
+from kernels.fast.hierarchy.all_pairs import Reduced
+from kernels.gpu import card
+from kernels.graph import INF, Graph
+from kernels.library.answers import Paths
+from tests.support import graphs
+from workflow.store.library_times import FORMER, SCHEMA, load
+from workflow.views import readme
+
+ARCHIVED = Path(__file__).parents[3] / "results/archive/h200/library_times.csv"
+NEW = {"csgraph.dijkstra, a new array, with predecessors"}  # not archived yet
+COMMON = {
+    **{"device": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cpu_model": "test CPU", "numba_cuda": "0.30.4"},
+    **{"commit": "abcdef0123456789", "tree_clean": "", "started": "2026-01-01T00:00:00+00:00", "host": "vm"},
+    "substitute": "",
+}
+SOLVER, SCIPY = "a solver's shortest_paths", "scipy.sparse.csgraph.dijkstra"
+
+
+@pytest.fixture
+def town(tmp_path) -> Path:
+    path = tmp_path / "town.npz"
+    replace(graphs.grid(900), meta={"name": "town", "substitute": "made up"}).save(path)
+    return path
+
+
+# The script.
+
+
+def test_every_kind_of_call_is_measured_and_its_result_checked(town):
+    """Without a card: what needs one fails."""
+    named, needs_card = [], []
+    for case in library_times.cases(town, Graph.load(town), networkx=True):
+        named.append(case.what)
+        try:
+            (row,) = case._replace(repeats=1).rows()
+        except Exception as error:
+            needs_card.append(case.what)
+            if "first answer" in case.what:
+                assert str(error).startswith(f"{town}: dijkstra/scipy, compiled: ")
+        else:
+            assert row["what"] == case.what and row["repeat"] == 1 and row["seconds"] > 0
+    with open(ARCHIVED, newline="") as file:
+        archived = {row["what"] for row in csv.DictReader(file)}
+    assert set(FORMER) < archived and set(named) == (archived - set(FORMER)) | NEW and len(set(named)) == len(named)
+    words = "first answer", "left on the card", "kernels alone", "by near_far", "from its file", "in a hierarchy"
+    assert needs_card == [what for what in named if any(word in what for word in words)]
+
+
+def test_results_are_compared_with_scipys(town):
+    array = Graph.load(town).to_scipy()
+    check, right = library_times.check_against(array), csgraph.dijkstra(array, indices=0)
+    wrong = right + (np.arange(len(right)) == 3)
+
+    def given(row):
+        on_card = Namespace(copy_to_host=lambda: np.where(np.isinf(row), INF, row).astype(np.int32))
+        most, count, total = np.array([[row.max()], [len(row)], [row.sum()]])
+        lengths = dict(enumerate(row.tolist()))
+        return [
+            *(row, (row, "predecessors"), lengths, (lengths, {}), Paths(row, None, "", "")),
+            *(on_card, Paths(on_card, None, "", ""), Reduced(np.zeros(1), most, None, count, total)),
+        ]
+
+    for found in given(right):
+        check(found)
+    missing = {vertex: length for vertex, length in enumerate(right.tolist()) if vertex != 3}
+    for found in (*given(wrong), missing):
+        with pytest.raises(WrongResult, match="the distances are not SciPy's"):
+            check(found)
+
+
+def test_a_call_is_repeated_until_the_budget_is_over(monkeypatch):
+    clock, made = iter(range(100)), []
+    monkeypatch.setattr(library_times, "time", Namespace(perf_counter=lambda: 8 * next(clock)))
+    case = Case("a call", lambda: (0.5, made.append(1)), lambda _: None, repeats=10)
+    rows = list(case.rows())
+    assert [row["repeat"] for row in rows] == [1, 2, 3] and len(made) == 4  # the first is not counted
+    assert {(row["what"], row["seconds"]) for row in rows} == {("a call", 0.5)}
+
+
+@pytest.fixture
+def on_card(monkeypatch):
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+    monkeypatch.setattr(card, "describe", lambda on_gpu: {key: COMMON[key] for key in ("device", "driver", "cuda")})
+    monkeypatch.setattr(library_times.host, "one_card", nullcontext)
+
+
+def test_the_file_is_written_after_each_kind_of_call(on_card, town, tmp_path, monkeypatch):
+    other, out, asked = tmp_path / "other.npz", tmp_path / "out.csv", []
+    replace(graphs.grid(16), meta={"name": "other"}).save(other)
+
+    def cases(path, graph, networkx):
+        asked.append((path, networkx))
+        yield Case(SOLVER, lambda: (0.5, None), lambda _: None, repeats=2)
+        assert graph.name in set(load(out)["dataset"])
+        yield Case(SCIPY, lambda: (1.5, None), lambda _: None, repeats=1)
+
+    monkeypatch.setattr(library_times, "cases", cases)
+    library_times.main(Namespace(graphs=[town, other], out=out, commit="abc"))
+    assert asked == [(town, True), (other, False)]  # NetworkX searches the first
+    rows = load(out)
+    assert rows["what"].tolist() == [SOLVER, SOLVER, SCIPY] * 2 and set(rows["commit"]) == {"abc"}
+    assert rows["substitute"].tolist() == ["made up"] * 3 + [""] * 3 and set(rows["vertices"]) == {900, 16}
+
+
+def test_without_a_gpu_it_says_so(on_card, tmp_path, monkeypatch):
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match=r"needs a GPU and none is visible"):
+        library_times.main(Namespace(graphs=[], out=tmp_path / "out.csv", commit=""))
+    assert not list(tmp_path.iterdir())
+
+
+# The file and the table.
+
+
+def call(what=SOLVER, seconds=1.0, dataset="nyc", repeat=1, **changes):
+    size = {"nyc": (264346, 733846), "e": (3598623, 8778114)}[dataset]
+    values = {"dataset": dataset, "vertices": size[0], "arcs": size[1], "what": what, "repeat": repeat}
+    return COMMON | values | {"seconds": seconds} | changes
+
+
+def write(path, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, SCHEMA.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
+        ({"device": "other card"}, "the rows differ in device"),
+        ({"driver": ""}, "driver '': must be a version"),
+        ({"repeat": 3}, "repeat '3': must go from 1 up without a gap"),
+        ({"repeat": 1}, "must not be there twice"),
+        ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
+        ({"seconds": 0}, "seconds '0': must be above 0"),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
+    with pytest.raises(InputError, match=said):
+        load(write(tmp_path / "a.csv", call(), call(repeat=2) | changes))
+
+
+def test_the_table_has_a_row_a_kind_of_call_and_a_column_a_dataset(tmp_path):
+    calls = [call(SOLVER, seconds, repeat=n) for n, seconds in enumerate((0.002, 0.004, 0.003), 1)]
+    calls += [call(SCIPY, 0.06, commit="", started="2026-01-02T00:00:00+00:00")]
+    calls += [call(SCIPY, 2.0, dataset="e", substitute="made up"), *map(call, FORMER)]
+    path = tmp_path / "h200/library_times.csv"
+    assert readme.library_times(path) == "Not measured: the archive `h200` has none of it."
+    head, _, *rows, _, said = readme.library_times(write(path, *calls)).split("\n")
+    assert head == "| What | nyc | e † |"
+    assert rows == [
+        f"| {SOLVER} | 3.00 ms, [2.00 ms, 4.00 ms], n=3 | - |",
+        f"| {SCIPY} | 60.0 ms, n=1 | 2.00 s, n=1 |",
+    ]
+    assert said.endswith(
+        "from the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
+        "abcdef012345. † A [substitute](data.md#the-substitutes): e, made up."
+    )

@@ -1,0 +1,639 @@
+"""config.yaml is checked by its schema, and decides cells, targets and what makes a cell due."""
+
+import copy
+import csv
+import math
+import re
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from kernels import generate
+from kernels.errors import InputError
+from kernels.registry import VARIANTS
+from workflow import configuration
+from workflow.measure import plan, resources
+
+ROOT = Path(__file__).parents[2]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+SCHEMA = yaml.safe_load(configuration.SCHEMA.read_text())
+with open(ROOT / "workflow" / "paper" / "times.csv") as file:
+    TIMES = list(csv.DictReader(file))
+
+
+@pytest.fixture
+def config():
+    return copy.deepcopy(CONFIG)
+
+
+def at(tree, path):
+    """What stands at the end of a dotted path of keys; the tree itself for an empty one."""
+    for key in filter(None, path.split(".")):
+        tree = tree[key]
+    return tree
+
+
+def put(config, path, value):
+    *above, key = path.split(".")
+    at(config, ".".join(above))[key] = value
+
+
+def schema_at(path):
+    """The part of the schema that describes what stands at a dotted path in config."""
+    here = SCHEMA
+    for key in filter(None, path.split(".")):
+        here = here.get("properties", {}).get(key) or here["additionalProperties"]
+    return here
+
+
+def test_the_projects_config_is_valid(config):
+    configuration.check(config)
+
+
+def test_config_with_the_substitutes_is_valid(config):
+    def merge(below, above):
+        for key, value in above.items():
+            below[key] = merge(below.get(key, {}), value) if isinstance(value, dict) else value
+        return below
+
+    configuration.check(merge(config, yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text())))
+
+
+def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(config):
+    block, *_ = re.findall(r"^```yaml\n(datasets:\n.*?)^```", (ROOT / "docs/extending.md").read_text(), re.M | re.S)
+    ((name, entry),) = yaml.safe_load(block)["datasets"].items()
+    config["datasets"][name] = entry
+    configuration.check(config)
+    assert {cell[1] for cell in plan.cells(config, [name])} >= {"stride_flag", "cpu", "scipy"}
+    assert not [cell for cell in plan.simulated_cells(config) if cell[2] == name]
+    assert [cell for cell in plan.table_cells(config, "table1") if cell[2] == name]
+
+
+def described(schema, path=""):
+    """(path, description or None) of every key that a schema allows."""
+    for key, below in schema.get("properties", {}).items():
+        yield f"{path}{key}", below.get("description")
+        yield from described(below, f"{path}{key}.")
+    for word in ("additionalProperties", "items"):
+        if isinstance(below := schema.get(word), dict):
+            yield f"{path}{word}", below.get("description")
+            yield from described(below, f"{path}{word}.")
+
+
+def test_every_key_of_the_schema_is_described():
+    keys = dict(described(SCHEMA))
+    assert {"mode", "protocol.block", "datasets.additionalProperties.weights.seed"} <= set(keys)
+    assert [path for path, text in keys.items() if not text or len(text.split()) < 2] == []
+
+
+LEVELS = [
+    *("", "protocol", "simulator", "download"),
+    *("datasets.nyc", "datasets.gnutella04.weights", "datasets.powerlaw.generate"),
+]
+
+
+def test_every_level_of_the_schema_is_closed_but_for_names():
+    open_ones = [
+        path
+        for path, below in walk(SCHEMA)
+        if below.get("type") == "object" and below["additionalProperties"] is not False
+    ]
+    assert open_ones == ["archives", "datasets"]
+
+
+def walk(schema, path=""):
+    yield path, schema
+    for key, below in schema.get("properties", {}).items():
+        yield from walk(below, f"{path}.{key}".lstrip("."))
+    if isinstance(below := schema.get("additionalProperties"), dict):
+        yield from walk(below, f"{path}.*")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
+    put(config, f"{level}.blokc".lstrip("."), 1)
+    with pytest.raises(InputError) as error:
+        configuration.check(config)
+    said, valid = str(error.value).split(": choose from ")
+    assert said == f"config: unknown key 'blokc' at {level or 'the top level'}"
+    assert valid.split(", ") == list(schema_at(level)["properties"])
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("mode", "gpu"),
+        ("archive", "../h200"),
+        ("archive", 200),
+        ("archive", "h200\n"),
+        ("commit", None),
+        ("commit", "faa6cfe\n"),
+        ("commit", "one\ntwo"),
+        ("commit", "$(touch here)"),
+        ("protocol", []),
+        ("protocol.repeats", 0),
+        ("protocol.repeats", "6"),
+        ("protocol.repeats", 1.5),
+        ("protocol.repeats", 6.0),
+        ("protocol.repeats", True),
+        ("protocol.delta", 2**31 - 1),
+        ("protocol.source", 2**31 - 1),
+        ("protocol.budget_s", 1e300),
+        ("protocol.budget_s", math.nan),
+        ("protocol.timeout_s", math.inf),
+        ("protocol.timeout_s", -0.0),
+        ("protocol.budget_s", 0),
+        ("protocol.timeout_s", "1 h"),
+        ("protocol.block", 2048),
+        ("protocol.tile", 33),
+        ("protocol.source", -1),
+        ("protocol.warmup_launches", -1),
+        ("simulator.block", 64),
+        ("download.retries", -1),
+        ("download.retries", 10**6),
+        ("download.read_timeout_s", 0),
+        ("download.read_timeout_s", math.inf),
+        ("download.backoff_s", math.nan),
+        ("archives.snap", []),
+        ("archives.snap", ["ftp://snap"]),
+        ("archives.snap", ["https://snap\n"]),
+        ("archives.snap", ["https://snap and more"]),
+        ("archives", {1: ["https://snap"]}),
+        ("audit.tolerance", math.nan),
+        ("sweeps.stride.shares", [math.inf]),
+        ("sweeps.stride.shares", [0.5, math.nan]),
+        ("archives.snap", "https://snap"),
+        ("datasets", {}),
+        ("datasets.Upper", {"format": "text", "vertices": 1, "arcs": 0}),
+        ("datasets.x\n", {"format": "random", "vertices": 1, "arcs": 0}),
+        ("datasets." + "x" * 65, {"format": "random", "vertices": 1, "arcs": 0}),
+        ("datasets", {1: {"format": "random", "vertices": 1, "arcs": 0}}),
+        ("datasets.nyc", {"format": "dimacs", "vertices": 1}),
+        ("datasets.nyc.format", "metis"),
+        ("datasets.nyc.sha256", "abc"),
+        ("datasets.nyc.sha256", "any\n"),
+        ("datasets.nyc.vertices", 0),
+        ("datasets.nyc.vertices", 2**31),
+        ("datasets.nyc.arcs", 2**31),
+        ("datasets.nyc.arcs", "733846"),
+        ("datasets.nyc.directed", "no"),
+        ("datasets.nyc.substitute", "one; two"),
+        ("datasets.nyc.substitute", "one\ntwo"),
+        ("datasets.nyc.substitute", "one\n"),
+        ("datasets.nyc.substitute", " "),
+        ("datasets.nyc.sources", "dimacs9:USA-road-d.NY.gr.gz"),
+        ("datasets.nyc.gpu", "bellman_ford"),
+        ("datasets.gnutella04.weights.min", 0),
+        ("datasets.gnutella04.weights.max", 2**31 - 1),
+        ("datasets.gnutella04.weights", {"min": 1, "max": 2}),
+        ("datasets.gnutella04.weights", {"min": 9, "max": 1, "seed": 1}),
+        ("datasets.powerlaw.generate", {}),
+        ("datasets.powerlaw.generate", {"seed": -1}),
+        ("datasets.powerlaw.generate", {"seed": 1, "skew": 2}),
+        ("datasets.powerlaw.generate", {"seed": 1, "skew": math.inf}),
+        ("datasets.nyc.tables", {"sssp": ["table1"], "apsp": ["table3", "table1"]}),
+        ("datasets.nyc.tables", {"sssp": ["table4"]}),
+        ("datasets.nyc.tables", ["table1"]),
+        ("datasets.nyc.skip", ["bellman_ford/frontier"]),
+        ("datasets.nyc.skip", ["*_graph", "stride_flag"]),
+        ("sweeps.delta.dataset", "nyk"),
+        ("sweeps.stride.dataset", "nyk"),
+        ("sweeps.sources.datasets", ["nyc", "nyk"]),
+    ],
+)
+def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
+    put(config, path, value)
+    with pytest.raises(InputError) as error:
+        configuration.check(config)
+    message = str(error.value)
+    above = path.rpartition(".")[0] or "the top level"
+    assert message.startswith((f"config: {path}: ", f"config: {path}.", f"config: {above}: "))
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("protocol.repeats", "5", "'5' is not of type 'integer': --config gives text only: write numbers, true and"),
+        ("protocol.delta", "5", "'5' is not of type 'integer', 'null': --config gives text only"),
+        ("datasets.nyc.simulate", "false", "'false' is not of type 'boolean': --config gives text only"),
+        ("protocol.batch", date(2026, 11, 22), "2026-11-22 is no text: put it in quotes"),
+        ("protocol.batch", 12, "12 is no text: put it in quotes"),
+        ("commit", 1234567, "1234567 is no text: put it in quotes"),
+        ("protocol.batch", "a b", "'a b' must be letters, digits, ., _ and -, the first a letter or digit"),
+        ("datasets.nyc.sha256", "abc", "'abc' must be 64 hex digits in lower case, or any"),
+        ("datasets.nyc.sources", "a.gr", "'a.gr' is not of type 'array'$"),
+        ("protocol.repeats", 10**30, "1000000000000000000000000000000 is above the limit of 1000000: lower it$"),
+        ("protocol.warmup_launches", 10**18, "1000000000000000000 is above the limit of 1000000: lower it$"),
+        ("sweeps.delta.deltas", [1, 2, 1], "1 is listed twice: delete one$"),
+        ("protocol.once", ["dijkstra/cpu", "dijkstra/cpu"], "'dijkstra/cpu' is listed twice: delete one$"),
+        ("protocol.once", ["nothing/at_all"], "'nothing/at_all' matches no variant: there are bellman_ford/"),
+    ],
+)
+def test_what_is_wrong_with_a_value_is_said_in_words(config, path, value, said):
+    put(config, path, value)
+    with pytest.raises(InputError, match=rf"^config: {path}: {said}"):
+        configuration.check(config)
+
+
+def inside(tree):
+    """A tree of dictionaries and lists, and all that is below it."""
+    yield tree
+    for below in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from inside(below)
+
+
+def test_every_number_has_limits_and_no_list_a_value_twice():
+    properties = SCHEMA["properties"]
+    parts = [part for part in inside(properties) if isinstance(part, dict)]
+    numbers = [part for part in parts if {"integer", "number"}.intersection(np.atleast_1d(part.get("type", "")))]
+    assert len(numbers) > 30
+    for part in numbers:
+        assert part.keys() & {"minimum", "exclusiveMinimum"} and part.keys() & {"maximum", "exclusiveMaximum"}, part
+    assert all(part.get("uniqueItems") for part in parts if part.get("type") == "array")
+
+
+def test_every_pattern_is_said_in_words():
+    patterns = [part for part in inside(SCHEMA) if isinstance(part, dict) and isinstance(part.get("pattern"), str)]
+    assert len(patterns) > 8 and all(part.get("$comment") for part in patterns)
+
+
+@pytest.mark.parametrize("name", ["a b", "$(x)", "-x", "../x", "a\n"])
+def test_what_no_batch_may_be_called(name):
+    with pytest.raises(InputError, match=r"^batch: .* must be letters, digits"):
+        configuration.check_batch(name)
+
+
+def test_the_number_of_a_batch_may_follow_the_longest_name():
+    configuration.check_batch("x" * 64 + "-2")
+
+
+@pytest.mark.parametrize("key", SCHEMA["required"])
+def test_a_missing_key_is_refused(config, key):
+    del config[key]
+    with pytest.raises(InputError, match=f"config: the top level: '{key}' is a required property"):
+        configuration.check(config)
+
+
+@pytest.mark.parametrize("pattern", ["bellman", "bellman_ford/strid", "bellman_ford/", "cpu", "bellman_ford/cpu"])
+def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern):
+    config["datasets"]["bay"]["gpu"] = [pattern]
+    with pytest.raises(InputError) as error:
+        configuration.check(config)
+    said, valid = str(error.value).split(": choose one of ")
+    assert said == f"config: datasets.bay.gpu: {pattern!r} is no GPU variant"
+    gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
+    assert set(valid.split(", ")) == gpu | {key.split("/")[0] for key in gpu}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "key", "value", "reason"),
+    [
+        ("nyc", "generate", {"seed": 1}, "not for format dimacs: a random graph is generated, every other has sources"),
+        ("powerlaw", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+        ("sample2", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+    ],
+)
+def test_a_graph_is_generated_or_has_sources(config, dataset, key, value, reason):
+    config["datasets"][dataset][key] = value
+    with pytest.raises(InputError, match=rf"config: datasets\.{dataset}\.{key}: {reason}"):
+        configuration.check(config)
+
+
+def test_a_graph_that_is_not_random_has_sources(config):
+    del config["datasets"]["nyc"]["sources"]
+    with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: missing"):
+        configuration.check(config)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "valid"),
+    [("bellman_ford/frontier", "bellman_ford/multi_source_apsp"), ("stride", "bellman_ford/stride")],
+)
+def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern, valid):
+    config["datasets"]["bay"]["skip"].append(pattern)
+    with pytest.raises(InputError) as error:
+        configuration.check(config)
+    said, variants = str(error.value).split(": there are ")
+    assert said == f"config: datasets.bay.skip: {pattern!r} matches no variant"
+    assert valid in variants.split(", ") and len(variants.split(", ")) == len(VARIANTS)
+
+
+def test_a_skip_of_what_the_dataset_has_not_is_none_of_a_typing_error(config):
+    """So that a second --configfile may name fewer algorithms for a dataset, and leave its skip."""
+    config["datasets"]["sample2"] |= {"gpu": ["bellman_ford/naive"], "cpu": []}
+    configuration.check(config)
+
+
+def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config):
+    config["sweeps"]["sources"]["datasets"] = ["nyc", "nyk"]
+    with pytest.raises(
+        InputError, match=r"config: sweeps\.sources\.datasets: there is no dataset 'nyk': choose one of nyc"
+    ):
+        configuration.check(config)
+
+
+@pytest.mark.parametrize(("mode", "refused"), [("simulator", True), ("cuda", False)])
+def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypatch, tmp_path):
+    """Where it would be: not on a machine that measures, nor where something was measured."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("h100", "h200"):
+        kept = tmp_path / "results" / "archive" / name / "timings.csv"
+        kept.parent.mkdir(parents=True)
+        kept.touch()
+    configuration.check(config)
+    config |= {"mode": mode, "archive": "h300"}
+    if refused:
+        with pytest.raises(InputError, match=r"there is no results/archive/h300/timings\.csv .* are h100, h200$"):
+            configuration.check(config)
+        cell = tmp_path / "results" / "cells" / "dijkstra" / "naive" / "nyc.csv"
+        cell.parent.mkdir(parents=True)
+        cell.touch()
+    configuration.check(config)
+
+
+def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text("datasets:\n  nyc: {arcs: 1}\n  bay: {arcs: 1}\n  nyc: {arcs: 2}\n")
+    with pytest.raises(InputError, match=f"^{file}, line 4: nyc stands twice in one place: delete one$"):
+        configuration.check_keys(file)
+    file.write_text("list: [{a: 1}, {a: 1, b: 1, a: 2}]\n")
+    with pytest.raises(InputError, match="line 1: a stands twice"):
+        configuration.check_keys(file)
+    file.write_text('{"JSON with a tab":\t{"a": 1}}')
+    configuration.check_keys(file)
+    configuration.check_keys(ROOT / "config.yaml")
+
+
+def test_a_gpu_variant_is_no_cpu_variant(config):
+    config["datasets"]["bay"]["cpu"] = ["bellman_ford/naive"]
+    with pytest.raises(InputError, match=r"config: datasets\.bay\.cpu: 'bellman_ford/naive' is no CPU variant"):
+        configuration.check(config)
+
+
+def test_names_that_would_clash_are_refused(config):
+    config["datasets"]["naive"] = config["datasets"].pop("bay")
+    with pytest.raises(InputError, match="dataset naive is called like an algorithm or variant"):
+        configuration.check(config)
+    config["datasets"]["bay"] = config["datasets"].pop("naive")
+    config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
+    with pytest.raises(InputError, match=r"two datasets have a source called USA-road-d\.NY\.gr\.gz"):
+        configuration.check(config)
+
+
+def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
+    config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall/cpu"]}
+    found = plan.cells(config, ["bay"])
+    dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
+    assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
+    config["datasets"]["bay"] |= {"gpu": ["dijkstra", "dijkstra/naive"], "cpu": []}
+    assert plan.cells(config, ["bay"]) == dijkstra
+
+
+def test_targets_are_datasets_algorithms_and_variants(config):
+    targets = plan.targets(config)
+    everything = [cell for cell in plan.cells(config) if cell not in plan.family_cells(config)]
+    families = {cell[2] for cell in plan.family_cells(config)}
+    assert set(targets) == {name for cell in everything for name in cell} | families
+    assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
+    assert targets["dijkstra"] == [cell for cell in everything if cell[0] == "dijkstra"]
+    naive = targets["naive"]
+    assert {cell[0] for cell in naive} == {"bellman_ford", "dijkstra", "floyd_warshall"}
+    assert {cell[1] for cell in naive} == {"naive"}
+
+
+def test_families_are_measured_by_their_names_alone(config):
+    """No table, figure, algorithm or variant makes them, though Table 6 may show some."""
+    found = plan.family_cells(config)
+    names = list(dict.fromkeys(cell[2] for cell in found))
+    assert len(names) == 15 and len(found) == 45
+    others = [*plan.table_cells(config, *plan.TABLES), *plan.compared_cells(config), *plan.claimed_cells(config)]
+    others += [cell for name, wanted in plan.targets(config).items() if name not in names for cell in wanted]
+    assert not set(found) & set(others)
+    for name in names:
+        assert plan.targets(config)[name] == plan.jobs(config)["sssp", name]
+
+
+def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
+    sizes = {}
+    for name, entry in config["datasets"].items():
+        if kind := generate.kind_of(entry):
+            assert entry["generate"]["seed"] == entry["weights"]["seed"]
+            assert name in (f"{kind}{entry['vertices'].bit_length() - 1}", f"{kind}{math.isqrt(entry['vertices'])}")
+            sizes.setdefault(kind, []).append(entry["vertices"])
+            if entry["arcs"] < 3e6:
+                ends = generate.draw_edges(kind, entry["vertices"], entry["arcs"] // 2, entry["generate"]["seed"])
+                assert any((end == config["protocol"]["source"]).any() for end in ends), name
+    assert list(sizes) == list(generate.KINDS)
+    assert all(len(set(found)) == 5 and found == sorted(found) for found in sizes.values())
+
+
+def test_only_table_6_shows_a_family(config):
+    config["datasets"]["grid250"]["tables"] = {"sssp": ["table6", "table1"]}
+    with pytest.raises(InputError, match=r"datasets\.grid250\.tables: table1 shows no family: only table6 does"):
+        configuration.check(config)
+
+
+def test_the_papers_cells(config):
+    cpu = [cell for cell in plan.cells(config) if cell[1] == "cpu" and not cell[2].startswith("sample")]
+    assert cpu == [
+        ("bellman_ford", "cpu", "nyc"),
+        ("dijkstra", "cpu", "gnutella04"),
+        ("floyd_warshall", "cpu", "gnutella04"),
+    ]
+    cells = [plan.table_cells(config, table) for table in plan.PAPER_TABLES]
+    sizes = [sum(VARIANTS[f"{cell[0]}/{cell[1]}"].family == "paper" for cell in of_table) for of_table in cells]
+    assert sizes == [1 + 6 * 3 + 3, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
+
+
+@pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
+def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
+    entry = config["datasets"]["gnutella04"]
+    assert plan.identity(entry | change) == plan.identity(entry)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weights": {"min": 1, "max": 100, "seed": 5}},
+        {"weights": {"min": 1, "max": 101, "seed": 4}},
+        {"sources": ["elsewhere.txt.gz"]},
+        {"format": "text"},
+        {"vertices": 1},
+        {"arcs": 1},
+        {"directed": False},
+        {"sha256": "any"},
+        {"substitute": "made up"},
+        {"generate": {"seed": 1}},
+    ],
+)
+def test_what_decides_a_datasets_graph(config, change):
+    entry = config["datasets"]["gnutella04"]
+    assert plan.identity(entry | change) != plan.identity(entry)
+    assert plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
+
+
+@pytest.mark.parametrize(
+    ("mode", "simulated", "gpu", "expected"),
+    [
+        ("auto", False, True, False),
+        ("auto", False, False, True),
+        ("auto", True, True, True),
+        ("cuda", False, False, False),
+        ("cuda", True, True, True),
+        ("simulator", False, True, True),
+    ],
+)
+def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
+    monkeypatch.setattr(plan.driver, "simulated", lambda: simulated)
+    monkeypatch.setattr(plan.choice, "gpu_visible", lambda: gpu)
+    config["mode"] = mode
+    assert plan.simulating(config) is expected
+
+
+def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
+    monkeypatch.setattr(plan, "simulating", lambda config: True)
+    inside = plan.protocol_of(config, simulated=True)
+    outside = {key: value for key, value in config["protocol"].items() if key not in plan.OF_BATCHES}
+    assert plan.protocol_of(config) == outside  # of a CPU variant, measured there too
+    assert inside == outside | config["simulator"] != outside
+
+
+def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(config):
+    common = plan.protocol_of(config)
+    for variant in VARIANTS.values():
+        found = plan.protocol_of(config, variant.algorithm, variant.name)
+        if variant.ours:
+            assert found == common | {"repeats": 20, "budget_s": 600}
+        else:
+            assert found == common
+    minutes = [resources.runtime_min(config, "floyd_warshall", name, "gnutella04") for name in ("tiled", "blocked")]
+    assert minutes[1] - minutes[0] == (600 - 60) / 60
+    config["protocol"] |= {"repeats": 30, "budget_s": 700}
+    found = plan.protocol_of(config, "floyd_warshall", "blocked")
+    assert (found["repeats"], found["budget_s"]) == (30, 700)
+    assert {"floyd_warshall/blocked", "bellman_ford/multi_source_apsp"} <= {
+        key for key, variant in VARIANTS.items() if variant.ours
+    }
+
+
+@pytest.mark.parametrize(
+    ("simulating", "cell", "place", "reason"),
+    [
+        (False, "bellman_ford/stride/nyc", "cells", None),
+        (False, "bellman_ford/cpu/nyc", "cells", None),
+        (False, "bellman_ford/stride/sample1", "simulated", "only made in mode simulator"),
+        (True, "bellman_ford/stride/sample1", "simulated", None),
+        (True, "bellman_ford/stride/sample1", "cells", "cannot be measured here: there is no GPU"),
+        (
+            True,
+            "bellman_ford/stride/nyc",
+            "cells",
+            "on nyc cannot be measured here: .*: run it on a machine with a GPU",
+        ),
+        (True, "dijkstra/scipy/nyc", "cells", None),
+        (True, "dijkstra/scipy/nyc", "simulated", "nyc is too large for the CUDA simulator: take sample1 or sample3$"),
+        (
+            False,
+            "bellman_ford/strde/nyc",
+            "cells",
+            "no variant bellman_ford/strde: choose one of .*bellman_ford/stride,",
+        ),
+        (False, "bellman_ford/stride/nyk", "cells", "no dataset 'nyk': choose one of nyc, bay"),
+    ],
+)
+def test_which_cells_are_refused(config, monkeypatch, simulating, cell, place, reason):
+    monkeypatch.setattr(plan, "simulating", lambda config: simulating)
+    said = plan.refusal(config, *cell.split("/"), place)
+    assert said is None if reason is None else re.search(reason, said)
+
+
+def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
+    wanted = [cell for cell in plan.cells(config) if cell[2] in ("nyc", "sample1")]
+    monkeypatch.setattr(plan, "simulating", lambda config: False)
+    assert plan.makeable(config, wanted) == ([("cells", cell) for cell in wanted], [])
+    monkeypatch.setattr(plan, "simulating", lambda config: True)
+    made, skipped = plan.makeable(config, wanted)
+    assert {place for place, cell in made if cell[2] == "sample1"} == {"simulated"}
+    of_nyc = [cell for cell in wanted if cell[2] == "nyc"]
+    assert [("cells", cell) for cell in of_nyc if not plan.on_gpu(*cell[:2])] == [
+        one for one in made if one[1][2] == "nyc"
+    ]
+    assert skipped == [cell for cell in of_nyc if plan.on_gpu(*cell[:2])]
+
+
+def test_what_is_simulated_without_a_target(config):
+    found = plan.simulated_cells(config)
+    plain = {key for key, variant in VARIANTS.items() if not variant.cuda_graph}
+    assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
+    assert {key for key in plain if VARIANTS[key].on_gpu} == {
+        "/".join(cell[:2]) for cell in found if plan.on_gpu(*cell[:2]) and cell[2] == "sample1"
+    }
+    assert plan.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
+
+
+def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    cells = [Path(f"results/cells/{key}/nyc.csv") for key in ("dijkstra/scipy", "bellman_ford/naive")]
+    for shown, path in zip(([], cells[::-1]), cells, strict=True):
+        path.parent.mkdir(parents=True)
+        path.touch()
+        assert plan.measured_here() == shown
+    cells[1].unlink()
+    job = Path("results/batches/one/sssp/nyc/timings.csv")
+    job.parent.mkdir(parents=True)
+    job.touch()
+    assert plan.measured_here() == [cells[0], job]
+
+
+def test_cuda_graph_variants_run_on_two_datasets(config):
+    assert {cell[2] for cell in plan.compared_cells(config) if VARIANTS["/".join(cell[:2])].cuda_graph} == {
+        "nyc",
+        "gnutella04",
+    }
+
+
+def test_time_is_for_the_budget_and_the_run_that_passes_it(config):
+    def minutes(key, **changes):
+        changed = config | {"protocol": config["protocol"] | changes}
+        return resources.runtime_min(changed, *key.split("/"), "e")
+
+    def more(key, **changes):
+        return minutes(key, **changes) - minutes(key)
+
+    budget, timeout = (config["protocol"][name] for name in ("budget_s", "timeout_s"))
+    assert more("bellman_ford/naive", budget_s=budget + 6000) == more("bellman_ford/cpu", budget_s=budget + 6000) == 100
+    assert more("bellman_ford/cpu", timeout_s=timeout + 6000) == 100 and more("bellman_ford/naive", timeout_s=1) == 0
+    n, m = (config["datasets"]["e"][name] for name in ("vertices", "arcs"))
+    assert minutes("bellman_ford/naive") == math.ceil((600 + budget + 6e-11 * n * (n + m)) / 60)
+
+
+@pytest.mark.parametrize(
+    ("full_check", "checked_rows", "rows"),
+    [(10_000, 100, 10_000), (9_999, 100, 100), (9_999, 20_000, 10_000)],
+)
+def test_memory_is_for_the_rows_that_the_oracle_checks(config, full_check, checked_rows, rows):
+    """Of all pairs 16 bytes a distance, and 4 of each that is checked; of one source 64 a vertex and arc, and a row."""
+    n = 10_000
+    config["datasets"]["town"] = {"vertices": n, "arcs": n}
+    config["protocol"] |= {"full_check": full_check, "checked_rows": checked_rows}
+    assert resources.memory_mb(config, "floyd_warshall", "naive", "town") == 2000 + 1600 + math.ceil(4 * n * rows / 1e6)
+    assert resources.memory_mb(config, "bellman_ford", "naive", "town") == 2000 + 2
+
+
+def test_limits_follow_the_size(config):
+    cells = plan.cells(config)
+    limits = {cell: (resources.runtime_min(config, *cell), resources.memory_mb(config, *cell)) for cell in cells}
+    for row in TIMES:
+        seconds = 60 * limits[row["algorithm"], row["variant"], row["dataset"]][0]
+        run = config["protocol"]["timeout_s"] if row["variant"] == "cpu" else 1.2 * float(row["seconds"])
+        assert seconds >= 600 + run, row
+    largest = limits["floyd_warshall", "naive", "gnutella30"]
+    assert largest[1] == max(megabytes for cell, (_, megabytes) in limits.items() if cell[2] != "random65536")
+    assert 16 * 36682**2 / 1e6 < largest[1] < 25_000  # four matrices; what the paper gave
+    assert 8 * 65536**2 / 1e6 < limits["floyd_warshall", "staged", "random65536"][1] < 40_000  # the two results
+    assert limits["bellman_ford", "naive", "nyc"] < limits["bellman_ford", "naive", "e"]
+    assert math.prod(limits["floyd_warshall", "cpu", "sample1"]) < 200_000

@@ -1,0 +1,295 @@
+"""The figures show the measurements, name what is missing, and can be read."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from kernels.errors import InputError
+from kernels.registry import VARIANTS
+from tests.support.pictures import legible, words
+from tests.support.rows import DATASETS, frame, in_batches, measurement
+from tests.support.views import draw
+from workflow.measure import sources
+from workflow.store import measurements
+from workflow.views import draw_sweep, figure8, figures, growth, plots, series
+
+ROOT = Path(__file__).parents[3]
+TIMINGS = ROOT / "tests" / "data" / "timings.csv"
+ARCHIVE = ROOT / "results" / "archive" / "h200"
+MEASURED_ROADS = ["(264K,730K)", "(321K,800K)"]  # nyc has other arcs than the paper's there
+ROADS = ["(435K,1.0M)", "(1.0M,2.7M)", "(1.5M,3.8M)", "(3.5M,8.7M)"]
+GNUTELLAS = ["(10K,39K)", "(22K,54K)", "(36K,88K)"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_more_than_the_papers_series():
+    """Figures 5 and 6 without variants of ours: whether the values fit depends on the number of series."""
+    with pytest.MonkeyPatch.context() as patch:
+        for key, variant in VARIANTS.items():
+            shown = {place: head for place, head in variant.shown.items() if place not in figures.PLOTS}
+            if variant.ours:
+                patch.setitem(VARIANTS, key, replace(variant, shown=shown))
+        yield
+
+
+def make(number, out_dir, files=(TIMINGS,)):
+    draw(f"figure{number}", measurements.load(files), out_dir)
+    return {path.name: path.read_bytes() for path in sorted(out_dir.iterdir())}
+
+
+@pytest.fixture(scope="module", params=[5, 6])
+def made(request, tmp_path_factory):
+    return request.param, make(request.param, tmp_path_factory.mktemp("figures"))
+
+
+def drawn(number, rows):
+    """The figure with its layout done."""
+    with plots.styled():
+        figure = figures.draw(f"figure{number}", DATASETS, rows, "From the test.")
+        figure.draw_without_rendering()
+    return figure
+
+
+def whole():
+    """Every cell of the paper's tables, twice: whole figures."""
+    times = measurements.paper_times()["seconds"].dropna()
+    found = [
+        measurement(key, dataset, repeat, factor * seconds)
+        for (key, dataset), seconds in times.items()
+        for repeat, factor in ((1, 0.9), (2, 1.1))
+    ]
+    return frame(found)
+
+
+def test_three_formats_and_no_more(made):
+    number, files = made
+    assert list(files) == [f"figure{number}.pdf", f"figure{number}.png", f"figure{number}.svg"]
+    assert files[f"figure{number}.pdf"].startswith(b"%PDF")
+    assert files[f"figure{number}.png"].startswith(b"\x89PNG")
+    assert min(len(content) for content in files.values()) > 10_000
+
+
+def test_the_same_bytes_twice(made, tmp_path):
+    number, files = made
+    assert make(number, tmp_path) == files
+
+
+def test_words_in_the_picture(made):
+    number, files = made
+    lines = words(files[f"figure{number}.svg"])
+    expected = {
+        5: [*MEASURED_ROADS, *ROADS, "Bellman-Ford", "Naive", "Stride", "Stride with Flag", "nyc †", "bay"],
+        6: [*GNUTELLAS, "Floyd-Warshall", "Super Naive", "Super Naive Shared", "Naive", "Tiled", "Tiled Shared"],
+    }
+    for text in (*expected[number], "(number of vertices, number of edges)", "Execution time (s)", "Paper", "Measured"):
+        assert text in lines
+    caption = {
+        5: "Median and range of n = 1 to 4 repeats, test card; † substitute. From the test.",
+        6: "Median and range of n = 1 to 3 repeats, test card. From the test.",
+    }
+    assert lines[-1] == caption[number]
+    assert ("†" in " ".join(lines)) == (number == 5)
+
+
+def test_batches_are_drawn_with_their_range_and_said():
+    rows = measurements.load([TIMINGS])
+    flag = rows["variant"] == "stride_flag"
+    several = in_batches(rows[~flag], factors=[{}, {"bellman_ford/naive": 2}, {"bellman_ford/naive": 0.5}])
+    both = series.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
+    naive = series.cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
+    assert (naive["median"], naive["min"], naive["max"], naive["batches"]) == (13, 6.5, 26, 3)
+    said = series.caption(both, "From the test.")
+    assert said.startswith("Median and range of n = 3 batches or 2 runs, test card")
+
+
+def test_cells_without_a_time_are_named(made):
+    number, files = made
+    said = " ".join(words(files[f"figure{number}.svg"]))
+    if number == 5:
+        assert "nyc † no measurement: Stride with Flag" in said
+        assert "bay >90 s: Stride" in said
+        assert "col no measurement" in said
+    else:
+        assert "gnutella25 no measurement" in said
+        assert "gnutella30 no measurement: Naive, Super Naive Shared, Tiled Shared no memory: Super Naive" in said
+
+
+def heights_of_bars(axes):
+    """By head in Figure 5, the heights on its six datasets."""
+    heads = series.heads("figure5")
+    return dict(zip(heads, np.reshape([bar.get_height() for bar in axes.patches], (len(heads), 6)), strict=True))
+
+
+def test_bars_are_the_medians():
+    ours, both = drawn(5, measurements.load([TIMINGS])).axes
+    heights, none = heights_of_bars(ours), [np.nan] * 4
+    assert list(heights)[:3] == ["Naive", "Stride", "Stride with Flag"]
+    np.testing.assert_allclose(heights["Naive"], [6.1, 13.0, *none])
+    np.testing.assert_allclose(heights["Stride"], [8.0, np.nan, *none])
+    np.testing.assert_allclose(heights["Stride with Flag"], [np.nan, 4.5, *none])
+    assert {text.get_text() for text in ours.texts} == {"6.10", "13.0", "8.00", "4.50"}
+    assert (ours.get_yscale(), both.get_yscale()) == ("linear", "log")
+
+
+def test_lines_are_the_medians():
+    ours, both = drawn(6, measurements.load([TIMINGS])).axes
+    lines = {container.lines[0].get_color(): container.lines[0].get_ydata() for container in ours.containers}
+    nan = np.nan
+    expected = {
+        **{"Naive": [8.1, nan, nan], "Super Naive": [nan] * 3, "Super Naive Shared": [nan] * 3},
+        **{"Tiled": [nan, nan, 50.0], "Tiled Shared": [0.9, nan, nan]},
+    }
+    looks = plots.looks(plots.LINES, series.heads("figure6"))
+    assert list(looks)[:5] == list(expected)
+    for head, times in expected.items():
+        np.testing.assert_allclose(lines[looks[head].color], times)
+    # Below: for each variant the paper's hollow marks, then our filled ones.
+    hollow, filled = both.lines[0], both.lines[1]
+    np.testing.assert_allclose(hollow.get_ydata(), [30.1521, 137.369, 703.358])
+    np.testing.assert_allclose(filled.get_ydata(), [8.1, nan, nan])
+
+
+def test_a_panel_with_short_times_is_in_milliseconds():
+    rows = measurements.load([TIMINGS])
+    short = (rows["variant"] == "tiled_shared") & (rows["dataset"] == "gnutella04")
+    ours, both = drawn(6, rows.assign(seconds=rows["seconds"].mask(short, 0.0099))).axes
+    assert ours.get_ylabel() == both.get_ylabel() == "Execution time (ms)"
+    tiled_shared = list(series.heads("figure6")).index("Tiled Shared")
+    assert max(ours.containers[tiled_shared].lines[0].get_ydata()) == pytest.approx(9.9, nan_ok=True)
+    np.testing.assert_allclose(both.lines[0].get_ydata(), [30152.1, 137369, 703358])
+    assert plots.unit([0.01, np.nan]) == plots.unit([np.nan]) == plots.unit([]) == ("s", 1)
+
+
+def test_the_registry_says_what_is_drawn(monkeypatch):
+    """A variant of which only its entry is new is a further series; of two with one head the fastest is drawn."""
+    naive = VARIANTS["bellman_ford/naive"]
+    for name in ("slow", "fast"):
+        new = replace(naive, name=name, shown={"figure5": "New"})
+        monkeypatch.setitem(VARIANTS, new.key, new)
+    rows = whole()
+    mine = rows[(rows["algorithm"] == "bellman_ford") & (rows["variant"] == "naive")]
+    more = [mine.assign(variant=name, seconds=mine["seconds"] / part) for name, part in (("slow", 2), ("fast", 4))]
+    figure = drawn(5, pd.concat([rows, *more]))
+    heights = heights_of_bars(figure.axes[0])
+    np.testing.assert_allclose(heights["New"], heights["Naive"] / 4)
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()][-1] == "New"
+    legible(figure)
+
+
+@pytest.mark.parametrize("number", [5, 6])
+@pytest.mark.parametrize("data", ["all", "some", "none"])
+def test_no_text_lies_on_other_text(number, data):
+    rows = {
+        "all": whole,
+        "some": lambda: measurements.load([TIMINGS]),
+        "none": lambda: measurements.load([]),
+    }[data]()
+    legible(drawn(number, rows))
+
+
+@pytest.fixture(scope="module")
+def archived():
+    return measurements.load([ARCHIVE / "timings.csv"])
+
+
+def of_growth(rows, source):
+    cells = growth.measured(rows, DATASETS)
+    return growth.draw(
+        growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, source, what="median")
+    )
+
+
+def of_sweep(name):
+    sweep = draw_sweep.SWEEPS[name]
+    return lambda _, source: draw_sweep.picture(sweep, draw_sweep.load(sweep, [ARCHIVE / f"{name}.csv"]), source)
+
+
+DRAW = {
+    "figure5": lambda *args: figures.draw("figure5", DATASETS, *args),
+    "figure6": lambda *args: figures.draw("figure6", DATASETS, *args),
+    "figure8": lambda rows, source: figure8.draw(DATASETS, rows, sources.load([ARCHIVE / "sources.csv"]), source),
+    "growth": of_growth,
+    **{name: of_sweep(name) for name in draw_sweep.SWEEPS},
+}
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_the_archives_figures_are_legible_with_their_lines_below(name, archived):
+    with plots.styled():
+        figure = DRAW[name](archived, "From the archive h200, not measured here.")
+        figure.draw_without_rendering()
+        legible(figure)
+        (caption,) = [text for text in figure.findobj(Text) if "From the archive" in text.get_text()]
+        lines = caption.get_text().count("\n") + 1
+        assert caption.get_window_extent().height < 1.6 * lines * caption.get_fontsize() * figure.dpi / 72
+    assert "NVIDIA H200" in caption.get_text() and "n = " in caption.get_text()
+
+
+def test_texts_that_touch_are_noticed():
+    figure = drawn(5, whole())
+    legible(figure)
+    (first, *_), axes = figure.axes[0].texts, figure.axes[0]
+    for place in ((0.5, -0.002), (0.9, 1.04)):  # on the axis, on the legend
+        wrong = axes.text(*place, "wrong", transform=axes.transAxes)
+        with pytest.raises(AssertionError, match="wrong"):
+            legible(figure)
+        wrong.remove()
+    first.set_fontsize(6)
+    with pytest.raises(AssertionError):
+        legible(figure)
+
+
+def test_values_of_close_marks_stand_apart():
+    with plots.styled():
+        figure = matplotlib.figure.Figure(figsize=(3, 2))
+        axes = figure.subplots()
+        x, y = np.array([0.0, 0.05, 0.1, 1.0]), np.array([1.0, 1.01, 1.0, np.nan])
+        axes.plot(x, y, "o")
+        plots.write_values(axes, x, y, ["1.001", "1.010", "0.999", ""], plots.AROUND)
+        figure.draw_without_rendering()
+        legible(figure)
+    assert [text.get_text() for text in axes.texts] == ["1.001", "1.010", "0.999"]
+
+
+def test_nothing_measured(tmp_path):
+    for number in (5, 6):
+        said = words(make(number, tmp_path / str(number), files=())[f"figure{number}.svg"])
+        groups = {5: ["(264K,733K)", "(321K,800K)", *ROADS], 6: GNUTELLAS}[number]
+        assert said.count("no measurement") == 2 * len(groups) + 1  # once in the upper panel; below are the paper's
+        assert all(said.count(group) == 2 for group in groups)
+        assert said[-1] == "From the test."
+
+
+def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
+    before = dict(matplotlib.rcParams)
+    make(5, tmp_path)
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("count", "label"),
+    [(264346, "264K"), (999999, "999K"), (1057066, "1.0M"), (2712798, "2.7M"), (3598623, "3.5M"), (999, "999")],
+)
+def test_counts_are_cut_off_as_in_the_paper(count, label):
+    assert plots.short(count) == label
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.0120, "0.0120"), (5.52, "5.52"), (284.6, "285"), (999.6, "1,000"), (22328, "22,300"), (np.nan, "")],
+)
+def test_values_have_three_digits(number, text):
+    assert plots.digits(number) == text
+
+
+def test_simulated_rows_are_refused(tmp_path):
+    path = tmp_path / "timings.csv"
+    path.write_text(TIMINGS.read_text().replace(",no_memory,", ",simulated,"))
+    with pytest.raises(InputError, match="simulated"):
+        make(6, tmp_path / "figures", [path])
+    assert not (tmp_path / "figures").exists()

@@ -1,0 +1,447 @@
+"""README.md and docs/ have no dead links and say what the archive says; the picture of the claims."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from matplotlib import style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from kernels.check import check
+from kernels.errors import InputError
+from kernels.graph import Graph
+from kernels.registry import VARIANTS, Variant
+from kernels.run import Result, Run
+from tests.support import many_sources
+from tests.support.claims import CLAIMS, TOLERANCE, around, put
+from tests.support.rows import SIZES, in_batches, measured, rows_of
+from tests.support.views import draw
+from workflow.judge import claims, verdicts
+from workflow.store import measurements
+from workflow.views import claims_figure, documents, performance, readme
+
+ROOT = Path(__file__).parents[3]
+ARCHIVES = sorted(
+    (path.parent for path in Path("results/archive").glob("*/timings.csv")), key=lambda p: p.name != "h200"
+)
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+PAGES = [*(ROOT / name for name in ("README.md", "config/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+SUBSTITUTE = {"substitute": "made_by_hand"}
+NO_PEAKS, NO_MANY = (load(Path("there/is/none")) for load in (performance.load_peaks, performance.load_many))
+NEAR_FAR, MULTI, BLOCKED = "delta_stepping/near_far", "bellman_ford/multi_source_apsp", "floyd_warshall/blocked"
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return readme.documents(ARCHIVES, CONFIG)
+
+
+def test_what_is_generated_is_what_the_archive_says(generated):
+    for page, parts in generated.items():
+        text = filled = (ROOT / page).read_text()
+        for marker, content in parts.items():
+            filled = documents.fill(filled, marker, content, page)
+        assert filled == text, f"{page}: run snakemake --cores 1 readme"
+
+
+def test_every_marker_is_filled_by_the_script(generated):
+    known = {(page, marker) for page, parts in generated.items() for marker in parts}
+    found = [
+        (str(page.relative_to(ROOT)), marker)
+        for page in PAGES
+        for marker in re.findall(r"^<!-- begin (\w+) -->$", page.read_text(), re.MULTILINE)
+    ]
+    assert sorted(found) == sorted({*known, ("docs/design.md", "rulegraph"), ("docs/design.md", "columns")})
+
+
+def anchors(page):
+    """What GitHub makes of a page's headings."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{target} leads nowhere"
+        assert not anchor or anchor in anchors(there), f"{there.name} has no heading #{anchor}"
+
+
+def judged(rows):
+    listed = list(CLAIMS.values())
+    return claims.audit(claims.select(rows.assign(throttling=""), listed), listed, TOLERANCE)
+
+
+def test_what_was_not_measured_is_left_out_or_said():
+    rows = measurements.load([])
+    audited = judged(rows)
+    assert "Of 38 verdicts (a claim on a dataset) none is decided; 38 are not measured." in readme.certainty(
+        rows, audited, {}
+    )
+    text = readme.findings(rows, audited, NO_PEAKS, NO_MANY)
+    assert text.startswith("\nFactors over SciPy") and "1." not in text
+    table = readme.claims_table({"card": audited}, {}, TOLERANCE)
+    assert "| not measured: all 3 | not measured |" in table
+    for parts in performance.documents(rows, NO_PEAKS, NO_MANY, "card").values():
+        assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
+
+
+ROADS, GNUTELLA = readme.ROADS, readme.GNUTELLA
+
+
+def test_findings_say_the_numbers_of_the_rows(tmp_path):
+    cells = {("bellman_ford/naive", "nyc"): [6.0, 6.5, 7.0], ("bellman_ford/naive_graph", "nyc"): [1.5]}
+    for size, dataset in enumerate(ROADS[:5], start=1):
+        cells["bellman_ford/stride_flag", dataset] = [10.0 * size]
+        cells["dijkstra/scipy", dataset] = [0.1, 0.1]
+        cells[NEAR_FAR, dataset] = [0.002, 0.002, 0.002]
+    for factor, dataset in enumerate(GNUTELLA, start=1):
+        cells["bellman_ford/multi_source_apsp", dataset] = [0.001 * factor]
+        cells["floyd_warshall/tiled", dataset] = [factor * 3.0]
+        cells["floyd_warshall/tiled_shared", dataset] = [1.0]
+    cells[BLOCKED, "gnutella30"] = [4.0]
+    rows = in_batches(measured(tmp_path, {cell: (seconds, SUBSTITUTE) for cell, seconds in cells.items()}))
+    regions = rows["seconds"].where(~rows["variant"].isin(("multi_source_apsp", "near_far")), 2 * rows["seconds"])
+    rows = rows.assign(seconds=regions)  # half of it copies
+    of_many = [("e", 20.0, SIZES.loc["e"].vertices), *(("nyc", s, SIZES.loc["nyc"].vertices) for s in (0.1, 0.2))]
+    many = pd.DataFrame(
+        many_sources.row(
+            "reduced", 1, name, search_s=seconds, sources=sources, order_s=1.0, tree_s=0.5, customize_s=0.002
+        )
+        for name, seconds, sources in [*of_many, ("bay", 7.0, 8)]
+    )
+    said = readme.findings(rows, judged(rows), NO_PEAKS, many)
+    first, launches, libraries, one_source, all_pairs, of_roads, *rest = said.splitlines()
+    assert "takes 150 ms on nyc † (n = 2) and 20.0 s on e † (n = 1); it finds" in of_roads
+    assert (
+        "Preparing the network takes 1.50 s and 1.50 s on one core, customizing it for other weights 2.00 ms"
+        in of_roads
+    )
+    assert rest[1].startswith("Times in findings 2, 4, 5 and 6 leave out copies")
+    assert first == "1. **Of the paper's 12 claims: 2 not as claimed, 10 not measured.**"
+    assert "takes 6.50 s for 528,691 launches" in launches and "take 1.50 s (3 batches)" in launches
+    assert "On one core it is 100 to 500 times faster" in libraries and "on nyc, bay, col, fla, ne † (3 b" in libraries
+    assert "takes 2.00 ms on nyc † and 2.00 ms on ne †, where the graph is on the card; with the" in one_source
+    assert "result's copy it is 25.0 to 25.0 times" in one_source
+    assert "faster than SciPy on nyc, bay, col, fla, ne (3 batches)." in one_source
+    assert rest[0] == "" and "GPU: test card. CPU: test CPU (the libraries)." in rest[1]
+    assert "333 to 1000 times faster than the paper's best variant, with copies 167 to 500 times" in all_pairs
+    assert "The Gnutella graphs' weights" in rest[1]
+
+
+def test_what_the_verdicts_rest_on_is_counted():
+    times = {
+        (f"bellman_ford/{name}", at): seconds
+        for name, seconds in (("stride", 2.0), ("naive", 1.0))
+        for at in ("nyc", "bay")
+    }
+    rows = in_batches(rows_of(times))
+    rows = rows[(rows["dataset"] == "nyc") | (rows["batch"] != "c")].assign(throttling="")
+    judged_here = claims.audit(rows, [CLAIMS["stride_small"]], TOLERANCE)
+    text = readme.certainty(rows, judged_here, {})
+    assert (
+        "Of 3 verdicts (a claim on a dataset) 1 are decided on the test card, each by 3 batches of 3 hosts; "
+        "1 have too few batches; 1 are not measured. [" in text
+    )
+    times |= {("bellman_ford/stride", "nyc"): 0.5}
+    differs = claims.audit(in_batches(rows_of(times)).assign(throttling=""), [CLAIMS["stride_small"]], TOLERANCE)
+    elsewhere = {"card B": judged_here, "card C": differs}
+    text = readme.certainty(rows, judged_here, elsewhere)
+    assert (
+        "; 1 also on the card B, all alike, each by 3 batches of 3 hosts; 1 also on the card C, 0 of them alike" in text
+    )
+
+
+def test_where_the_papers_program_differs_the_table_says_so(generated):
+    """On gnutella04 our Super Naive Shared is faster than Super Naive, and the paper's program has no direction."""
+    lines = generated["README.md"]["claims"].splitlines()
+    assert [line[:4] for line in lines if line.endswith(" § |")] == ["| 7.", "| 8."]
+    assert "§ The paper's own program lies elsewhere: on gnutella04 within 5 % of 1. Only" in lines[-1]
+
+
+def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generated):
+    def verdicts_of(text, last):
+        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if re.match(r"\| \d", line)]
+        return [(row[0], row[last]) for row in rows]
+
+    text = generated["docs/results.md"]["readings"]
+    exactly, audited = (dict(verdicts_of(text, column)) for column in (2, 3))
+    tiled = "10. Tiled is about 4 to 6 times faster than Naive"
+    assert exactly[tiled] == "more: gnutella04; less: gnutella25, gnutella30" and audited[tiled] == "as claimed: all 3"
+    assert "| gnutella04 \N{MULTIPLICATION SIGN}6.23, gnutella25 " in text
+    large = "2. On large graphs Stride is faster than Naive"
+    assert exactly[large] == "opposite: fla; as claimed: ne, e" and audited[large] == "no difference: all 3"
+    assert dict(verdicts_of(generated["README.md"]["claims"], 1)) == audited
+    for archive in ARCHIVES:
+        table = re.sub(" +", " ", (archive / "claims.md").read_text())
+        assert all(f"| {claim} | " in table and f"({verdict}) | " in table for claim, verdict in audited.items())
+
+
+def test_two_cards_stand_side_by_side():
+    times = {("bellman_ford/stride_flag", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 2.0}
+    one, other = (judged(in_batches(rows_of(times | more))) for more in ({}, {("bellman_ford/naive", "nyc"): 3.0}))
+
+    def line_of(**cards):
+        (line,) = [line for line in readme.claims_table(cards, {}, TOLERANCE).splitlines() if line.startswith("| 5. ")]
+        return [cell.strip() for cell in line.split("|")[3:5]]
+
+    ours, verdict = line_of(A=one, B=other)
+    assert ours == "A: less: nyc ‡<br>B: more: nyc ‡" and verdict == "not as claimed ‡ (1 of 6 decided)"
+    nothing = judged(in_batches(rows_of({})))
+    assert line_of(A=one, B=nothing) == ["A: less: nyc ‡", "not as claimed ‡ (1 of 6 decided)"]
+    assert line_of(A=one, B=one) == ["A: less: nyc ‡<br>B: the same on nyc ‡", "not as claimed (1 of 6 decided)"]
+    at_bay = judged(in_batches(rows_of({(key, "bay"): seconds for (key, _), seconds in times.items()})))
+    assert line_of(A=one, B=at_bay) == ["A: less: nyc ‡<br>B: less: bay ‡", "not as claimed (2 of 6 decided)"]
+    text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
+    assert "Decided on each card: 1 verdicts, 0 equal, 1 not:" in text and "but not on each card" not in text
+    assert "- claim 5 on nyc: A: less<br>B: more" in text
+    text = readme.by_claim({"A": nothing, "B": one}, {}, TOLERANCE)
+    assert "Decided on the B, but not on each card: 1. Claims: on nyc 5." in text
+    assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
+    assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
+
+
+def test_where_cards_differ_it_is_said_whether_their_intervals_overlap():
+    times = {("bellman_ford/stride", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 1.0}
+
+    def line(*ratios):
+        cards = {}
+        for name, around_it in zip("AB", ratios, strict=True):
+            factors = [{"bellman_ford/stride": around_it * by} for by in (0.99, 1.0, 1.01)]
+            cards[name] = judged(in_batches(rows_of(times), factors=factors))
+        (line,) = readme.compared(cards)[1]
+        return line
+
+    assert line(1.04, 1.0) == "claim 1 on nyc (the intervals overlap): A: as claimed\nB: no difference"
+    assert line(1.1, 1.0) == "claim 1 on nyc: A: as claimed\nB: no difference"
+
+
+def test_a_verdict_is_one_only_where_the_cards_agree():
+    """Stride is slower than Naive on nyc, as claimed, on both cards or on one."""
+    slow, fast = ({("bellman_ford/stride", "nyc"): s, ("bellman_ford/naive", "nyc"): 1.0} for s in (2.0, 0.5))
+    one, same, other = (judged(in_batches(rows_of(times))) for times in (slow, slow, fast))
+    lines = [readme.claims_table({"A": one, "B": card}, {}, TOLERANCE).splitlines()[2] for card in (same, other)]
+    assert lines[0].endswith("| as claimed (1 of 3 decided) |")
+    assert lines[1].endswith("| A: as claimed ‡ (1 of 3 decided)<br>B: not as claimed ‡ (1 of 3 decided) § |")
+
+
+def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):
+    for name, device in (("one", "NVIDIA H200"), ("other", "NVIDIA H100 80GB HBM3")):
+        rows = pd.read_csv(ROOT / "results/archive/h200/timings.csv", dtype=str, keep_default_na=False)
+        rows.loc[rows["driver"] != "", "device"] = device
+        if name == "other":
+            rows = rows[rows["batch"].isin(("A", "B")) & (rows["dataset"] == "gnutella04")]
+        (tmp_path / name).mkdir()
+        rows.to_csv(tmp_path / name / "timings.csv", index=False)
+    found = readme.documents([tmp_path / "one", tmp_path / "other"], CONFIG)
+    assert "Ours (H200) |" in found["README.md"]["claims"] and "H100" not in found["README.md"]["claims"]
+    assert "Too few batches for any verdict so far: H100." in found["docs/results.md"]["claims"]
+
+
+def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):
+    cells = {(BLOCKED, "gnutella04"): ([2.0, 4.0, 3.0], {}), (f"{BLOCKED}16", "gnutella04"): ([3.0], {})}
+    rows = measured(tmp_path, cells).assign(seconds=9.0)
+    peaks = pd.DataFrame(
+        {
+            "benchmark": ["chains", "chains", "chains", "dense"],
+            "bits": [32, 32, 16, 32],
+            "relaxations": [8e11, 8e11, 1e12, 1.0],
+            "seconds": [1.0, 1.0, 1.0, 1.0],
+            "device": "test card",
+        }
+    )
+    rate, peak = performance.rates(rows, peaks).loc[(BLOCKED, "gnutella04")]
+    assert (rate, peak) == (pytest.approx(10876**3 / 3), 8e11)
+    assert performance.rates(rows, peaks).loc[(f"{BLOCKED}16", "gnutella04")].to_list() == [rate, 1e12]
+    text = performance.cells(rows, [BLOCKED], peaks, "card")
+    (line,) = [line for line in text.splitlines() if "gnutella04" in line]
+    share = f"{100 * 10876**3 / 3 / 8e11:.0f} %"
+    assert line == (
+        "| Floyd-Warshall Blocked | gnutella04 | 3.00 s | with them | 3.00 s | [2.00 s, 4.00 s], n=3 | "
+        f"0.429 T relaxations/s | {share} |"
+    )
+
+
+def test_targets_and_predictions_stand_apart_from_what_the_archive_measured():
+    """No row of times is typed beside them; that all hold is read from the generated table."""
+    page = (ROOT / "docs/performance/one-source.md").read_text()
+    head, _, *rows = re.search(r"\*\*Targets and predictions\*\*.*?\n\n((?:\|[^\n]*\n)+)", page, re.DOTALL)[
+        1
+    ].splitlines()
+    datasets = [cell.strip() for cell in head.strip("|").split("|")][1:]
+    typed = {}
+    for row in rows:
+        name, *cells = [cell.strip() for cell in row.strip("|").split("|")]
+        typed[name] = {dataset: float(cell) for dataset, cell in zip(datasets, cells, strict=True) if cell}
+    assert list(typed) == ["target", "predicted, distances alone"]
+    assert [len(times) for times in typed.values()] == [9, 5]
+    line = r"^\| Delta-Stepping Near-Far \| (.+?) \| ([\d.]+) ms \| [\d.]+ ms \| ([\d.]+) ms \|"
+    measured_there = {name: (float(alone), float(both)) for name, alone, both in re.findall(line, page, re.MULTILINE)}
+    assert all(measured_there[dataset][1] < target for dataset, target in typed["target"].items())
+    predicted = typed["predicted, distances alone"]
+    assert all(abs(measured_there[dataset][0] / time - 1) < 0.15 for dataset, time in predicted.items())
+
+
+def test_every_variant_of_ours_has_a_page():
+    pages = {key for _, keys in performance.PAGES.values() for key in keys}
+    assert pages >= {key for key, variant in VARIANTS.items() if variant.ours}
+
+
+def test_our_cells_are_shown(tmp_path):
+    rows = measured(
+        tmp_path,
+        {
+            (NEAR_FAR, "nyc"): ([0.0028, 0.0029, 0.0033], SUBSTITUTE),
+            ("hierarchy/sssp", "nyc"): ([0.0005], SUBSTITUTE),
+            ("bellman_ford/stride", "gnutella04"): ([3.0], {}),
+            ("bellman_ford/stride_ell", "gnutella04"): ([2.0, 2.0], {}),
+        },
+    )
+    pages = performance.documents(rows, NO_PEAKS, NO_MANY, "a")
+    (text,) = pages["docs/performance/one-source.md"].values()
+    assert "| Delta-Stepping Near-Far | nyc † | 2.90 ms | with them | 2.90 ms | [2.80 ms, 3.30 ms], n=3 | " in text
+    (text,) = pages["docs/performance/hierarchy.md"].values()
+    assert "| Contraction Hierarchy (sssp) | nyc † | 0.500 ms |" in text and "many sources" not in text.lower()
+    (text,) = pages["docs/performance/ell.md"].values()
+    assert "| gnutella04 | 3.00 s | with them | 3.00 s | n=1 |" in text
+    assert "| gnutella04 | 2.00 s | with them | 2.00 s | [2.00 s, 2.00 s], n=2 |" in text
+
+
+def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):
+    (tmp_path / "a.md").write_text("<!-- begin x -->\nold\n<!-- end x -->\n")
+    (tmp_path / "b.md").write_text("nothing\n")
+    with pytest.raises(InputError, match=r"b\.md: the markers of y are missing"):
+        readme.write({"a.md": {"x": "new"}, "b.md": {"y": "new"}}, tmp_path)
+    assert "old" in (tmp_path / "a.md").read_text()
+    readme.write({"a.md": {"x": r"new \1"}}, tmp_path)
+    assert (tmp_path / "a.md").read_text() == "<!-- begin x -->\nnew \\1\n<!-- end x -->\n"
+
+
+def test_a_table_keeps_its_own_notes_and_loses_those_of_all():
+    text = (
+        "**Table 1: A title**\n\n| a    |\n|:-----|\n| 1  2 |\n\n- Its own.\n- From the archive h200.\n"
+        "- On a card: b.\n- † nyc.txt: roads.\n- made.txt is generated: at random.\n- Run: commit 1.\n- Once more.\n"
+    )
+    assert readme.own_part(text) == "| a |\n|:--|\n| 1 2 |\n\n- Its own.\n- Once more."
+
+
+def test_the_facts_of_a_document_stand_once(tmp_path):
+    rows = measured(tmp_path, {(NEAR_FAR, "nyc"): ([1.0], SUBSTITUTE), ("dijkstra/scipy", "bay"): ([1.0], {})})
+    said = documents.facts(rows, "card")
+    assert "On test card: our own kernels." in said and "On test CPU: the libraries." in said
+    assert "All numbers are from the archive `card`." in said
+    table = documents.substitutes_table(rows)
+    assert re.search(r"^\| nyc † \| made_by_hand \| [\d,]+ \| [\d,]+ \| 264,346 \| 733,846 \|$", table, re.MULTILINE)
+    assert "bay" not in table
+
+
+# The picture of the claims.
+LOOKS = claims_figure.LOOKS
+
+
+def drawn(folder, cells, substitutes=()):
+    """The figure of all claims, and its texts, of cells {(algorithm/variant, dataset): seconds}."""
+    listed = list(CLAIMS.values())
+    rows = claims.select(in_batches(measurements.load(put(folder, cells))), listed)
+    with style.context(["default", claims_figure.STYLE]):
+        figure = claims_figure.draw(claims.audit(rows, listed, TOLERANCE), substitutes, "A caption.")
+    return figure, [text for text in figure.findobj(Text) if text.get_text()]
+
+
+def test_a_cell_has_the_sign_of_its_verdict_and_of_the_papers(tmp_path):
+    cells = {("bellman_ford/stride", "nyc"): around(12), ("bellman_ford/naive", "nyc"): around(10)}
+    cells |= {("bellman_ford/stride_flag", "nyc"): around(8)}
+    figure, texts = drawn(tmp_path, cells, ["nyc"])
+    (axes,) = figure.axes
+
+    def at(row, column):
+        """The texts in a cell, the large one first."""
+        inside = [
+            text
+            for text in texts
+            if column < text.get_position()[0] < column + 1 and row < text.get_position()[1] < row + 1
+        ]
+        return [text.get_text() for text in sorted(inside, key=lambda text: -text.get_fontsize())]
+
+    holds, same, less, unknown = (
+        LOOKS[verdict].sign for verdict in (verdicts.CLAIMED, verdicts.SAME, verdicts.LESS, verdicts.UNKNOWN)
+    )
+    assert at(0, 0) == [holds, same]  # stride_small on nyc: measured slower, in the paper no difference
+    assert at(0, 1) == [unknown, same]
+    assert at(3, 0) == [holds, holds]
+    assert at(4, 0) == [less, less]  # 1.25 times where 2.8 is claimed
+    assert at(1, 0) == []  # no claim
+    large = {patch.get_xy(): patch.get_facecolor() for patch in axes.findobj(Rectangle)}
+    for row, verdict in ((0, verdicts.CLAIMED), (4, verdicts.LESS)):
+        assert large[0.04, row + 0.06] == to_rgba(LOOKS[verdict].color)
+    for looks in ({look.color for look in LOOKS.values()}, {look.sign for look in LOOKS.values()}):
+        assert len(looks) == len(LOOKS)
+    names = [text.get_text() for text in texts]
+    assert {"nyc †", "bay", "A caption.", *(claims_figure.NAMES.get(word, word) for word in LOOKS)} <= set(names)
+    for number, claim in enumerate(CLAIMS.values(), start=1):
+        assert any(" ".join(name.split()) == f"{number}. {claim.claim}" for name in names)
+
+
+def test_no_text_of_the_picture_touches_another_or_the_edge(tmp_path):
+    figure, texts = drawn(tmp_path, {}, measurements.paper_datasets().index)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
+    edge = figure.bbox
+    for text, box in zip(texts, boxes, strict=True):
+        assert edge.x0 < box.x0 and box.x1 < edge.x1 and edge.y0 < box.y0 and box.y1 < edge.y1, text
+    for i, box in enumerate(boxes):
+        for other, text in zip(boxes[:i], texts[:i], strict=True):
+            assert not box.overlaps(other), (texts[i], text)
+
+
+def test_the_picture_is_written_in_the_formats_asked_for(tmp_path):
+    rows = measurements.load(put(tmp_path / "cells", {("bellman_ford/naive", "nyc"): [1.0]}))
+    draw("claims_figure", rows, tmp_path, formats=["png"])
+    assert [path.name for path in tmp_path.glob("claims.*")] == ["claims.png"]
+    draw("claims_figure", rows, tmp_path)
+    assert {path.suffix for path in tmp_path.glob("claims.*")} == {".png", ".svg", ".pdf"}
+    assert "<text" not in (tmp_path / "claims.svg").read_text()  # text as paths
+
+
+# The example of docs/extending.md.
+
+
+def blocks():
+    text = (ROOT / "docs/extending.md").read_text()
+    found = re.findall(r"^( *)```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+    return [re.sub(f"^{indent}", "", code, flags=re.MULTILINE) for indent, code in found]
+
+
+@pytest.mark.simulator
+def test_the_example_of_a_variant_runs(monkeypatch):
+    function, entry = blocks()
+    module = ModuleType("quarter")
+    exec(function, vars(module))
+    monkeypatch.setitem(sys.modules, "kernels.fast.quarter", module)
+    variant = eval(entry, {"Variant": Variant})
+    rng = np.random.default_rng(1)
+    graph = Graph.from_arcs(11, rng.integers(0, 11, 40), rng.integers(0, 11, 40), rng.integers(1, 9, 40))
+    result, run = Result.poisoned(variant.problem, graph.vertices), Run(block=4)
+    variant.function(graph, result, run)
+    assert check(graph, variant.problem, result, 0, full_check=11, checked_rows=11)
+    assert run.launches == variant.launches(graph.vertices, 32)
+
+
+def test_no_page_has_the_marks_of_a_merge():
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    assert len(pages) > 15
+    assert not [page for page in pages if re.search(r"^(<{7}|={7}|>{7})( |$)", page.read_text(), re.MULTILINE)]

@@ -1,0 +1,51 @@
+"""docs/reviewers.md: every command there is run in dry form, and its artifacts are the paper's elements."""
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.copies import copy_project
+from tests.support.project import ENVIRONMENT
+from workflow.store import paper
+
+PAGE = (Path(__file__).parents[3] / "docs/reviewers.md").read_text()
+COMMANDS = sorted(
+    {
+        *re.findall(r"^    ((?:make|snakemake)\b.*)$", PAGE, re.MULTILINE),
+        *re.findall(r"`((?:make|snakemake) [^`]+)`", PAGE),
+    }
+)
+JOBS = [command for command in COMMANDS if command.endswith("timings.csv")]
+
+
+def test_each_claim_belongs_to_an_artifact():
+    spans = re.findall(r"^\| A\d \|.*\| C(\d+)(?: to C(\d+))? \|", PAGE, re.MULTILINE)
+    numbers = [number for first, last in spans for number in range(int(first), int(last or first) + 1)]
+    assert numbers == list(range(1, len(paper.claims()) + 1))
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) >= 15 and any("batch --config" in command for command in COMMANDS)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return copy_project(tmp_path_factory.mktemp("reviewers"))
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("commands", [*([one] for one in COMMANDS if one not in JOBS), JOBS], ids=lambda ones: ones[-1])
+def test_each_command_can_be_run(commands, project):
+    """The jobs' commands, which differ in the file alone, in one run."""
+    words = shlex.split(commands[0].split("&&")[0]) + [shlex.split(one)[-1] for one in commands[1:]]
+    if words[0] == "snakemake" and "mode=" not in commands[0]:
+        if "--config" in words:
+            words.insert(words.index("--config") + 1, "mode=cuda")
+        else:
+            words[1:1] = ["--config", "mode=cuda"]
+    ran = subprocess.run([*words, "-n"], cwd=project, env=os.environ | ENVIRONMENT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
