@@ -26,7 +26,7 @@ pytestmark = pytest.mark.ci
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "environment.yml", "kernels", "profiles", "slurm", "workflow", "results/archive")
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
-# Of each algorithm one, on a CPU and on more GPUs than there are; tests/workflow/test_sbatch.py has the jobs of all variants.
+# Of each algorithm one, on a CPU and on more GPUs than there are; test_sbatch.py has the jobs of all variants.
 CHOSEN = (
     "bellman_ford/cpu",
     "bellman_ford/naive",

@@ -1,4 +1,4 @@
-"""The page for users of CuPy and PyTorch: its blocks run with stand-ins for both, and for real in tests/kernels/test_gpu.py."""
+"""The page for users of CuPy and PyTorch: its blocks run with stand-ins for both; test_gpu.py runs them for real."""
 
 import os
 import shutil

@@ -255,7 +255,7 @@ def redirected(function, largest):
         return ours
 
     def compare(compare, actual, desired):
-        """Of equally good predecessors ours need not be SciPy's; tests/kernels/library/test_csgraph.py looks at them."""
+        """Of equally good predecessors ours need not be SciPy's; test_csgraph.py looks at them."""
         if actual.dtype == np.int32:
             actual, desired = actual == NO_PREDECESSOR, desired == NO_PREDECESSOR
         compare(actual, desired)
