@@ -1,4 +1,4 @@
-"""The registry: every variant there is, one entry each, with all that the project knows of it.
+"""The registry: every variant there is, one entry each, with what it is.
 
 What is listed here is measured, checked, shown in the tables and figures that its entry names, and documented. To add
 a variant, write its function and its entry; no other code and no test changes (docs/extending.md).
@@ -43,8 +43,7 @@ class Variant:
     shown: the tables and figures that show it, each with its head there. Keys: table1, table2, table3, table6,
     figure5, figure6, figure8, peak_table. Of several variants with one head and one problem the fastest is shown.
     index_bits: the width of the numbers of pairs of vertices in its kernels. cuda_graph: whether it replays the
-    launches of its plain variant from CUDA graphs. zero_weights: whether predecessors lead to the source even if arcs
-    of weight 0 form circles. parallel: whether a CPU variant runs on all cores.
+    launches of its plain variant from CUDA graphs. parallel: whether a CPU variant runs on all cores.
     revision: raise it by one if a change can change what is measured: the kernels' code, the sequence of launches,
     or what is inside the timed region (docs/extending.md). package: the library's distribution, whose version
     stands for the revision.
@@ -61,7 +60,6 @@ class Variant:
     device: str = "gpu"
     index_bits: int = 64
     cuda_graph: bool = False
-    zero_weights: bool = False
     parallel: bool = False
     facts: Callable | str | None = None
     revision: int = 1
@@ -105,16 +103,16 @@ class Variant:
 
 
 # What several entries share.
-_SERIAL = {"launches": "paper.serial:launches", "family": "paper", "device": "cpu", "zero_weights": True}
+_SERIAL = {"launches": "paper.serial:launches", "family": "paper", "device": "cpu"}
 _BELLMAN_FORD = {"problem": "sssp", "launches": "paper.bellman_ford:launches", "family": "paper"}
-_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "index_bits": 32, "zero_weights": True}
-_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours", "zero_weights": True}
+_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "index_bits": 32}
+_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours"}
 _HIERARCHY = {
-    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "launches": "fast.hierarchy.variants:launches"},
-    **{"family": "ours", "zero_weights": True},
+    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "family": "ours"},
+    "launches": "fast.hierarchy.variants:launches",
 }
 _SPARRY = {"launches": "sparry.block_per_source:launches", "family": "sparry", "index_bits": 32}
-_LIBRARY = {"launches": "paper.serial:launches", "family": "library", "device": "cpu", "zero_weights": True}
+_LIBRARY = {"launches": "paper.serial:launches", "family": "library", "device": "cpu"}
 
 
 def _at(head: str, *places: str) -> dict[str, str]:
@@ -177,7 +175,6 @@ _ENTRIES = (
         function="fast.multi_source:apsp",
         launches="fast.multi_source:launches",
         family="ours",
-        zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
     ),
     Variant(
@@ -197,7 +194,6 @@ _ENTRIES = (
         function="paper.dijkstra:naive",
         launches="paper.dijkstra:launches",
         family="paper",
-        zero_weights=True,
         index_bits=32,
         shown=_at("Naive", "table2"),
     ),
@@ -326,7 +322,6 @@ _ENTRIES = (
         function="fast.near_far:sssp",
         launches="fast.near_far:launches",
         family="ours",
-        zero_weights=True,
         shown=_at(_OURS, "table6", "figure8"),
     ),
     Variant(

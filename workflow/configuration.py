@@ -125,25 +125,30 @@ def _check_entry(where: str, entry: dict) -> None:
             f"{where}.{unfit.pop()}: not for format {form}: a random graph is generated, every other has sources"
         )
     if kind := generate.kind_of(entry):
-        if "skew" in entry["generate"]:
-            raise InputError(f"{where}.generate: kind and skew do not go together: leave one out")
-        if entry.get("directed", True) or entry["arcs"] % 2:
-            raise InputError(
-                f"{where}: family {kind} has each arc both ways: set directed to false, and arcs to an even number"
-            )
-        try:
-            generate.check(kind, entry["vertices"], entry["arcs"] // 2)
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from None
+        _check_family(where, kind, entry)
     shown = entry.get("tables", {})
-    if kind and (others := {name for names in shown.values() for name in names} - {"table6"}):
-        raise InputError(f"{where}.tables: {min(others)} shows no family: only table6 does")
     if twice := set(shown.get("sssp", [])) & set(shown.get("apsp", [])):
         raise InputError(f"{where}.tables: {min(twice)} stands under sssp and apsp: a table shows a dataset once")
     weights = entry.get("weights")
     if weights and weights["min"] > weights["max"]:
         raise InputError(f"{where}.weights: min {weights['min']} is above max {weights['max']}")
     _check_patterns(f"{where}.skip", entry.get("skip", []))
+
+
+def _check_family(where: str, kind: str, entry: dict) -> None:
+    """Raise InputError if the entry is no graph of this family, or is shown where no family is."""
+    if "skew" in entry["generate"]:
+        raise InputError(f"{where}.generate: kind and skew do not go together: leave one out")
+    if entry.get("directed", True) or entry["arcs"] % 2:
+        raise InputError(
+            f"{where}: family {kind} has each arc both ways: set directed to false, and arcs to an even number"
+        )
+    try:
+        generate.check(kind, entry["vertices"], entry["arcs"] // 2)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    if others := {name for names in entry.get("tables", {}).values() for name in names} - {"table6"}:
+        raise InputError(f"{where}.tables: {min(others)} shows no family: only table6 does")
 
 
 def _check_patterns(where: str, patterns: list[str]) -> None:

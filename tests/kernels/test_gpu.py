@@ -37,12 +37,12 @@ from kernels.run import PHASES, Result, Run
 from tests.support import graphs, marks
 from tests.support.cupy_page import BLOCKS, REFUSED
 from tests.support.graphs import near_far_with
-from tests.support.trees import assert_trees, lengths
+from tests.support.trees import allows_zero_weights, assert_trees, lengths
 from workflow.measure import measure
 
 ROOT = Path(__file__).parents[2]
 GPU = sorted((v for v in VARIANTS.values() if v.on_gpu), key=lambda v: v.problem)
-FREE = [v for v in GPU if v.ours and v.zero_weights]
+FREE = [v for v in GPU if v.ours and allows_zero_weights(v)]
 BLOCK_PER_SOURCE = [VARIANTS[k] for k in ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")]
 NEAR_FAR, MULTI_SOURCE = VARIANTS["delta_stepping/near_far"], VARIANTS["bellman_ford/multi_source_apsp"]
 FREE_WEIGHT, HALF_FREE = np.zeros(1, int), np.arange(2)

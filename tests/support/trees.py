@@ -6,6 +6,17 @@ from kernels.library import csgraph
 from kernels.library.choice import Card
 
 CARD = Card(shared=232_384, free=140 * 10**9)
+# Modules of variants whose predecessors lead to the source even if arcs of weight 0 form circles (docs/errata.md,
+# "Arcs without weight").
+ZERO_WEIGHTS = {
+    *("kernels.paper.serial", "kernels.paper.dijkstra", "kernels.paper.floyd_warshall", "kernels.libraries"),
+    *(f"kernels.fast.{name}" for name in ("blocked_floyd_warshall", "staged_floyd_warshall", "multi_source")),
+    *("kernels.fast.near_far", "kernels.fast.hierarchy.variants"),
+}
+
+
+def allows_zero_weights(variant):
+    return variant.function.__module__ in ZERO_WEIGHTS
 
 
 def lengths(array, directed):

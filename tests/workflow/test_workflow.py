@@ -6,6 +6,8 @@ Where only the order of jobs matters, a stub measures: it writes a cell or a job
 import argparse
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,14 @@ def test_a_target_plans_that_and_no_more(fresh, target):
 
 def test_without_a_target_all_is_planned(fresh):
     assert fresh.plan() == ALL
+
+
+def test_planning_does_not_import_numba(fresh):
+    words = [sys.executable, "-X", "importtime", "-m", "snakemake", "-n", "--cores", "1", "--config", "mode=auto"]
+    planned = subprocess.run(words, cwd=fresh.folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert planned.returncode == 0, planned.stdout
+    imported = set(re.findall(r"^import time: .* (\S+)$", planned.stderr, re.MULTILINE))
+    assert "workflow.measure.plan" in imported and "numba" not in imported
 
 
 def test_extensions_plan_its_own_and_no_table_or_figure_of_the_papers(tmp_path):

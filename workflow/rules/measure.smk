@@ -130,7 +130,7 @@ rule simulate:
     conda:
         "../../environment.yml"
     params:
-        variants=[f"{'/'.join(cell)} {revisions.of(find(*cell[:2]))}" for cell in SIMULATED_CELLS],
+        variants=[f"{'/'.join(cell)} {revisions.of(find(cell[0], cell[1]))}" for cell in SIMULATED_CELLS],
         protocol=plan.settings_text(plan.protocol_of(config, simulated=True)),
         extensions=plan.settings_text(config["extensions"]),
         entries={cell[2]: plan.identity(config["datasets"][cell[2]]) for cell in SIMULATED_CELLS},

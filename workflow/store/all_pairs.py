@@ -16,14 +16,15 @@ import pandas as pd
 import yaml
 from jsonschema import Draft202012Validator
 
-from kernels.check import oracle
 from kernels.errors import InputError
 from kernels.graph import INF, Graph
 from kernels.io import sha256
+from kernels.later import Later
 from workflow import step
 from workflow.store import records
 from workflow.store.checked_csv import FORMER
 
+check = Later("kernels.check")  # imports numba
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
 BINS = 100  # of the distributions that a whole's record has
 COLUMNS = ("vertex", "eccentricity", "farthest", "reached", "total")
@@ -65,8 +66,8 @@ def oracle_rows(graph: Graph, sources: np.ndarray, processes: int = 1) -> np.nda
     if processes > 1 and graph.vertices + graph.arcs >= LARGE:
         parts = np.array_split(sources, processes)
         return np.concatenate(list(_processes(graph).map(_rows_of_process, parts)))
-    rows = oracle(graph, tuple(sources.tolist()))
-    oracle.cache_clear()
+    rows = check.oracle(graph, tuple(sources.tolist()))
+    check.oracle.cache_clear()
     return rows
 
 

@@ -27,7 +27,7 @@ from kernels.library.inputs import as_graph
 from kernels.library.searches import NO_PREDECESSOR
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from tests.support.trees import CARD
+from tests.support.trees import CARD, allows_zero_weights
 
 REPLACED = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "yen")
 LARGEST = {"sssp": 10, "apsp": 5}  # vertices of a graph in the simulator
@@ -199,7 +199,7 @@ def by_variant(variant):
     def solve(given, sources):
         graph = as_graph(given)
         distances, predecessors = map(np.stack, zip(*(row(graph, source) for source in sources), strict=True))
-        trees = variant.zero_weights or graph.weights.min(initial=1) > 0  # docs/errata.md, "Arcs without weight"
+        trees = allows_zero_weights(variant) or graph.weights.min(initial=1) > 0
         return distances, predecessors if trees else None
 
     return solve

@@ -102,6 +102,11 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
             (ROW, {name: value}, f"{name} '{value}': must be a whole number from 1, or empty")
             for name, value in itertools.product(("position", "cores"), ("0", "1.5"))
         ),
+        *(
+            (ROW, {name: value}, f"{name} '{value}': must be a whole number from 0, or empty")
+            for name, value in itertools.product(columns.LAYOUT, ("-1", "1.5"))
+        ),
+        *((ROW, {"revision": value}, f"revision '{value}': must be a whole") for value in ("", "1.5", "scipy")),
         *((ROW, {"batch": value}, f"batch '{value}': must be a name of letters") for value in ("a b", "-a")),
         (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 where the limit was passed"),
         *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}', status 'timeout': must be") for value in ("", "0")),
