@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda.core.utils import StridedMemoryView
 from numba import cuda, int32
 from scipy.sparse import csgraph
 
@@ -28,7 +27,7 @@ from kernels.fast import multi_source
 from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.floats import FloatGraph, Searches
 from kernels.fast.hierarchy import elimination
-from kernels.gpu import card, driver, internals, launching
+from kernels.gpu import card, internals, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.library import choice
@@ -681,7 +680,9 @@ def test_a_later_process_loads_what_one_compiled(tmp_path):
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *sys.path])  # of the packages the versions of this process
 
     def process():
-        ran = subprocess.run([sys.executable, "-c", IN_A_PROCESS], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", IN_A_PROCESS], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
         assert ran.returncode == 0, ran.stderr
         distances = np.load(tmp_path / "found.npy")
         np.testing.assert_array_equal(distances, csgraph.dijkstra(on.to_scipy(), indices=5))
@@ -705,7 +706,7 @@ def test_a_solver_gives_its_memory_back():
         gc.collect()
         card.free_pending()
         free.append(cuda.current_context().get_memory_info().free)
-    assert len({*free[1:]}) == 1
+    assert max(free[1:]) - min(free[1:]) <= 2**21  # the driver gives memory back by pages of 2 MiB
 
 
 @pytest.mark.gpu

@@ -1,22 +1,18 @@
-"""CuPy and PyTorch without a card, as far as docs/cupy.md uses them: their arrays are NumPy's of the host's memory.
+"""CuPy and PyTorch without a card, as far as docs/cupy.md uses them: their arrays are NumPy's.
 
-With fake_driver.py that is where an array of the library lies too, so that it is taken without a copy here as well.
+In numba's simulator an array of the library lies on the host, so that it is taken without a copy here as well.
 `install` puts the modules where `import` finds them.
 """
 
-import ctypes
 import sys
 from types import ModuleType
 
 import numpy as np
-from cuda.core.utils import StridedMemoryView
 from scipy import sparse
 
 
 class Array(np.ndarray):
-    """On no card: get() copies, as CuPy's. What it was taken from lives as long as it does."""
-
-    taken_from = None
+    """On no card: get() copies, as CuPy's."""
 
     def get(self) -> np.ndarray:
         return np.array(self)
@@ -32,39 +28,19 @@ class SparseArray:
         return sparse.csr_matrix(tuple(array.get() for array in self.arrays), self.shape)
 
 
-def view(address: int, size: int, dtype, taken_from) -> Array:
-    buffer = (ctypes.c_uint8 * (size * np.dtype(dtype).itemsize)).from_address(address)
-    array = np.frombuffer(buffer, dtype).view(Array)
-    array.taken_from = taken_from
-    return array
-
-
-def by_interface(array, device: str | None = None) -> Array:
-    """cupy.asarray and torch.as_tensor."""
+def taken(array, device: str | None = None) -> Array:
+    """cupy.asarray and torch.as_tensor, of an array of the simulator."""
     assert device in (None, "cuda")
-    said = array.__cuda_array_interface__
-    assert said["strides"] is None and said["stream"] is None
-    return view(said["data"][0], *said["shape"], said["typestr"], array)
-
-
-def by_dlpack(array) -> Array:
-    """from_dlpack of both."""
-    assert array.__dlpack_device__()[0] == 2
-    taken = StridedMemoryView.from_dlpack(array, stream_ptr=-1)
-    return view(taken.ptr, *taken.shape, taken.dtype, taken)
+    return array._ary.view(Array)
 
 
 def install() -> None:
     modules = {
-        "cupy": {
-            "array": lambda values: np.array(values).view(Array),
-            "asarray": by_interface,
-            "from_dlpack": by_dlpack,
-        },
+        "cupy": {"array": lambda values: np.array(values).view(Array), "asarray": taken},
         "cupyx": {},
         "cupyx.scipy": {},
         "cupyx.scipy.sparse": {"csr_matrix": SparseArray},
-        "torch": {"as_tensor": by_interface, "from_dlpack": by_dlpack},
+        "torch": {"as_tensor": taken},
     }
     for name, values in modules.items():
         sys.modules[name] = ModuleType(name)

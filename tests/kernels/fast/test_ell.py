@@ -6,8 +6,8 @@ import pytest
 from kernels import harness
 from kernels.check import check
 from kernels.fast import ell
+from kernels.generate import draw, draw_arcs
 from kernels.graph import Graph
-from kernels.io import draw, draw_arcs
 from kernels.registry import VARIANTS
 from tests.support.project import DATASETS, Project
 from workflow.store import columns

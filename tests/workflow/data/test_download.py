@@ -290,8 +290,8 @@ def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkey
     bomb = gzip.compress(bytes(10**6)) * 300
     reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if another file is meant"
     pieces = []
-    parts = download.datasets.unpacked
-    monkeypatch.setattr(download.datasets, "unpacked", lambda path: (pieces.append(1) or part for part in parts(path)))
+    parts = download.io.unpacked
+    monkeypatch.setattr(download.io, "unpacked", lambda path: (pieces.append(1) or part for part in parts(path)))
     with pytest.raises(InputError, match=f"/bomb: {reason}"):
         fetch(site.url("/bomb", whole(bomb)), vertices=5, arcs=10)
     assert files() == [] and len(pieces) == 1  # the rest of 300 MB is not inflated
@@ -514,7 +514,7 @@ def test_what_is_no_file_is_said_and_stays(site, kind):
     assert site.requests == []
 
 
-@pytest.mark.parametrize("function", ["check_content", "datasets.sha256"])
+@pytest.mark.parametrize("function", ["check_content", "io.sha256"])
 def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
     def refuse(path, *rest):
         raise PermissionError(13, "Permission denied", str(path))
