@@ -47,10 +47,10 @@ def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
 
 
 def Run(**settings):
-    """A kernels.run.Run that does not wait after each launch."""
+    """Return a kernels.run.Run that does not wait after each launch, unless the settings say so."""
     from kernels import run
 
-    return run.Run(waits=False, **settings)
+    return run.Run(**{"waits": False} | settings)
 
 
 class WholeNumbers:
@@ -365,7 +365,7 @@ def _run(graph: Graph, key: str) -> Result:
     variant = find(*key.split("/"))
     variant.check_size(graph)
     result = Result.poisoned(variant.problem, graph.vertices)
-    variant.function(graph, result, Run(on_gpu=variant.on_gpu))
+    variant.function(graph, result, Run(on_gpu=variant.on_gpu, waits=True))
     return result
 
 

@@ -244,7 +244,7 @@ def _one_source(cells: Cells) -> str:
         f"{cells.factors_of_regions(library, ours, roads)} times faster than SciPy on {', '.join(roads)} "
         f"({cells.common(roads, library, ours)}). On some, cited programs are as fast or faster on 16 cores of a CPU: "
         "[Table 6](docs/results.md#table-6-our-fastest-beside-all-others)."
-        + (" The kernel [was changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
+        + (" Its launches [were changed](docs/performance/one-source.md) since." if ours in cells.changed else "")
     )
 
 
