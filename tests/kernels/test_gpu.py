@@ -706,7 +706,7 @@ def test_a_solver_gives_its_memory_back():
         gc.collect()
         card.free_pending()
         free.append(cuda.current_context().get_memory_info().free)
-    assert max(free[1:]) - min(free[1:]) <= 2**21  # the driver gives memory back by pages of 2 MiB
+    assert free[-1] >= free[1] - 2**21  # a page of the driver; what other tests left may be given back meanwhile
 
 
 @pytest.mark.gpu
