@@ -16,7 +16,7 @@ from kernels.errors import InputError
 if TYPE_CHECKING:
     from kernels.graph import Graph
 
-FAMILIES = ("paper", "sparry", "ours", "library")
+ORIGINS = ("paper", "sparry", "ours", "library")
 ALL_PAIRS_REVISION = 1  # as Variant.revision, of searches of all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # vertices all pairs of which 32 bits can number
 
@@ -39,7 +39,7 @@ class Variant:
     function(graph, result, run) fills result. launches(vertices, tile): the number of kernels that it launches, or
     None if that depends on the weights. facts(graph, source): columns of its measurements that describe its layout of
     the graph. Each is a function, or "module:name" in this package, which is imported when it is called.
-    family: one of FAMILIES; "ours" is repeated more often (extensions in config.yaml).
+    origin: one of ORIGINS; "ours" is repeated more often (extensions in config.yaml).
     shown: the tables and figures that show it, each with its head there. Keys: table1, table2, table3, table6,
     figure5, figure6, figure8, peak_table. Of several variants with one head and one problem the fastest is shown.
     index_bits: the width of the numbers of pairs of vertices in its kernels. cuda_graph: whether it replays the
@@ -55,7 +55,7 @@ class Variant:
     problem: str
     function: Callable | str
     launches: Callable | str
-    family: str
+    origin: str
     shown: Mapping[str, str] = field(default_factory=dict)
     device: str = "gpu"
     index_bits: int = 64
@@ -80,7 +80,7 @@ class Variant:
 
     @property
     def ours(self) -> bool:
-        return self.family == "ours"
+        return self.origin == "ours"
 
     @property
     def in_32_bits(self) -> bool:
@@ -103,16 +103,16 @@ class Variant:
 
 
 # What several entries share.
-_SERIAL = {"launches": "paper.serial:launches", "family": "paper", "device": "cpu"}
-_BELLMAN_FORD = {"problem": "sssp", "launches": "paper.bellman_ford:launches", "family": "paper"}
-_FLOYD_WARSHALL = {"problem": "apsp", "family": "paper", "index_bits": 32}
-_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "family": "ours"}
+_SERIAL = {"launches": "paper.serial:launches", "origin": "paper", "device": "cpu"}
+_BELLMAN_FORD = {"problem": "sssp", "launches": "paper.bellman_ford:launches", "origin": "paper"}
+_FLOYD_WARSHALL = {"problem": "apsp", "origin": "paper", "index_bits": 32}
+_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "origin": "ours"}
 _HIERARCHY = {
-    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "family": "ours"},
+    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "origin": "ours"},
     "launches": "fast.hierarchy.variants:launches",
 }
-_SPARRY = {"launches": "sparry.block_per_source:launches", "family": "sparry", "index_bits": 32}
-_LIBRARY = {"launches": "paper.serial:launches", "family": "library", "device": "cpu"}
+_SPARRY = {"launches": "sparry.block_per_source:launches", "origin": "sparry", "index_bits": 32}
+_LIBRARY = {"launches": "paper.serial:launches", "origin": "library", "device": "cpu"}
 
 
 def _at(head: str, *places: str) -> dict[str, str]:
@@ -164,7 +164,7 @@ _ENTRIES = (
         problem="sssp",
         function="fast.ell:stride",
         launches="paper.bellman_ford:launches",
-        family="ours",
+        origin="ours",
         facts="fast.ell:facts",
     ),
     Variant(
@@ -174,7 +174,7 @@ _ENTRIES = (
         problem="apsp",
         function="fast.multi_source:apsp",
         launches="fast.multi_source:launches",
-        family="ours",
+        origin="ours",
         shown=_at(_OURS, "table6", "figure8"),
     ),
     Variant(
@@ -193,7 +193,7 @@ _ENTRIES = (
         problem="apsp",
         function="paper.dijkstra:naive",
         launches="paper.dijkstra:launches",
-        family="paper",
+        origin="paper",
         index_bits=32,
         shown=_at("Naive", "table2"),
     ),
@@ -321,7 +321,7 @@ _ENTRIES = (
         revision=3,
         function="fast.near_far:sssp",
         launches="fast.near_far:launches",
-        family="ours",
+        origin="ours",
         shown=_at(_OURS, "table6", "figure8"),
     ),
     Variant(

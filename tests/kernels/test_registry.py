@@ -24,7 +24,7 @@ VARIANTS["bellman_ford/dummy"] = replace(
     name="dummy",
     title="Dummy",
     function="fast.dummy:dummy",
-    family="ours",
+    origin="ours",
     shown={"table1": "Dummy", "table6": "Ours", "figure5": "Dummy"},
 )
 """

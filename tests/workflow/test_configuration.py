@@ -445,7 +445,7 @@ def test_the_papers_cells(config):
         ("floyd_warshall", "cpu", "gnutella04"),
     ]
     cells = [plan.table_cells(config, table) for table in plan.PAPER_TABLES]
-    sizes = [sum(VARIANTS[f"{cell[0]}/{cell[1]}"].family == "paper" for cell in of_table) for of_table in cells]
+    sizes = [sum(VARIANTS[f"{cell[0]}/{cell[1]}"].origin == "paper" for cell in of_table) for of_table in cells]
     assert sizes == [1 + 6 * 3 + 3, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
 
 

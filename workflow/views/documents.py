@@ -13,7 +13,7 @@ from workflow.store import measurements
 from workflow.views import render
 from workflow.views.render import digits
 
-FAMILIES = {
+ORIGINS = {
     "paper": "the paper's variants",
     "sparry": "SParry's kernels",
     "ours": "our own kernels",
@@ -38,14 +38,14 @@ def fill(text: str, name: str, content: str, page: Path | str = "README.md") -> 
     return pattern.sub(lambda found: f"{found[1]}{shown}\n{found[2]}", text)
 
 
-def _family(variant: Variant) -> str:
-    return FAMILIES[variant.family] if variant.on_gpu or variant.family != "paper" else "the paper's CPU variants"
+def _origin(variant: Variant) -> str:
+    return ORIGINS[variant.origin] if variant.on_gpu or variant.origin != "paper" else "the paper's CPU variants"
 
 
-def families(rows: pd.DataFrame) -> dict[str, list[str]]:
+def origins(rows: pd.DataFrame) -> dict[str, list[str]]:
     """By device, the families of variants that ran on it. rows: as measurements.load gives them."""
-    family = measurements.variants(rows).map({key: _family(variant) for key, variant in VARIANTS.items()})
-    return {device: list(dict.fromkeys(names)) for device, names in family.groupby(rows["device"], sort=False)}
+    origin = measurements.variants(rows).map({key: _origin(variant) for key, variant in VARIANTS.items()})
+    return {device: list(dict.fromkeys(names)) for device, names in origin.groupby(rows["device"], sort=False)}
 
 
 def facts(rows: pd.DataFrame, archive: str) -> list[str]:
@@ -61,7 +61,7 @@ def facts(rows: pd.DataFrame, archive: str) -> list[str]:
             f"Measured from {days[0]} to {days[-1]}; "
             + (f"commits {', '.join(commits)}." if commits else "the commits are not recorded.")
         )
-    sentences += [f"On {device}: {', '.join(ran)}." for device, ran in families(rows).items()]
+    sentences += [f"On {device}: {', '.join(ran)}." for device, ran in origins(rows).items()]
     sentences += measurements.generated(rows)
     throttled = rows[rows["throttling"] != ""]
     for (*variant, dataset), reasons in throttled.groupby(measurements.CELL, sort=False)["throttling"].first().items():

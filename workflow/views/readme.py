@@ -21,7 +21,7 @@ from workflow.store import columns, measurements
 from workflow.store import library_times as library_calls
 from workflow.store.measurements import card, marked, substitutes
 from workflow.views import audit, many_sources_table, pages, performance, reviewers
-from workflow.views.documents import facts, families, fill, narrow, page_text, spread, substitutes_table, time_text
+from workflow.views.documents import facts, fill, narrow, origins, page_text, spread, substitutes_table, time_text
 from workflow.views.glance import ByCard
 from workflow.views.render import CROSS, digits, markdown_text
 
@@ -305,7 +305,7 @@ def findings(rows: pd.DataFrame, audited: Sequence[Audited], peaks: pd.DataFrame
     rows = measurements.pooled(rows)
     on_gpu = rows["driver"] != ""
     gpus = ", ".join(dict.fromkeys(rows["device"][on_gpu]))
-    cpus = "; ".join(f"{device} ({', '.join(ran)})" for device, ran in families(rows[~on_gpu]).items())
+    cpus = "; ".join(f"{device} ({', '.join(ran)})" for device, ran in origins(rows[~on_gpu]).items())
     said, of_searches = [], []
     for finding in FINDINGS:
         try:

@@ -138,7 +138,7 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     theirs = set(measurements.paper_datasets().index)
     wanted = [
         isinstance(cell["column"], str)
-        and (isinstance(cell["paper text"], str) or dataset not in theirs or VARIANTS[cell["column"]].family != "paper")
+        and (isinstance(cell["paper text"], str) or dataset not in theirs or VARIANTS[cell["column"]].origin != "paper")
         for (_, dataset), cell in facts.iterrows()
     ]
     missing = pd.Series(wanted, facts.index, dtype=bool).map({True: "no measurement", False: "-"})

@@ -69,7 +69,7 @@ def test_the_papers_numbers_are_the_papers_cells():
         (number, variant, dataset)
         for number, table in papers.items()
         for variant, dataset in table.cells
-        if VARIANTS[variant].family == "paper" and not VARIANTS[variant].cuda_graph
+        if VARIANTS[variant].origin == "paper" and not VARIANTS[variant].cuda_graph
     }
     # The CPU was timed on the first dataset of each table only.
     first = {table.datasets[0] for table in papers.values()}
