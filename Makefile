@@ -51,8 +51,8 @@ lint: setup
 # Needs uv; rewrites the pins from pyproject.toml.
 lock:
 	for cuda in 12 13; do \
-		uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \
-			--extra cu$$cuda --extra networkx --extra workflow --extra dev pyproject.toml -o requirements/cu$$cuda.txt; \
+		uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+			--extra cu$$cuda --extra networkx --extra workflow --extra dev --extra docs pyproject.toml -o requirements/cu$$cuda.txt; \
 	done
 
 clean:
