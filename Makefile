@@ -18,7 +18,7 @@ SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: all test sanitize setup lint lock clean
+.PHONY: all test sanitize setup lint docs lock clean
 
 all: setup
 	@python -m workflow.views.announce before
@@ -47,6 +47,10 @@ lint: setup
 	ruff format --check .
 	snakefmt --check Snakefile workflow
 	snakemake --lint
+
+# README.md, docs/, the archives' tables and the library's reference as pages; open dist/docs/index.html.
+docs: setup
+	sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -c docs -b html . dist/docs
 
 # Needs uv; rewrites the pins from pyproject.toml.
 lock:

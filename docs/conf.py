@@ -1,0 +1,77 @@
+"""Configure Sphinx: `make docs` builds README.md, docs/, the archives' tables and the library's reference, offline."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[1]
+ARCHIVES = sorted((ROOT / "results/archive").glob("*/"), reverse=True)
+sys.path.insert(0, str(ROOT))
+
+project = "Shortest paths with CUDA"
+author = "The cuda-shortest-paths developers"
+copyright = author
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+# The source folder is the repository, so that links between documents, tables and files are those that GitHub follows.
+root_doc = "README"
+include_patterns = ["README.md", "docs/**", "results/archive/*/*.md"]
+exclude_patterns = ["dist", "logs", "resources", ".*", "results/batches", "results/cells", "tests"]
+html_theme = "furo"
+html_title = project
+html_copy_source = False
+myst_heading_anchors = 4
+numpydoc_show_class_members = False
+
+CONTENTS = """
+```{toctree}
+:hidden:
+:glob:
+:caption: CAPTION
+
+PAGES
+```
+"""
+CAPTIONS = {
+    "Results": ["docs/results", "docs/errata", "docs/reviewers"],
+    "Method": [
+        "docs/method",
+        "docs/data",
+        "docs/kernels",
+        "docs/performance/README",
+        "docs/performance/*-*",
+        "docs/performance/ell",
+        "docs/performance/hierarchy",
+    ],
+    "Library": ["docs/library", "docs/scipy", "docs/networkx", "docs/cupy", "docs/reference"],
+    "Workflow": ["docs/slurm", "docs/design", "docs/extending"],
+    **{f"Tables of {archive.name}": [f"results/archive/{archive.name}/*"] for archive in ARCHIVES},
+}
+
+
+def adapt(app: Sphinx, page: str, source: list[str]) -> None:
+    """Append the table of contents to README.md, and make the first line of an archive's page a heading with its card."""
+    if page.startswith("results/archive/"):
+        card = page.split("/")[2]
+        source[0] = re.sub(r"\A(?:\*\*|# )(.+?)(?:\*\*)?$", rf"# {card}: \1", source[0], flags=re.MULTILINE)
+    if page == root_doc:
+        parts = (
+            CONTENTS.replace("CAPTION", name).replace("PAGES", "\n".join(pages)) for name, pages in CAPTIONS.items()
+        )
+        source[0] += "".join(parts)
+
+
+def name_index(app: Sphinx, error: Exception | None) -> None:
+    """Copy the first page to index.html."""
+    if error is None:
+        shutil.copyfile(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
+
+
+def setup(app: Sphinx) -> None:
+    """Register the functions above."""
+    app.add_lexer("mermaid", TextLexer)
+    app.connect("source-read", adapt)
+    app.connect("build-finished", name_index)
