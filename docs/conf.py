@@ -53,7 +53,7 @@ CAPTIONS = {
 
 
 def adapt(app: Sphinx, page: str, source: list[str]) -> None:
-    """Append the table of contents to README.md, and make the first line of an archive's page a heading with its card."""
+    """Append the table of contents to README.md, and name the card in the heading of an archive's page."""
     if page.startswith("results/archive/"):
         card = page.split("/")[2]
         source[0] = re.sub(r"\A(?:\*\*|# )(.+?)(?:\*\*)?$", rf"# {card}: \1", source[0], flags=re.MULTILINE)
