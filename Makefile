@@ -56,7 +56,7 @@ docs: setup
 lock:
 	for cuda in 12 13; do \
 		uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-			--extra cu$$cuda --extra networkx --extra workflow --extra dev --extra docs pyproject.toml -o requirements/cu$$cuda.txt; \
+			--extra cu$$cuda --extra networkx --group workflow --group dev --group docs pyproject.toml -o requirements/cu$$cuda.txt; \
 	done
 
 clean:

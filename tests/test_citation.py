@@ -21,7 +21,7 @@ def test_the_files_agree():
     assert (ROOT / "README.md").read_text().startswith(f"# {CITATION['title']}\n")
     assert CODEMETA["identifier"] == PROJECT["name"]
     assert {CITATION["version"], ZENODO["version"], CODEMETA["version"]} == {PROJECT["version"]}
-    assert {CITATION["abstract"], ZENODO["description"], CODEMETA["description"]} == {PROJECT["description"]}
+    assert CITATION["abstract"] == ZENODO["description"] == CODEMETA["description"]
     assert {CITATION["license"], ZENODO["license"]} == {PROJECT["license"]}
     assert CODEMETA["license"] == f"https://spdx.org/licenses/{PROJECT['license']}"
     assert (ROOT / "LICENSE").read_text().startswith(f"{PROJECT['license']} License\n")

@@ -20,7 +20,8 @@ from tests.support import package
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.relative_to(ROOT / "kernels") for path in (ROOT / "kernels").rglob("*.py"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 PAGE = (ROOT / "docs/library.md").read_text()
 
 
@@ -114,9 +115,11 @@ def imported(folder):
     return found - sys.stdlib_module_names - {"kernels", "workflow"}
 
 
-@pytest.mark.parametrize(("folder", "extras"), [("kernels", ["networkx"]), ("workflow", ["workflow", "networkx"])])
-def test_what_is_imported_is_a_dependency(folder, extras):
-    listed = [*PROJECT["dependencies"], *(text for extra in extras for text in PROJECT["optional-dependencies"][extra])]
+@pytest.mark.parametrize(
+    ("folder", "group"), [("kernels", []), ("workflow", PYPROJECT["dependency-groups"]["workflow"])]
+)
+def test_what_is_imported_is_a_dependency(folder, group):
+    listed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["networkx"], *group]
     known = {Requirement(text).name for text in listed}
     known |= {"cuda-bindings", "cuda-core", "llvmlite", "urllib3"}  # of these, in the versions that they need
     known |= {"pyyaml"}  # optional: numba reads its file of settings only if this is installed
