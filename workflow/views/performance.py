@@ -1,8 +1,8 @@
-"""The measured parts of docs/performance/: times and rates of our own kernels, from an archive."""
+"""For docs/performance/: times and rates of our own kernels, from an archive."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from workflow.measure import revisions
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import many_sources_table, peak_table, render
-from workflow.views.documents import narrow, spread, time_text
+from workflow.views.documents import from_template, spread, time_text
 from workflow.views.long_table import label
 from workflow.views.render import digits
 
@@ -21,8 +21,8 @@ RATED = list(peak_table.BITS)  # compared with the card's peak
 ELL = "bellman_ford/stride_ell"
 _OURS = [variant for variant in VARIANTS.values() if variant.ours and variant.key != ELL]
 HIERARCHY = [variant.key for variant in _OURS if variant.algorithm == "hierarchy"]
-LARGE = "random65536"  # its matrix is what staged was made for
-# The pages with their marker and the variants whose cells stand there.
+LARGE = "random65536"  # larger than most cards: the dataset of staged
+# Each page with its marker and its variants.
 PAGES = {
     "one-source": (
         "one_source",
@@ -40,19 +40,19 @@ PAGES = {
 
 
 def load_peaks(path: Path) -> pd.DataFrame:
-    """The rows of peak.csv; none where there is no such file."""
+    """Load peak.csv; no rows if it does not exist."""
     return peak_table.load([path] if path.exists() else [])
 
 
 def load_many(path: Path) -> pd.DataFrame:
-    """The rows of many_sources.csv; none where there is no such file."""
+    """Load many_sources.csv; no rows if it does not exist."""
     return many_sources_table.load([path] if path.exists() else [])
 
 
 def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
-    """Indexed by (variant, dataset): rate, peak (relaxations/s; NaN where the card's peak was not measured).
+    """Return rate and peak (relaxations/s) by variant and dataset; rate: vertices cubed over the median of kernels_s.
 
-    rate: the vertices cubed over the median of kernels_s. rows: as measurements.load gives them; peaks: as load_peaks.
+    The peak is NaN if the card's was not measured.
     """
     rows = measurements.pooled(rows[measurements.variants(rows).isin(RATED) & (rows["status"] == "ok")])
     chains = peaks[peaks["benchmark"] == "chains"]
@@ -71,7 +71,7 @@ def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
 
 
 def rate_text(key: str, cell: pd.Series) -> str:
-    """The rate of a cell, with predecessors: relaxations/s of Floyd-Warshall, else arcs/s, from each of its sources."""
+    """Write a cell's rate: relaxations/s of Floyd-Warshall, else arcs/s over all of its sources."""
     variant = VARIANTS[key]
     if key in RATED:
         return f"{digits(cell['vertices'] ** 3 / cell['median'] / 1e12)} T relaxations/s"
@@ -79,28 +79,17 @@ def rate_text(key: str, cell: pd.Series) -> str:
     return f"{digits(arcs / cell['median'] / 1e9)} G arcs/s"
 
 
-def brief(rows: pd.DataFrame, archive: str) -> str:
-    """One line: where the cells are from."""
-    devices = ", ".join(dict.fromkeys(rows["device"]))
-    days = sorted({started[:10] for started in rows["started"] if started})
-    when = f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
-    marks = " † A [substitute](../data.md#the-substitutes)." if substitutes(rows) else ""
-    return f"From the archive `{archive}`: {devices}{when}.{marks}"
-
-
 def changed(rows: pd.DataFrame, keys: Iterable[str]) -> list[str]:
-    """Return those of the variants that were measured only at other revisions than today's."""
+    """Return the variants that were measured, but not at today's revision."""
     known = rows[rows["revision"] != revisions.UNKNOWN]
     measured = known["revision"].groupby(measurements.variants(known)).agg(set)
     return [key for key in keys if key in measured and revisions.of(VARIANTS[key]) not in measured[key]]
 
 
 def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str) -> str:
-    """Markdown of the measured cells of these variants. rows: as measurements.load gives them."""
+    """Return the measured cells of these variants."""
     rows = measurements.pooled(rows[measurements.variants(rows).isin(keys)])
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
-    if not len(found):
-        return f"From the archive `{archive}`: no measurement yet."
     others, of_peak = substitutes(rows), rates(rows, peaks)
     lines = []
     for (key, dataset), cell in found.iterrows():
@@ -120,13 +109,25 @@ def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str
         else:
             line["Both"] = cell["status"].replace("_", " ")
         lines.append(line)
-    older = ", ".join(map(label, changed(rows, keys)))
-    said = f" Measured at an older revision: {older}." if older else ""
-    return f"{narrow(pd.DataFrame(lines).fillna('-'))}\n\n{brief(rows, archive)}{said}"
+    return _page(lines, rows, archive, older=[label(key) for key in changed(rows, keys)])
+
+
+def _page(lines: list[dict], rows: pd.DataFrame, archive: str, head: str = "", older: Sequence[str] = ()) -> str:
+    """Return a table and where its cells are from."""
+    return from_template(
+        "performance",
+        head=head,
+        table=pd.DataFrame(lines).fillna("-"),
+        archive=archive,
+        devices=list(rows["device"].unique()),
+        days=[started[:10] for started in rows["started"] if started],
+        substitutes=substitutes(rows),
+        older=older,
+    )
 
 
 def many_sources(many: pd.DataFrame, archive: str) -> str:
-    """Markdown: searches from many sources by dataset; empty where there are none. many: as load_many gives them."""
+    """Return searches from many sources by dataset; empty if there are none."""
     if many.empty:
         return ""
     us, others, lines = many_sources_table.rates(many), substitutes(many), []
@@ -138,16 +139,14 @@ def many_sources(many: pd.DataFrame, archive: str) -> str:
                 f"{kind.capitalize()}, µs a source": "-" if cell is None else digits(cell["median"]),
                 f"Range of {kind}": "-" if cell is None else render.spread(cell),
             }
-        line |= {
-            "Customize": time_text(group["customize_s"].median()),
-            "Prepare": time_text(first["order_s"] + first["tree_s"]),
-        }
+        line["Customize"] = time_text(group["customize_s"].median())
+        line["Prepare"] = time_text(first["order_s"] + first["tree_s"])
         lines.append(line)
-    return f"Many sources:\n\n{narrow(pd.DataFrame(lines))}\n\n{brief(many, archive)}"
+    return _page(lines, many, archive, head="Many sources:")
 
 
 def documents(rows: pd.DataFrame, peaks: pd.DataFrame, many: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
-    """The pages of docs/performance/: by page, the content of each marker."""
+    """Return the content of each marker of docs/performance/, by page."""
     found = {}
     for page, (marker, keys) in PAGES.items():
         of_page = rows[rows["dataset"] == LARGE] if page == "larger-than-card" else rows

@@ -19,7 +19,7 @@ from tests.support import graphs
 from tests.support.cells import read_csv
 from tests.support.many_sources import row
 from tests.support.project import Project
-from tests.support.rows import CONFIG, SIZES, frame, measurement, rows_of
+from tests.support.rows import CONFIG, SIZES, measurement, rows_of
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import many_sources, measure, resources
@@ -286,12 +286,12 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]
     archive.keep(found, {}, kept, configured())
     assert not (kept / "many_sources_table.md").exists()
-    assert "many sources in a contraction" not in readme.results(kept, frame(found))
+    assert "many_sources_table.md" not in readme.links([kept], ["test card"])
     measured = write(results / "many_sources.csv", *both())
     archive.archive(results, configured())
     assert (kept / "many_sources.csv").read_bytes() == measured.read_bytes()
-    shown = readme.results(kept, measurements.load([kept / "timings.csv"]))
-    assert "## Searches from many sources in a contraction hierarchy" in shown and "502 sources" in shown
+    assert "502 sources" in (kept / "many_sources_table.md").read_text()
+    assert "(../results/archive/test-card/many_sources_table.md)" in readme.links([kept], ["test card"])
     write(measured, *both("bay"))
     archive.archive(results, configured())
     joined = many_sources_table.load([kept / "many_sources.csv"])
