@@ -9,18 +9,7 @@ import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.judge import verdicts
-from workflow.judge.claims import (
-    FRAGILE,
-    Audited,
-    Claim,
-    Finding,
-    audit,
-    claims,
-    disagreeing,
-    outcome,
-    rule,
-    select,
-)
+from workflow.judge.claims import FRAGILE, Audited, Claim, Finding, audit, claims, disagreeing, outcome, rule, select
 from workflow.judge.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
@@ -71,6 +60,7 @@ def _fact(one: Audited, dataset: str) -> dict:
 
 
 def _ends(name: str, found: Estimate | None) -> dict:
+    """Return an estimate's columns, empty for None."""
     values = (found.value, found.low, found.high, found.batches) if found else [""] * 4
     return dict(zip((name, f"{name} low", f"{name} high", f"{name} batches"), values, strict=True))
 

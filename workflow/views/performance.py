@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.measure import revisions
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import many_sources_table, peak_table, render
+from workflow.views import many_sources_table, peak_table
 from workflow.views.documents import from_template, spread, time_text
 from workflow.views.long_table import label
 from workflow.views.render import digits
@@ -49,25 +48,10 @@ def load_many(path: Path) -> pd.DataFrame:
     return many_sources_table.load([path] if path.exists() else [])
 
 
-def rates(rows: pd.DataFrame, peaks: pd.DataFrame) -> pd.DataFrame:
-    """Return rate and peak (relaxations/s) by variant and dataset; rate: vertices cubed over the median of kernels_s.
-
-    The peak is NaN if the card's was not measured.
-    """
-    rows = measurements.pooled(rows[measurements.variants(rows).isin(RATED) & (rows["status"] == "ok")])
+def limits(peaks: pd.DataFrame) -> dict[tuple[int, str], float]:
+    """Return the card's peak (relaxations/s) by bits and device."""
     chains = peaks[peaks["benchmark"] == "chains"]
-    limits = (chains["relaxations"] / chains["seconds"]).groupby([chains["bits"], chains["device"]]).median().to_dict()
-    found = measurements.summarise(rows)
-    keys = found.index.get_level_values("column")
-    bits = [peak_table.BITS[key] for key in keys]
-    return pd.DataFrame(
-        {
-            "rate": found["vertices"] ** 3 / found["kernels"],
-            "peak": [limits.get(key, np.nan) for key in zip(bits, found["device"], strict=True)],
-        },
-        index=found.index,
-        dtype=float,
-    )
+    return (chains["relaxations"] / chains["seconds"]).groupby([chains["bits"], chains["device"]]).median().to_dict()
 
 
 def rate_text(key: str, cell: pd.Series) -> str:
@@ -87,69 +71,42 @@ def changed(rows: pd.DataFrame, keys: Iterable[str]) -> list[str]:
 
 
 def cells(rows: pd.DataFrame, keys: list[str], peaks: pd.DataFrame, archive: str) -> str:
-    """Return the measured cells of these variants."""
+    """Return the measured cells of these variants, and where they are from."""
     rows = measurements.pooled(rows[measurements.variants(rows).isin(keys)])
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"]))
-    others, of_peak = substitutes(rows), rates(rows, peaks)
-    lines = []
+    others, of_peak, lines = substitutes(rows), limits(peaks), []
     for (key, dataset), cell in found.iterrows():
         line = {"Variant": label(key), "Dataset": marked(dataset, others)}
-        if cell["status"] == "ok":
-            apart = cell["predecessors"] > 0
-            line |= {
-                "Distances": time_text(cell["kernels"]),
-                "Predecessors": time_text(cell["predecessors"]) if apart else "with them",
-                "Both": time_text(cell["median"]),
-                "Range": spread(cell),
-                "Rate": rate_text(key, cell),
-            }
-            if (key, dataset) in of_peak.index and not np.isnan(of_peak.loc[(key, dataset), "peak"]):
-                rate, peak = of_peak.loc[(key, dataset)]
-                line["Distances, of the peak"] = f"{100 * rate / peak:.0f} %"
-        else:
-            line["Both"] = cell["status"].replace("_", " ")
+        if cell["status"] != "ok":
+            lines.append(line | {"Both": cell["status"].replace("_", " ")})
+            continue
+        line |= {
+            "Distances": time_text(cell["kernels"]),
+            "Predecessors": time_text(cell["predecessors"]) if cell["predecessors"] > 0 else "with them",
+            "Both": time_text(cell["median"]),
+            "Range": spread(cell),
+            "Rate": rate_text(key, cell),
+        }
+        if peak := of_peak.get((peak_table.BITS.get(key), cell["device"])):
+            line["Distances, of the peak"] = f"{100 * cell['vertices'] ** 3 / cell['kernels'] / peak:.0f} %"
         lines.append(line)
-    return _page(lines, rows, archive, older=[label(key) for key in changed(rows, keys)])
-
-
-def _page(lines: list[dict], rows: pd.DataFrame, archive: str, head: str = "", older: Sequence[str] = ()) -> str:
-    """Return a table and where its cells are from."""
     return from_template(
         "performance",
-        head=head,
         table=pd.DataFrame(lines).fillna("-"),
         archive=archive,
         devices=list(rows["device"].unique()),
         days=[started[:10] for started in rows["started"] if started],
-        substitutes=substitutes(rows),
-        older=older,
+        substitutes=others,
+        older=[label(key) for key in changed(rows, keys)],
     )
 
 
-def many_sources(many: pd.DataFrame, archive: str) -> str:
-    """Return searches from many sources by dataset; empty if there are none."""
-    if many.empty:
-        return ""
-    us, others, lines = many_sources_table.rates(many), substitutes(many), []
-    for dataset, group in many.groupby("dataset", sort=False):
-        first, line = group.iloc[0], {"Dataset": marked(dataset, others)}
-        for kind in many_sources_table.KINDS:
-            cell = us.loc[(dataset, kind)] if (dataset, kind) in us.index else None
-            line |= {
-                f"{kind.capitalize()}, µs a source": "-" if cell is None else digits(cell["median"]),
-                f"Range of {kind}": "-" if cell is None else render.spread(cell),
-            }
-        line["Customize"] = time_text(group["customize_s"].median())
-        line["Prepare"] = time_text(first["order_s"] + first["tree_s"])
-        lines.append(line)
-    return _page(lines, many, archive, head="Many sources:")
-
-
-def documents(rows: pd.DataFrame, peaks: pd.DataFrame, many: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
+def documents(rows: pd.DataFrame, peaks: pd.DataFrame, archive: str) -> dict[str, dict[str, str]]:
     """Return the content of each marker of docs/performance/, by page."""
-    found = {}
-    for page, (marker, keys) in PAGES.items():
-        of_page = rows[rows["dataset"] == LARGE] if page == "larger-than-card" else rows
-        parts = [cells(of_page, keys, peaks, archive), many_sources(many, archive) if page == "hierarchy" else ""]
-        found[f"docs/performance/{page}.md"] = {marker: "\n\n".join(filter(None, parts))}
-    return found
+    large = rows[rows["dataset"] == LARGE]
+    return {
+        f"docs/performance/{page}.md": {
+            marker: cells(large if page == "larger-than-card" else rows, keys, peaks, archive)
+        }
+        for page, (marker, keys) in PAGES.items()
+    }

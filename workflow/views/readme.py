@@ -26,7 +26,9 @@ from workflow.views.glance import ByCard
 README = "README.md"
 ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
 GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
-NEAR_FAR = "delta_stepping/near_far"
+NEAR_FAR, BLOCKED = "delta_stepping/near_far", "Floyd-Warshall Blocked"
+COMPARED = "Ours", "Paper's best", "CPU library", "Block per source"  # of Table 6
+CALLS = "call median", "call any source median"  # Table 6's columns of whole calls
 ORIGINS = {
     "paper": "the paper's variants",
     "sparry": "SParry's kernels",
@@ -102,16 +104,18 @@ def whole(findings: Mapping[str, Finding], text: str = "") -> str:
 def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     """Return the README's findings, from the archive's tables; what was not measured is left out."""
     rows = measurements.pooled(rows)
-    fastest = _csv(archive, "table6")
+    beside = _beside_ours(_rows(archive, "table6", "status == 'ok'"), rows, tolerance)
+    roads = _rows(archive, "many_sources_table", f"reduced_sources == vertices and dataset in {ROADS}")
     on_gpu = rows["driver"] != ""
     return from_template(
         "findings",
         archive=archive.name,
-        launches=_launches(_csv(archive, "launch_overhead")),
-        one_source=_one_source(fastest, batches.medians(rows)),
-        all_pairs=_all_pairs(fastest, rows, tolerance),
-        blocked=_blocked(_csv(archive, "peak_table")),
-        roads=_all_pairs_of_roads(_csv(archive, "many_sources_table")),
+        variants=VARIANTS,
+        launches=_rows(archive, "launch_overhead", "dataset == 'nyc' and bound == 'launch-bound'"),
+        one_source=[line for line in beside if line["dataset"] in ROADS],
+        all_pairs=[line for line in beside if line["dataset"] in GNUTELLA],
+        blocked=_rows(archive, "peak_table", f"what == '{BLOCKED}' and dataset == 'gnutella30' and bits == 32"),
+        roads=roads[:: max(len(roads) - 1, 1)],  # the first and the last
         changed=performance.changed(rows, [NEAR_FAR]),
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
@@ -119,78 +123,35 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     )
 
 
-def _csv(archive: Path, name: str) -> pd.DataFrame:
-    path = archive / f"{name}.csv"
-    return pd.read_csv(path) if path.exists() else pd.DataFrame()
+def _rows(archive: Path, table: str, condition: str) -> list[dict]:
+    """Return the rows of an archive's table that meet a condition; none if there is no such table."""
+    path = archive / f"{table}.csv"
+    return pd.read_csv(path).query(condition).to_dict("records") if path.exists() else []
 
 
-def _launches(table: pd.DataFrame) -> list[dict]:
-    """Return the launch-bound variants on nyc, of launch_overhead.csv."""
-    if table.empty:
-        return []
-    bound = table[(table["dataset"] == "nyc") & (table["bound"] == "launch-bound")]
-    return bound.assign(title=bound["variant"].map(lambda key: VARIANTS[key].title)).to_dict("records")
-
-
-def _programs(table: pd.DataFrame, datasets: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each dataset with its rows of table6.csv by program, if ours, the paper's best and a library were timed."""
-    for dataset in datasets if len(table) else []:
-        found = table[(table["dataset"] == dataset) & (table["status"] == "ok")].set_index("who")
-        if {"Ours", "Paper's best", "CPU library"} <= set(found.index):
-            yield dataset, found
-
-
-def _one_source(table: pd.DataFrame, of_batches: pd.DataFrame) -> list[dict]:
-    """Return a row per road network: the times of Table 6, and how many times the library is faster than the paper."""
-    lines = []
-    for dataset, found in _programs(table, ROADS):
-        ours, best, library = (found.loc[who] for who in ("Ours", "Paper's best", "CPU library"))
-        cited = found[found["column"].isna() & ~found["on card"].astype(bool)].dropna(subset="call median")
-        faster = (cited["call median"] < ours["call median"]) | (
-            cited["call any source median"] < ours["call any source median"]
-        )
-        gain = batches.speed_up(of_batches, library["column"], best["column"], dataset)
-        quickest = cited.nsmallest(1, "call median")
-        lines.append(
-            {"dataset": dataset, "ours": ours, "best": best, "library": library, "gain": gain and gain.value}
-            | {"cited": [(name, row["call median"]) for name, row in quickest.iterrows()], "loses": faster.any()}
-        )
-    return lines
-
-
-def _all_pairs(table: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list[dict]:
-    """Return a row per Gnutella graph: the times of Table 6, and what it leaves out."""
+def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) -> list[dict]:
+    """Return, by dataset, the rows of Table 6 that the findings compare, with what that table leaves out."""
     regions = {name: batches.medians(part) for name, part in table6.regions(rows).items()}
     lines = []
-    for dataset, found in _programs(table, GNUTELLA):
-        ours, best, block = (found.loc[who] if who in found.index else None for who in ("Ours", "Paper's best", BLOCK))
-        with_copies = batches.speed_up(regions["call"], ours["column"], best["column"], dataset)
-        line = {"dataset": dataset, "ours": ours, "best": best, "block": block}
-        line |= {"library": found.loc["CPU library"], "gain": with_copies and with_copies.value, "loses": False}
-        if block is not None:
-            total = batches.speed_up(regions["total"], block["column"], ours["column"], dataset)
-            line["loses"] = bool(total) and verdicts.decide(total, verdicts.directions(tolerance)) == "faster"
-        lines.append(line)
+    for dataset in dict.fromkeys(row["dataset"] for row in table):
+        programs = {row["who"]: row for row in table if row["dataset"] == dataset}
+        ours, best, library, block = (programs.get(who) for who in COMPARED)
+        if not (ours and best and library):
+            continue
+
+        def gain(left: dict, right: dict, region: str = "call", dataset=dataset) -> verdicts.Estimate | None:
+            return batches.speed_up(regions[region], left["column"], right["column"], dataset)
+
+        total = gain(block, ours, "total") if block else None
+        cited = [one for one in programs.values() if not one["on card"] and pd.isna(one["column"])]
+        lines.append(
+            {"dataset": dataset, "ours": ours, "best": best, "library": library, "block": block}
+            | {"library gain": gain(library, best), "gain": gain(ours, best)}
+            | {"block wins": bool(total) and verdicts.decide(total, verdicts.directions(tolerance)) == "faster"}
+            | {"cited": min(cited, key=lambda one: one["call median"], default=None)}
+            | {"cited wins": any(one[time] < ours[time] for one in cited for time in CALLS)}
+        )
     return lines
-
-
-BLOCK = "Block per source"
-
-
-def _blocked(table: pd.DataFrame) -> list[dict]:
-    """Return the row of peak_table.csv on gnutella30."""
-    if table.empty:
-        return []
-    there = (table["what"] == "Floyd-Warshall Blocked") & (table["dataset"] == "gnutella30") & (table["bits"] == 32)
-    return table[there].to_dict("records")
-
-
-def _all_pairs_of_roads(table: pd.DataFrame) -> list[dict]:
-    """Return the first and the last road network of which all pairs were searched, of many_sources_table.csv."""
-    if table.empty:
-        return []
-    found = table[(table["reduced_sources"] == table["vertices"]) & table["dataset"].isin(ROADS)]
-    return found.sort_values("vertices").iloc[[0, -1]].drop_duplicates().to_dict("records") if len(found) else []
 
 
 def origins(rows: pd.DataFrame) -> dict[str, list[str]]:
@@ -274,7 +235,7 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
     sizes = rows.groupby("dataset")[["vertices", "arcs"]].first()
     graphs = sizes.join(measurements.paper_datasets().add_suffix("_paper"))
     throttled = rows[rows["throttling"] != ""].groupby(measurements.CELL, sort=False)["throttling"].first()
-    tables = [(name, archive / f"{name}.md") for name in ("table1", "table2", "table3")]
+    tables = [page_text(path) for number in (1, 2, 3) if (path := archive / f"table{number}.md").exists()]
     return from_template(
         "results",
         archive=archive.name,
@@ -282,12 +243,8 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
         origins=origins(rows),
         throttled=throttled.to_dict(),
         substitutes=[(marked(name, found), text, graphs.loc[name]) for name, text in found.items()],
-        tables=[(_title(path), own_part(page_text(path))) for _, path in tables if path.exists()],
+        tables=[(re.match(r"\*\*(.+?)\*\*", text)[1], own_part(text)) for text in tables],
     )
-
-
-def _title(table: Path) -> str:
-    return re.match(r"\*\*(.+?)\*\*", page_text(table))[1]
 
 
 def own_part(text: str) -> str:
@@ -340,7 +297,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
     undecided = [name for name in audited if name not in shown]
     others = substitutes(rows)
-    peaks, many = performance.load_peaks(archive / "peak.csv"), performance.load_many(archive / "many_sources.csv")
+    peaks = performance.load_peaks(archive / "peak.csv")
     return {
         README: {
             "answer": answer(shown),
@@ -355,7 +312,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
         "docs/library.md": {"library_times": library_times(archive / "library_times.csv")},
-        **performance.documents(rows, peaks, many, archive.name),
+        **performance.documents(rows, peaks, archive.name),
     }
 
 
