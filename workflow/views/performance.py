@@ -11,7 +11,7 @@ from kernels.registry import VARIANTS
 from workflow.measure import revisions
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import many_sources_table, peak_table
+from workflow.views import many_sources_table, peak_table, table6
 from workflow.views.documents import from_template, spread, time_text
 from workflow.views.long_table import label
 from workflow.views.render import digits
@@ -55,12 +55,9 @@ def limits(peaks: pd.DataFrame) -> dict[tuple[int, str], float]:
 
 
 def rate_text(key: str, cell: pd.Series) -> str:
-    """Write a cell's rate: relaxations/s of Floyd-Warshall, else arcs/s over all of its sources."""
-    variant = VARIANTS[key]
-    if key in RATED:
-        return f"{digits(cell['vertices'] ** 3 / cell['median'] / 1e12)} T relaxations/s"
-    arcs = cell["arcs"] * (cell["vertices"] if variant.problem == "apsp" else 1)
-    return f"{digits(arcs / cell['median'] / 1e9)} G arcs/s"
+    """Write a cell's rate, with predecessors: relaxations/s of Floyd-Warshall, else arcs/s over all of its sources."""
+    rate, what = table6.rate(key, cell["median"], cell["vertices"], cell["arcs"])
+    return f"{digits(rate / 1e12)} T relaxations/s" if what == "relaxations" else f"{digits(rate / 1e9)} G arcs/s"
 
 
 def changed(rows: pd.DataFrame, keys: Iterable[str]) -> list[str]:
