@@ -1,4 +1,4 @@
-# What is kept in git. Both rules take whatever lies there, so they have neither input nor output.
+# Files kept in git. The rules have no input or output: they take what exists when they run.
 localrules:
     archive,
 
@@ -14,7 +14,7 @@ rule archive:
         "../scripts/archive.py"
 
 
-# The generated parts of README.md and docs/; the rest is written by hand.
+# The sentences of the generated parts are in workflow/views/templates/; the rest of the pages is written by hand.
 rule readme:
     log:
         "logs/readme.log",

@@ -1,7 +1,6 @@
-"""Compare the paper's claims with its own tables, with its own program and with batches of measurements.
+"""The page of the claims, results/claims.*: each beside the paper's tables, the paper's program and our batches.
 
-workflow/judge/claims.py says how a verdict is reached. Writes results/claims.csv (a row a claim and dataset), .md and
-.html.
+workflow/judge/claims.py judges them.
 """
 
 from __future__ import annotations
@@ -10,19 +9,7 @@ import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.judge import verdicts
-from workflow.judge.claims import (
-    FRAGILE,
-    Audited,
-    Claim,
-    Finding,
-    audit,
-    claims,
-    deciding,
-    disagreeing,
-    outcome,
-    rule,
-    select,
-)
+from workflow.judge.claims import FRAGILE, Audited, Claim, Finding, audit, claims, disagreeing, outcome, rule, select
 from workflow.judge.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
@@ -32,7 +19,7 @@ from workflow.views.render import CROSS, digits, ratio
 
 
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
-    """One row a claim and dataset. claimed, paper, program, measured: a factor, or seconds, as `unit` says."""
+    """Return a row per claim and dataset; numbers are factors or seconds (column "unit")."""
     others = substitutes(rows)
     lines = [(one, dataset) for one in audited for dataset in one.here]
     return pd.DataFrame([_fact(*line) | {"substitute": others.get(line[1], ""), "source": source} for line in lines])
@@ -73,6 +60,7 @@ def _fact(one: Audited, dataset: str) -> dict:
 
 
 def _ends(name: str, found: Estimate | None) -> dict:
+    """Return an estimate's columns, empty for None."""
     values = (found.value, found.low, found.high, found.batches) if found else [""] * 4
     return dict(zip((name, f"{name} low", f"{name} high", f"{name} batches"), values, strict=True))
 
@@ -97,7 +85,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
 
 
 def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
-    """A claim on one dataset, as text. others: the datasets that are substitutes."""
+    """Return a claim on one dataset as text; others: the substitutes."""
     here, paper = one.here[dataset], one.paper[dataset]
     throttled = f"; throttled: {one.throttled[dataset]}" if one.throttled[dataset] else ""
     return {
@@ -110,7 +98,7 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
 
 
 def apart(one: Audited, tolerance: float) -> str:
-    """A sentence on each dataset where ours has a direction and the paper's own program another or none."""
+    """Return a sentence for each dataset on which the paper's own program has another direction than our batches."""
     return " ".join(
         f"On {dataset} the paper's own program lies {where}, outside our interval."
         for dataset, where in disagreeing(one, tolerance).items()
@@ -118,7 +106,7 @@ def apart(one: Audited, tolerance: float) -> str:
 
 
 def overview(audited: list[Audited]) -> pd.DataFrame:
-    """One row a claim."""
+    """Return the table at the top of the page, a row per claim."""
     return pd.DataFrame(
         [
             {
@@ -133,14 +121,8 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
     )
 
 
-def by_verdict(findings: dict[str, Finding], decided_only: bool = False) -> str:
-    """ "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"; ratios where batches are too few.
-
-    decided_only: leaves out what is not decided, if anything is.
-    """
-    of = len(findings)
-    if decided_only:
-        findings = deciding(findings) or findings
+def by_verdict(findings: dict[str, Finding]) -> str:
+    """Group datasets by verdict: "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"."""
     found: dict[str, list[str]] = {}
     fragile = [finding.fragile for finding in findings.values()]
     each = f" (each{FRAGILE})" if len(fragile) > 1 and all(fragile) else ""
@@ -149,19 +131,19 @@ def by_verdict(findings: dict[str, Finding], decided_only: bool = False) -> str:
         mark = FRAGILE if finding.fragile and not each else ""
         found.setdefault(finding.verdict, []).append(dataset + ratio + mark)
     plain = (each or not any(fragile)) and FEW not in found
-    if len(found) == 1 and len(findings) == of > 1 and plain:
-        return f"{next(iter(found))}: all {of}{each}"
+    if len(found) == 1 and len(findings) > 1 and plain:
+        return f"{next(iter(found))}: all {len(findings)}{each}"
     return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items()) + each
 
 
 def short(finding: Finding) -> str:
-    """ "x1.51", or "2.41 s": what was measured, in its shortest form."""
+    """Return the measured value in its shortest form: "x1.51" or "2.41 s"."""
     found = finding.estimate
     return f"{found.value:.3g} s" if found.differences else f"{CROSS}{digits(found.value)}"
 
 
 def relation_text(claim: Claim) -> str:
-    """The claim with its variants: "floyd_warshall/tiled 4 to 6 times faster than floyd_warshall/naive"."""
+    """State the claim by its variants: "floyd_warshall/tiled 4 to 6 times faster than floyd_warshall/naive"."""
     value = claim.low if claim.low == claim.high else f"{claim.low} to {claim.high}"
     words = {
         "fastest": "faster than each of",
@@ -173,7 +155,7 @@ def relation_text(claim: Claim) -> str:
 
 
 def verdict_text(finding: Finding) -> str:
-    """The verdict, "less ‡; direction as claimed" of another value than claimed; how many batches an open one needs."""
+    """Return the verdict, of a value with its direction ("less ‡; direction as claimed"), and the batches needed."""
     text = finding.verdict + (FRAGILE if finding.fragile else "")
     would_do = f", {finding.needed or f'more than {MOST_BATCHES}'} batches would do"
     if finding.verdict == INCONCLUSIVE:
@@ -185,7 +167,7 @@ def verdict_text(finding: Finding) -> str:
 
 
 def value_text(claim: Claim, finding: Finding) -> str:
-    """ "x1.51 over Naive [1.50, 1.52], 5 batches" (", on one card"), or what is missing."""
+    """Return "x1.51 over Naive [1.50, 1.52], 5 batches, on one card", or what is missing."""
     if not finding.estimate:
         return finding.why
     alone = ", on one card" if finding.estimate.batches > 1 and len(finding.cards) == 1 else ""
@@ -193,12 +175,12 @@ def value_text(claim: Claim, finding: Finding) -> str:
 
 
 def over_text(claim: Claim, finding: Finding) -> str:
-    """ " over Naive" of a claim against several, where it is known which of them decides."""
+    """Return " over Naive" for a claim against several variants of which Naive decides, else nothing."""
     return f" over {VARIANTS[finding.over].title}" if finding.over and len(claim.right) > 1 else ""
 
 
 def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
-    """ "x1.51 [1.50, 1.52], 5 batches"; "-" of None."""
+    """Return "x1.51 [1.50, 1.52], 5 batches", or "-" for None."""
     if not found:
         return "-"
 
@@ -212,7 +194,7 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the page of the claims; rows: as measurements.load gives them."""
+    """Render the page of the claims."""
     listed = claims(*context.paths("claims"))
     rows = select(rows, listed)
     audited = audit(rows, listed, context.tolerance)

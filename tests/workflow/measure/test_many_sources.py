@@ -19,12 +19,11 @@ from tests.support import graphs
 from tests.support.cells import read_csv
 from tests.support.many_sources import row
 from tests.support.project import Project
-from tests.support.rows import CONFIG, SIZES, frame, measurement, rows_of
+from tests.support.rows import CONFIG, SIZES, measurement, rows_of
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import many_sources, measure, resources
-from workflow.store import measurements
-from workflow.views import catalogue, compare, many_sources_table, performance, readme
+from workflow.views import catalogue, compare, many_sources_table, readme
 from workflow.views.render import CROSS
 
 OPTIONS = {"repeats": 2, "rows_checked": 5, "budget_s": 1e6}
@@ -286,12 +285,12 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]
     archive.keep(found, {}, kept, configured())
     assert not (kept / "many_sources_table.md").exists()
-    assert "many sources in a contraction" not in readme.results(kept, frame(found))
+    assert "many_sources_table.md" not in readme.links([kept], ["test card"])
     measured = write(results / "many_sources.csv", *both())
     archive.archive(results, configured())
     assert (kept / "many_sources.csv").read_bytes() == measured.read_bytes()
-    shown = readme.results(kept, measurements.load([kept / "timings.csv"]))
-    assert "## Searches from many sources in a contraction hierarchy" in shown and "502 sources" in shown
+    assert "502 sources" in (kept / "many_sources_table.md").read_text()
+    assert "(../results/archive/test-card/many_sources_table.md)" in readme.links([kept], ["test card"])
     write(measured, *both("bay"))
     archive.archive(results, configured())
     joined = many_sources_table.load([kept / "many_sources.csv"])
@@ -303,22 +302,6 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
         "nyc": ["2"],
         "bay": ["1"],
     }
-
-
-def test_the_page_of_hierarchies_has_them(tmp_path):
-    part = row("reduced", 1, "bay", sources=1000, search_s=0.003, substitute="made up")
-    many = performance.load_many(write(tmp_path / "many_sources.csv", *both(search_s=0.1), part))
-    pages = performance.documents(measurements.load([]), performance.load_peaks(tmp_path / "none"), many, "card")
-    (text,) = pages["docs/performance/hierarchy.md"].values()
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
-    assert lines[2:] == [
-        "| nyc | 2.00 | [2.00, 2.00], n=2 | 0.378 | [0.378, 0.378], n=2 | 3.00 ms | 1.25 s |",
-        "| bay † | - | - | 3.00 | n=1 | 2.00 ms | 1.25 s |",
-    ]
-    assert text.endswith(
-        "From the archive `card`: test card, 2026-01-01. † A [substitute](../data.md#the-substitutes)."
-    )
-    assert all("Many sources" not in said for page in pages.values() for said in page.values() if said != text)
 
 
 def test_they_stand_beside_the_archives(tmp_path):

@@ -367,8 +367,8 @@ def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
     shutil.copytree(root / "docs", tmp_path / "docs")
     readme.write(readme.generated([tmp_path / "card"], CONFIG), tmp_path)
     page = (tmp_path / "docs/results.md").read_text()
-    for name in ("growth", "launch_overhead"):
-        assert readme.own_part((tmp_path / f"card/{name}.md").read_text()) in page
+    for name in ("growth.md", "growth.png", "launch_overhead.md"):
+        assert f"](../results/archive/card/{name})" in page
 
 
 def test_targets_plan_their_cells(tmp_path):

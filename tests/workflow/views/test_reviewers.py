@@ -1,4 +1,4 @@
-"""docs/reviewers.md: every command there is run in dry form, and its artifacts are the paper's elements."""
+"""Each command of docs/reviewers.md and README.md is run in dry form; the artifacts are the paper's elements."""
 
 import os
 import re
@@ -12,13 +12,18 @@ from tests.support.copies import copy_project
 from tests.support.project import ENVIRONMENT
 from workflow.store import paper
 
-PAGE = (Path(__file__).parents[3] / "docs/reviewers.md").read_text()
-COMMANDS = sorted(
-    {
-        *re.findall(r"^    ((?:make|snakemake)\b.*)$", PAGE, re.MULTILINE),
-        *re.findall(r"`((?:make|snakemake) [^`]+)`", PAGE),
-    }
-)
+ROOT = Path(__file__).parents[3]
+PAGE, README = ((ROOT / name).read_text() for name in ("docs/reviewers.md", "README.md"))
+# Other tests run these: test_report.py, test_slurm.py and test_interrupted.py.
+ELSEWHERE = ("--report", "--profile", "--unlock")
+
+
+def commands(page):
+    indented = re.findall(r"^    ((?:make|snakemake)\b.*)$", page, re.MULTILINE)
+    return set(indented + re.findall(r"`((?:make|snakemake) [^`]+)`", page))
+
+
+COMMANDS = sorted(commands(PAGE) | {one for one in commands(README) if not any(word in one for word in ELSEWHERE)})
 JOBS = [command for command in COMMANDS if command.endswith("timings.csv")]
 
 
@@ -38,11 +43,11 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("commands", [*([one] for one in COMMANDS if one not in JOBS), JOBS], ids=lambda ones: ones[-1])
-def test_each_command_can_be_run(commands, project):
+@pytest.mark.parametrize("ones", [*([one] for one in COMMANDS if one not in JOBS), JOBS], ids=lambda ones: ones[-1])
+def test_each_command_can_be_run(ones, project):
     """The jobs' commands, which differ in the file alone, in one run."""
-    words = shlex.split(commands[0].split("&&")[0]) + [shlex.split(one)[-1] for one in commands[1:]]
-    if words[0] == "snakemake" and "mode=" not in commands[0]:
+    words = shlex.split(ones[0].split("&&")[0], comments=True) + [shlex.split(one)[-1] for one in ones[1:]]
+    if words[0] == "snakemake" and "mode=" not in ones[0]:
         if "--config" in words:
             words.insert(words.index("--config") + 1, "mode=cuda")
         else:
