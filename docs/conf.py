@@ -5,7 +5,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
@@ -37,15 +36,7 @@ PAGES
 """
 CAPTIONS = {
     "Results": ["docs/results", "docs/errata", "docs/reviewers"],
-    "Method": [
-        "docs/method",
-        "docs/data",
-        "docs/kernels",
-        "docs/performance/README",
-        "docs/performance/*-*",
-        "docs/performance/ell",
-        "docs/performance/hierarchy",
-    ],
+    "Method": ["docs/method", "docs/data", "docs/kernels", "docs/performance"],
     "Library": ["docs/library", "docs/scipy", "docs/networkx", "docs/cupy", "docs/reference"],
     "Workflow": ["docs/slurm", "docs/design", "docs/extending"],
     **{f"Tables of {archive.name}": [f"results/archive/{archive.name}/*"] for archive in ARCHIVES},
@@ -58,10 +49,8 @@ def adapt(app: Sphinx, page: str, source: list[str]) -> None:
         card = page.split("/")[2]
         source[0] = re.sub(r"\A(?:\*\*|# )(.+?)(?:\*\*)?$", rf"# {card}: \1", source[0], flags=re.MULTILINE)
     if page == root_doc:
-        parts = (
-            CONTENTS.replace("CAPTION", name).replace("PAGES", "\n".join(pages)) for name, pages in CAPTIONS.items()
-        )
-        source[0] += "".join(parts)
+        for caption, pages in CAPTIONS.items():
+            source[0] += CONTENTS.replace("CAPTION", caption).replace("PAGES", "\n".join(pages))
 
 
 def name_index(app: Sphinx, error: Exception | None) -> None:
@@ -72,6 +61,5 @@ def name_index(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the functions above."""
-    app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", adapt)
     app.connect("build-finished", name_index)

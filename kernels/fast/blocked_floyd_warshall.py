@@ -16,7 +16,7 @@ paths through K already.
 
 A block of threads makes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
 instruction per word for every k. Index arithmetic shares that unit of the card: therefore four words are loaded at
-once, and the loop over k is unrolled four times (measured in docs/performance/all-pairs-dense.md).
+once, and the loop over k is unrolled four times (measured in docs/performance.md).
 
 Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and is never less. Packed, a word holds the
 distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and columns

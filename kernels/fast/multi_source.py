@@ -8,7 +8,7 @@ keeps a row of distances, one for each source, for each core vertex, in shared m
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
 Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many, and
-took longer when measured (docs/performance/all-pairs-sparse.md).
+took longer when measured (docs/performance.md).
 
 A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks
 fill the rows of such sources. A row is four words. At first a word holds two 16-bit distances. Where one of a

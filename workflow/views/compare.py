@@ -15,7 +15,7 @@ from workflow.judge import batches, claims, verdicts
 from workflow.judge.verdicts import Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit, many_sources_table, pages, performance, render
+from workflow.views import audit, many_sources_table, pages, render
 from workflow.views.context import Context
 from workflow.views.documents import time_text
 from workflow.views.render import CROSS, digits, spread
@@ -238,7 +238,7 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     name, tolerance = context.config["archive"], context.tolerance
     folder = Path("results/archive", name)
     archive = measurements.load([folder / "timings.csv"])
-    of_archive = performance.load_many(folder / "many_sources.csv")
+    of_archive = many_sources_table.load([path] if (path := folder / "many_sources.csv").exists() else [])
     many = many_sources(many_sources_table.load(context.paths("many_sources_here")), of_archive)
     return files(rows, archive, many, name, tolerance)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,10 +13,11 @@ from kernels.io import atomic
 from kernels.registry import VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
+from workflow.measure import revisions
 from workflow.store import columns, measurements
 from workflow.store import library_times as library_calls
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import audit, performance, reviewers, table6
+from workflow.views import audit, reviewers, table6
 from workflow.views.documents import fill, from_template, narrow, page_text, spread, time_text
 from workflow.views.glance import ByCard
 
@@ -37,17 +35,6 @@ ORIGINS = {
 }
 # Notes under the archive's tables that docs/results.md has once for all of them.
 COMMON = re.compile(r"- (From the archive|On |† |Run: |Measured: |\N{MULTIPLICATION SIGN}: |\S+\.txt is generated: )")
-
-
-def rule_graph() -> str:
-    """Draw the rules of a run with a GPU as a Mermaid diagram, its arrows sorted."""
-    options = ["--quiet", "--forceall", "--config", "mode=cuda", "--rulegraph", "mermaid-js"]
-    command = [sys.executable, "-m", "snakemake", *options]
-    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_ENABLE_CUDASIM"}
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    lines = [line for line in said[said.index("flowchart") :].strip().splitlines() if "style" not in line]
-    lines.sort(key=lambda line: line if "-->" in line else "")
-    return "\n".join(["```mermaid", *lines, "```"])
 
 
 def by_number(audited: ByCard) -> Iterator[tuple[int, dict[str, Audited]]]:
@@ -101,6 +88,12 @@ def whole(findings: Mapping[str, Finding], text: str = "") -> str:
     return f"{text}: {held} of {len(words)} as claimed" if outcome(findings) == verdicts.MIXED else text
 
 
+def measured_before(rows: pd.DataFrame, key: str) -> bool:
+    """Return whether a variant was measured, but not at today's revision."""
+    found = set(rows["revision"][measurements.variants(rows) == key]) - {revisions.UNKNOWN}
+    return bool(found) and revisions.of(VARIANTS[key]) not in found
+
+
 def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     """Return the README's findings, from the archive's tables; what was not measured is left out."""
     rows = measurements.pooled(rows)
@@ -116,7 +109,7 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
         all_pairs=[line for line in beside if line["dataset"] in GNUTELLA],
         blocked=_rows(archive, "peak_table", f"what == '{BLOCKED}' and dataset == 'gnutella30' and bits == 32"),
         roads=roads[:: max(len(roads) - 1, 1)],  # the first and the last
-        changed=performance.changed(rows, [NEAR_FAR]),
+        changed=measured_before(rows, NEAR_FAR),
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
         substitutes=substitutes(rows),
@@ -297,7 +290,6 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
     undecided = [name for name in audited if name not in shown]
     others = substitutes(rows)
-    peaks = performance.load_peaks(archive / "peak.csv")
     return {
         README: {
             "answer": answer(shown),
@@ -312,7 +304,6 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
         "docs/library.md": {"library_times": library_times(archive / "library_times.csv")},
-        **performance.documents(rows, peaks, archive.name),
     }
 
 
@@ -321,7 +312,7 @@ def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]
     described = pd.DataFrame([{"column": f"`{one.name}`", "meaning": one.meaning} for one in columns.DEFINED])
     return {
         **documents(list(map(Path, archives)), config),
-        "docs/design.md": {"rulegraph": rule_graph(), "columns": narrow(described)},
+        "docs/design.md": {"columns": narrow(described)},
     }
 
 

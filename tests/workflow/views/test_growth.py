@@ -355,7 +355,6 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
 
 @pytest.mark.ci
 def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
-    monkeypatch.setattr(readme, "rule_graph", lambda: "")
     views = [view for view in catalogue.VIEWS if view.name not in ("figure5", "figure6", "figure8", "claims_figure")]
     monkeypatch.setattr(catalogue, "VIEWS", views)
     rows = everything()[list(columns.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")

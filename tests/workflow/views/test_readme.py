@@ -21,7 +21,7 @@ from matplotlib.text import Text
 from kernels.check import check
 from kernels.errors import InputError
 from kernels.graph import Graph
-from kernels.registry import VARIANTS, Variant
+from kernels.registry import Variant
 from kernels.run import Result, Run
 from tests.support import many_sources
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
@@ -30,7 +30,7 @@ from tests.support.rows import SIZES, in_batches, measured, rows_of
 from tests.support.views import draw
 from workflow.judge import claims, verdicts
 from workflow.store import measurements
-from workflow.views import claims_figure, documents, performance, readme
+from workflow.views import claims_figure, documents, readme
 from workflow.views.render import CROSS, digits
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +40,6 @@ ARCHIVES = sorted(
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 PAGES = [*(ROOT / name for name in ("README.md", "config/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SUBSTITUTE = {"substitute": "made_by_hand"}
-NO_PEAKS = performance.load_peaks(Path("there/is/none"))
 NEAR_FAR, MULTI, BLOCKED = "delta_stepping/near_far", "bellman_ford/multi_source_apsp", "floyd_warshall/blocked"
 
 
@@ -64,7 +63,7 @@ def test_every_marker_is_filled_by_the_script(generated):
         for page in PAGES
         for marker in re.findall(r"^<!-- begin (\w+) -->$", page.read_text(), re.MULTILINE)
     ]
-    assert sorted(found) == sorted({*known, ("docs/design.md", "rulegraph"), ("docs/design.md", "columns")})
+    assert sorted(found) == sorted({*known, ("docs/design.md", "columns")})
 
 
 def anchors(page):
@@ -99,8 +98,6 @@ def test_what_was_not_measured_is_left_out_or_said(tmp_path):
     assert text.startswith("Times are medians") and "|" not in text and "substitute" not in text
     table = readme.claims_table({"card": audited}, {}, TOLERANCE)
     assert "| 9. Tiled is faster than every naive version | as claimed | not measured |" in table
-    for parts in performance.documents(rows, NO_PEAKS, "card").values():
-        assert list(parts.values()) == ["From the archive `card`: no measurement yet."]
 
 
 ROADS, GNUTELLA = readme.ROADS, readme.GNUTELLA
@@ -295,70 +292,19 @@ def test_every_table_and_figure_of_the_archives_is_linked():
     assert len(made) > 30 and not [path for path in made if page.count(f"](../{path})") != 1]
 
 
-def test_rates_are_over_the_peak_of_as_many_bits(tmp_path):
-    cells = {(BLOCKED, "gnutella04"): ([2.0, 4.0, 3.0], {}), (f"{BLOCKED}16", "gnutella04"): ([3.0], {})}
-    rows = measured(tmp_path, cells).assign(seconds=9.0)
-    peaks = pd.DataFrame(
-        {
-            "benchmark": ["chains", "chains", "chains", "dense"],
-            "bits": [32, 32, 16, 32],
-            "relaxations": [8e11, 8e11, 1e12, 1.0],
-            "seconds": [1.0, 1.0, 1.0, 1.0],
-            "device": "test card",
-        }
-    )
-    text = performance.cells(rows, [BLOCKED, f"{BLOCKED}16"], peaks, "card")
-    in_32_bits, in_16_bits = (line for line in text.splitlines() if "gnutella04" in line)
-    assert in_32_bits == (
-        "| Floyd-Warshall Blocked | gnutella04 | 3.00 s | with them | 3.00 s | [2.00 s, 4.00 s], n=3 | "
-        f"0.429 T relaxations/s | {100 * 10876**3 / 3 / 8e11:.0f} % |"
-    )
-    assert in_16_bits.endswith(f"| 0.429 T relaxations/s | {100 * 10876**3 / 3 / 1e12:.0f} % |")
+def test_near_far_meets_the_targets_and_predictions_of_its_page():
+    page = (ROOT / "docs/performance.md").read_text()
+    head, *rows = re.findall(r"^\| (|target|predicted, distances alone) \|(.+)\|$", page, re.MULTILINE)
+    datasets = [cell.strip(" †") for cell in head[1].split("|")]
+    typed = {name: pd.Series(cells.split("|"), datasets).str.strip() for name, cells in rows}
+    target, predicted = (typed[name][typed[name] != ""].astype(float) / 1000 for name in typed)
+    assert [len(target), len(predicted)] == [9, 5]
 
-
-def test_targets_and_predictions_stand_apart_from_what_the_archive_measured():
-    """No row of times is typed beside them; that all hold is read from the generated table."""
-    page = (ROOT / "docs/performance/one-source.md").read_text()
-    head, _, *rows = re.search(r"\*\*Targets and predictions\*\*.*?\n\n((?:\|[^\n]*\n)+)", page, re.DOTALL)[
-        1
-    ].splitlines()
-    datasets = [cell.strip() for cell in head.strip("|").split("|")][1:]
-    typed = {}
-    for row in rows:
-        name, *cells = [cell.strip() for cell in row.strip("|").split("|")]
-        typed[name] = {dataset: float(cell) for dataset, cell in zip(datasets, cells, strict=True) if cell}
-    assert list(typed) == ["target", "predicted, distances alone"]
-    assert [len(times) for times in typed.values()] == [9, 5]
-    line = r"^\| Delta-Stepping Near-Far \| (.+?) \| ([\d.]+) ms \| [\d.]+ ms \| ([\d.]+) ms \|"
-    measured_there = {name: (float(alone), float(both)) for name, alone, both in re.findall(line, page, re.MULTILINE)}
-    assert all(measured_there[dataset][1] < target for dataset, target in typed["target"].items())
-    predicted = typed["predicted, distances alone"]
-    assert all(abs(measured_there[dataset][0] / time - 1) < 0.15 for dataset, time in predicted.items())
-
-
-def test_every_variant_of_ours_has_a_page():
-    pages = {key for _, keys in performance.PAGES.values() for key in keys}
-    assert pages >= {key for key, variant in VARIANTS.items() if variant.ours}
-
-
-def test_our_cells_are_shown(tmp_path):
-    rows = measured(
-        tmp_path,
-        {
-            (NEAR_FAR, "nyc"): ([0.0028, 0.0029, 0.0033], SUBSTITUTE),
-            ("hierarchy/sssp", "nyc"): ([0.0005], SUBSTITUTE),
-            ("bellman_ford/stride", "gnutella04"): ([3.0], {}),
-            ("bellman_ford/stride_ell", "gnutella04"): ([2.0, 2.0], {}),
-        },
-    )
-    pages = performance.documents(rows, NO_PEAKS, "a")
-    (text,) = pages["docs/performance/one-source.md"].values()
-    assert "| Delta-Stepping Near-Far | nyc † | 2.90 ms | with them | 2.90 ms | [2.80 ms, 3.30 ms], n=3 | " in text
-    (text,) = pages["docs/performance/hierarchy.md"].values()
-    assert "| Contraction Hierarchy (sssp) | nyc † | 0.500 ms |" in text
-    (text,) = pages["docs/performance/ell.md"].values()
-    assert "| gnutella04 | 3.00 s | with them | 3.00 s | n=1 |" in text
-    assert "| gnutella04 | 2.00 s | with them | 2.00 s | [2.00 s, 2.00 s], n=2 |" in text
+    rows = measurements.load([ARCHIVES[0] / "timings.csv"])
+    rows = measurements.pooled(rows[measurements.variants(rows) == NEAR_FAR])
+    found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
+    assert (found["median"][target.index] < target).all()
+    assert ((found["kernels"][predicted.index] / predicted - 1).abs() < 0.15).all()
 
 
 def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):
