@@ -48,10 +48,9 @@ class Part:
 
     def sources(self, vertices: np.ndarray) -> np.ndarray:
         """Return this part of the vertices, which are in preorder, so that its searches share most of their way."""
-        if not 1 <= self.shard <= self.shards:
-            raise InputError(f"part {self.shard} of {self.shards}: parts are numbered from 1 to their number")
-        if self.shards > len(vertices):
-            raise InputError(f"all_pairs.shards: {self.shards:,} parts of {len(vertices):,} vertices: choose fewer")
+        if not 1 <= self.shard <= self.shards <= len(vertices):
+            said = f"there is no part {self.shard} of {self.shards} of {len(vertices):,} vertices"
+            raise InputError(f"{said}: choose another all_pairs.shards")
         return np.array_split(vertices, self.shards)[self.shard - 1]
 
     def checked(self, sources: np.ndarray, vertices: int) -> np.ndarray:
@@ -70,56 +69,49 @@ def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting, p
         records.check(rows.attrs, out)
         with atomic(out) as file:
             rows.to_parquet(file, index=False, write_page_checksum=True)
-    logging.info("%s, part %d of %d: %s s", rows.attrs["dataset"], part.shard, part.shards, rows.attrs["search_s"])
+    seconds = "simulated" if card.SIMULATED else f"{rows.attrs['search_s']:.3g} s"
+    logging.info("%s, part %d of %d: %s", rows.attrs["dataset"], part.shard, part.shards, seconds)
 
 
 def search(graph: Graph, part: Part, setting: measure.Setting, processes: int) -> pd.DataFrame:
-    """Return the checked rows of a part, with its record as attributes. Times are None in the simulator."""
-    hierarchy, variant, n = elimination.of(graph), find("hierarchy", "apsp"), graph.vertices
+    """Return the checked rows of a part, with its record as attributes."""
+    hierarchy = elimination.of(graph)
     sources = part.sources(hierarchy.vertices)
-    before, started = card_state(), datetime.now(UTC).isoformat(timespec="seconds")
-    found, customize_s, search_s = reduced(graph, sources, part.block)
-    after = card_state()
+    found, times = reduced(graph, sources, part.block)
     rows = pd.DataFrame({name: getattr(found, name) for name in store.COLUMNS[1:]}, index=found.sources)
-    rows = rows.reindex(range(n), fill_value=0).assign(**{TO_VERTEX: 0})
-    distances = all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=part.block))
-    checked = check(distances, rows, part.checked(sources, n), processes)
+    rows = rows.reindex(range(graph.vertices), fill_value=0).assign(**{TO_VERTEX: 0})
+    searches = all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=part.block))
+    checked = check(searches, rows, part.checked(sources, graph.vertices), processes)
     symmetric = is_symmetric(graph)
-    if symmetric and (found.reached == n).all():  # else a sum may include an infinite distance
-        rows[TO_VERTEX] = all_pairs.sums_over_sources(distances, sources)
+    if symmetric and (found.reached == graph.vertices).all():  # else a sum may include an infinite distance
+        rows[TO_VERTEX] = all_pairs.sums_over_sources(searches, sources)
     commit, clean = measure.state_of_project(setting.commit)
     counts = hierarchy.counts
     rows.attrs = {
-        **measure.about(variant, graph, Protocol(block=part.block), commit),
+        **measure.about(find("hierarchy", "apsp"), graph, Protocol(block=part.block), commit),
         **{"variant": "all_pairs", "revision": str(ALL_PAIRS_REVISION), "tree_clean": clean},
         **{"shards": part.shards, "shard": part.shard, "sources": len(sources), "sample": part.sample},
         **{"height": counts.height, "hierarchy_arcs": counts.arcs, "triangles": counts.triangles},
-        **{"order_s": hierarchy.order_s, "tree_s": hierarchy.tree_s},
-        "customize_s": None if card.SIMULATED else customize_s,
-        "search_s": None if card.SIMULATED else search_s,
-        "rows_checked": checked,
-        "symmetric": symmetric,
-        "config_digest": setting.config_digest,
-        "protocol": {"block": part.block, "sample": part.sample},
-        "graph": graph.meta,
-        "card": None if card.SIMULATED else {"before": before, "after": after},
+        **{"order_s": hierarchy.order_s, "tree_s": hierarchy.tree_s, **times},
+        **{"rows_checked": checked, "symmetric": symmetric, "graph": graph.meta},
+        **{"protocol": {"block": part.block, "sample": part.sample}, "config_digest": setting.config_digest},
         **measure.surroundings(),
-        "started": started,
     }
     return rows
 
 
-def card_state() -> dict | None:
-    return None if card.SIMULATED else card.card_state()
-
-
-def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Reduced, float, float]:
-    """Return the results of the sources, and the seconds on the card of customizing and of the searches."""
+def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Reduced, dict]:
+    """Return the results of the sources; of the record, the times and the card's states, None in the simulator."""
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    before = None if card.SIMULATED else card.card_state()
     searches = all_pairs.AllPairsSearch(graph, reduces=True, run=Run(block=block))
     all_pairs.reduced(searches, sources[:1])  # loads the kernels
     loaded = searches.search_s
     found = all_pairs.reduced(searches, sources)
-    return found, searches.customize_s, searches.search_s - loaded
+    if card.SIMULATED:
+        return found, {"started": started, "customize_s": None, "search_s": None, "card": None}
+    seconds = {"customize_s": searches.customize_s, "search_s": searches.search_s - loaded}
+    return found, {"started": started, **seconds, "card": {"before": before, "after": card.card_state()}}
 
 
 def is_symmetric(graph: Graph) -> bool:
@@ -142,14 +134,11 @@ def check(searches: all_pairs.AllPairsSearch, found: pd.DataFrame, sources: np.n
 
 def check_source(name: str, expected: np.ndarray, distances: np.ndarray, found: pd.Series) -> None:
     """Raise WrongResult that names the first value of a source that is not the oracle's."""
-    if len(wrong := np.flatnonzero(distances != expected)):
-        v = wrong[0]
-        said = f"distance of vertex {v} is {distances[v]}, the oracle says {expected[v]}"
-        raise WrongResult(f"{name}: {said}: nothing is published")
     true = reduce_row(expected)
-    pairs = {what: (found[what], value) for what, value in true.items()}
-    pairs["distance of the farthest"] = expected[found["farthest"]], true["eccentricity"]
-    for what, (value, right) in pairs.items():
+    values = [(f"distance of vertex {v}", distances[v], expected[v]) for v in np.flatnonzero(distances != expected)[:1]]
+    values += [(column, found[column], value) for column, value in true.items()]
+    values += [("distance of the farthest", expected[found["farthest"]], true["eccentricity"])]
+    for what, value, right in values:
         if value != right:
             raise WrongResult(f"{name}: {what} is {value}, by the oracle's row {right}: nothing is published")
 

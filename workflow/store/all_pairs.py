@@ -1,4 +1,4 @@
-"""The files of all pairs: results/all_pairs/<dataset>.parquet, a row for each vertex, and .json, a record of the whole."""
+"""The files of all pairs in results/all_pairs: <dataset>.parquet, a row for each vertex, and <dataset>.json, a record."""
 
 from pathlib import Path
 

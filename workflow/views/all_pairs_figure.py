@@ -27,7 +27,7 @@ MAP_AREA = 4e4  # square points, about the area of a map; divided among its vert
 
 
 def read_coordinates(path: Path, vertices: int) -> np.ndarray:
-    """Return longitude and latitude of each vertex in degrees, (vertices, 2), from the lines "v ID X Y" of a .co file."""
+    """Return each vertex's longitude and latitude in degrees, from the lines "v ID X Y" of a DIMACS .co file."""
     try:
         columns = pd.read_csv(path, sep=r"\s+", comment="c", header=None, names=["kind", "id", "x", "y"], dtype=str)
         places = columns[columns["kind"] != "p"].set_index("kind").astype("int64").sort_values("id")
