@@ -172,7 +172,7 @@ def read_part(path: Path) -> pd.DataFrame:
     try:
         rows = pd.read_parquet(path, page_checksum_verification=True)
         if missing := {*SAME, *store.COLUMNS[1:], TO_VERTEX} - {*rows.attrs, *rows}:
-            raise ValueError(f"without {', '.join(sorted(missing))}")
+            raise ValueError(f"without {min(missing)}")
     except (OSError, ValueError) as error:  # pyarrow's errors are such
         raise InputError(f"{path}: not a part of all pairs ({error}): delete it and run again") from None
     return rows

@@ -27,62 +27,44 @@ from workflow.views import all_pairs_figure, all_pairs_table, catalogue, readme
 
 SIDE = 4
 VERTICES = SIDE * SIDE
+GRAPHS = {
+    "town": graphs.grid(VERTICES),
+    "oneway": graphs.make(6, [0, 1, 2, 3, 4], [1, 2, 0, 4, 3], [3, 4, 5, 1, 7]),  # not every vertex reaches all others
+}
 
 
-def town():
-    """Streets in rows and columns: undirected, and its coordinates as text of a .co file."""
-    graph = graphs.grid(VERTICES)
-    places = [f"v {v + 1} {-74000000 + 1000 * (v % SIDE)} {40000000 + 1000 * (v // SIDE)}\n" for v in range(VERTICES)]
-    return graph, f"c streets of a town\np aux sp co {VERTICES}\n{''.join(places)}"
-
-
-def entry(path, graph, **more):
-    return {
-        **{"sources": [str(path)], "format": "text", "vertices": graph.vertices, "arcs": graph.arcs},
-        **{"directed": graph.directed, "simulate": True, "gpu": ["bellman_ford/naive"], **more},
-    }
-
-
-def write_text(graph, path):
+def entry(folder, name):
+    """Write a graph's text form; return its dataset's entry."""
+    graph, path = GRAPHS[name], folder / f"{name}.txt"
     arcs = zip(graph.tails, graph.indices, graph.weights, strict=True)
     path.write_text(f"{graph.vertices} {graph.arcs}\n" + "".join(f"{u} {v} {w}\n" for u, v, w in arcs))
+    of_graph = {"vertices": graph.vertices, "arcs": graph.arcs, "directed": graph.directed}
+    return {"sources": [str(path)], "format": "text", "simulate": True, "gpu": [], **of_graph}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A town in two parts, and one-way streets on which not every vertex reaches all others."""
+    """Both graphs, in two parts each; the town has coordinates."""
     folder = tmp_path_factory.mktemp("all_pairs")
-    graph, places = town()
-    files = {name: folder / name for name in ("town.txt", "oneway.txt", "town.co.gz")}
-    write_text(graph, files["town.txt"])
-    oneway = graphs.make(6, [0, 1, 2, 3, 4], [1, 2, 0, 4, 3], [3, 4, 5, 1, 7])
-    write_text(oneway, files["oneway.txt"])
-    files["town.co.gz"].write_bytes(gzip.compress(places.encode()))
-    datasets = {
-        "town": entry(files["town.txt"], graph, coordinates={"sources": [str(files["town.co.gz"])]}),
-        "oneway": entry(files["oneway.txt"], oneway, gpu=[]),
-        "nyc": COMPLETE,
-    }
-    shown = {"datasets": ["town", "oneway"], "shards": 2, "sample": 5}
+    places = [f"v {v + 1} {-74000000 + 1000 * (v % SIDE)} {40000000 + 1000 * (v // SIDE)}\n" for v in range(VERTICES)]
+    (folder / "town.co.gz").write_bytes(gzip.compress(f"c streets\np aux sp co {VERTICES}\n{''.join(places)}".encode()))
+    datasets = {name: entry(folder, name) for name in GRAPHS} | {"nyc": COMPLETE}
+    datasets["town"]["coordinates"] = {"sources": [str(folder / "town.co.gz")]}
+    shown = {"datasets": list(GRAPHS), "shards": 2, "sample": 5}
     made = Project.make(folder / "project", datasets=datasets, stub=False, mode="simulator", all_pairs=shown)
     made.said = made.snakemake("all_pairs", environment=SIMULATOR)
-    made.graphs = {"town": graph, "oneway": oneway}
     return made
-
-
-def distances(graph):
-    exact = csgraph.dijkstra(graph.to_scipy())
-    return np.where(np.isfinite(exact), exact, INF).astype(np.int64)
 
 
 def whole_of(project, name="town"):
     return json.loads((project.folder / f"results/all_pairs/{name}.json").read_text())
 
 
-@pytest.mark.parametrize("name", ["town", "oneway"])
+@pytest.mark.parametrize("name", GRAPHS)
 def test_rows_and_record_are_scipys(project, name):
-    exact = distances(project.graphs[name])
-    n, reached, finite = len(exact), exact < INF, np.where(exact < INF, exact, 0)
+    exact = csgraph.dijkstra(GRAPHS[name].to_scipy())
+    n, reached = len(exact), np.isfinite(exact)
+    finite = np.where(reached, exact, 0)
     rows = pd.read_parquet(project.folder / f"results/all_pairs/{name}.parquet")
     assert rows["vertex"].tolist() == list(range(n))
     assert rows["eccentricity"].tolist() == finite.max(axis=1).tolist()
@@ -101,7 +83,7 @@ def test_rows_and_record_are_scipys(project, name):
 
 
 def test_a_simulated_run_has_no_times_and_says_what_it_is(project):
-    for whole in (whole_of(project, "town"), whole_of(project, "oneway")):
+    for whole in (whole_of(project, name) for name in GRAPHS):
         assert whole["cards"] == 0
         assert {record[key] for record in (whole, *whole["parts"]) for key in ("search_s", "customize_s")} == {None}
     row, other = pd.read_csv(project.folder / "results/all_pairs.csv").to_dict("records")
@@ -111,6 +93,11 @@ def test_a_simulated_run_has_no_times_and_says_what_it_is(project):
         text = (project.folder / f"results/all_pairs.{end}").read_text()
         assert "In the simulator, which has no times: town, oneway." in text
         assert f"{row['diameter']:,}, {row['diameter_from']} to {row['diameter_to']}" in text
+    assert (project.folder / "figures/all_pairs.svg").read_text().count("<image ") == 2  # a map and its colour bar
+    said = (project.folder / "logs/prepare/town.log").read_text()
+    counts = elimination.of(GRAPHS["town"]).counts
+    assert f"height {counts.height}, {counts.arcs} arcs, {counts.triangles} triangles" in said
+    assert re.search(r"[\d.e-]+ s for the order, [\d.e-]+ s for the tree", said)
 
 
 # What an archive keeps, and what is shown of it.
@@ -174,19 +161,6 @@ def test_without_a_gpu_the_archive_is_shown(project, tmp_path):
     assert "- Measured by this copy of the project.\n" in text and "4,321" in text
 
 
-def test_preparing_says_what_it_took_and_how_large_it_is(project):
-    said = (project.folder / "logs/prepare/town.log").read_text()
-    counts = elimination.of(project.graphs["town"]).counts
-    assert f"height {counts.height}, {counts.arcs} arcs, {counts.triangles} triangles" in said
-    assert re.search(r"[\d.e-]+ s for the order, [\d.e-]+ s for the tree", said)
-
-
-def test_there_is_a_map_where_coordinates_are_named(project):
-    svg = (project.folder / "figures/all_pairs.svg").read_text()
-    assert svg.count("<image ") == 2  # the points of one map and its colours
-    assert all((project.folder / f"figures/all_pairs.{end}").stat().st_size for end in ("pdf", "png"))
-
-
 def test_a_lost_part_is_made_again_and_no_other(project):
     assert len(re.findall(r"^Job \d+: Search all pairs of", project.said, re.MULTILINE)) == 4
     lost = [project.folder / f"results/all_pairs/{name}.parquet" for name in ("town/2/2", "town")]
@@ -198,10 +172,7 @@ def test_a_lost_part_is_made_again_and_no_other(project):
         for path in lost:
             path.with_suffix(".kept").rename(path)
     again = re.findall(r"^Job \d+: (?:Search|Join|Prepare|Pack) .*", said, re.MULTILINE)
-    assert [job.split(": ")[1] for job in again] == [
-        "Search all pairs of town, part 2 of 2",
-        "Join all pairs of town",
-    ]
+    assert [job.split(": ")[1] for job in again] == ["Search all pairs of town, part 2 of 2", "Join all pairs of town"]
 
 
 def test_of_a_real_dataset_it_says_that_a_gpu_is_needed(project, tmp_path):
@@ -226,7 +197,7 @@ def refused(parts, error, message):
 
 
 def spoil(path, column=None, vertex=0, by=1, **changes):
-    """Change one number of a part, or its record."""
+    """Add to one number of a part, or change its record."""
     rows = pd.read_parquet(path)
     rows.attrs |= changes
     if column:
@@ -240,15 +211,13 @@ def test_the_order_of_the_parts_does_not_matter(parts, project):
     assert parts[0].with_name("town.parquet").read_bytes() == made.read_bytes()
 
 
-@pytest.mark.parametrize("content", [lambda was: was[:-9], lambda was: was[:30] + b"?" + was[31:], lambda was: b""])
-def test_a_damaged_part_is_refused(parts, content):
-    parts[1].write_bytes(content(parts[1].read_bytes()))
-    refused(parts, InputError, r"2\.parquet: not a part of all pairs .*: delete it and run again")
-
-
-def test_another_parquet_file_is_refused(parts, project):
-    shutil.copy(project.folder / "results/all_pairs/town.parquet", parts[1])
-    refused(parts, InputError, r"2\.parquet: not a part of all pairs \(without .*total_to.*\): delete it and run again")
+@pytest.mark.parametrize("kind", ["cut", "changed", "empty", "another"])
+def test_a_file_that_is_no_part_or_is_damaged_is_refused(parts, project, kind):
+    was, whole = parts[1].read_bytes(), project.folder / "results/all_pairs/town.parquet"
+    content = {"cut": was[:-9], "changed": was[:30] + b"?" + was[31:], "empty": b"", "another": whole.read_bytes()}
+    parts[1].write_bytes(content[kind])
+    why = "without arcs" if kind == "another" else ".+"
+    refused(parts, InputError, rf"2\.parquet: not a part of all pairs \({why}\): delete it and run again")
 
 
 def test_a_vertex_must_be_a_source_of_one_part(parts):
@@ -269,12 +238,8 @@ def test_parts_of_another_graph_or_revision_are_refused(parts, key, value):
 def test_sums_of_rows_and_columns_that_differ_are_refused(parts, column):
     for vertex in (9, 7):
         spoil(parts[1], column, vertex)
-    refused(
-        parts,
-        WrongResult,
-        r"town: the distances from vertex 7 sum to (\d+), those to it to \d+, though every arc goes both ways "
-        r"\(2 such vertices\): nothing is published",
-    )
+    said = r"from vertex 7 sum to \d+, those to it to \d+, though .* \(2 such vertices\): nothing is published"
+    refused(parts, WrongResult, f"town: the distances {said}")
 
 
 def test_the_table_has_times_where_there_are_any(project):
@@ -289,11 +254,8 @@ def test_the_table_has_times_where_there_are_any(project):
     assert "† substitute for the paper's town.txt: drawn." in notes
 
 
-# Steps by themselves.
-
-
 def test_a_graph_that_is_not_fit_is_refused_with_the_numbers(tmp_path, monkeypatch):
-    town()[0].save(tmp_path / "graph.npz")
+    GRAPHS["town"].save(tmp_path / "graph.npz")
     monkeypatch.setattr(elimination, "MAX_HEIGHT", 3)
     with pytest.raises(InputError, match=r"not fit for a contraction hierarchy: .* \d+ vertices high, .*take 3: take"):
         prepare.prepare(tmp_path / "graph.npz", tmp_path / "graph.hierarchy.npz")
@@ -364,9 +326,6 @@ def test_a_file_without_the_coordinates_is_refused(tmp_path, content):
         all_pairs_figure.read_coordinates(path, 3)
 
 
-# The configuration.
-
-
 @pytest.fixture
 def config():
     return yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -406,7 +365,7 @@ def test_limits_of_a_part(config):
 
 @pytest.mark.ci
 def test_rows_of_a_large_graph_are_shared_out_to_processes(monkeypatch):
-    (graph, _), sources = town(), np.array([5, 0, 7])
+    graph, sources = GRAPHS["town"], np.array([5, 0, 7])
     expected = oracle.oracle_rows(graph, sources)
     monkeypatch.setattr(oracle, "LARGE", 1)
     oracle._pool.cache_clear()
