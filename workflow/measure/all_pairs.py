@@ -151,9 +151,8 @@ def merge(paths: Sequence[Path], out: Path) -> None:
     columns = (*store.COLUMNS[1:], TO_VERTEX)
     rows = pd.DataFrame({name: sum(part[name] for part in parts) for name in columns})
     rows.insert(0, "vertex", np.arange(len(rows), dtype=np.int32))
-    records = [part.attrs for part in parts]
-    columns_checked = compare_sums(rows, records[0])
-    whole = summary(rows, records) | {"columns_checked": columns_checked}
+    checked = compare_sums(rows, parts[0].attrs)
+    whole = summary(rows, [part.attrs for part in parts]) | {"columns_checked": checked}
     path = out.with_suffix(".json")
     store.check(whole, path)
     with atomic(out) as file, atomic(path, "w") as json_file:

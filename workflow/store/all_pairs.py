@@ -1,4 +1,4 @@
-"""The files of all pairs in results/all_pairs: <dataset>.parquet, a row for each vertex, and <dataset>.json, a record."""
+"""The files of all pairs of a graph: results/all_pairs/<dataset>.parquet, a row for each vertex, and .json."""
 
 from pathlib import Path
 
@@ -29,23 +29,17 @@ def distribution(rows: pd.DataFrame) -> dict[str, list]:
     return {"edges": edges.tolist()} | {name: np.histogram(of, edges)[0].tolist() for name, of in values.items()}
 
 
-def fault(record: dict) -> str:
-    """Return the first violation of the schema, as records.fault does."""
-    return records.fault(record, Draft202012Validator(yaml.safe_load(SCHEMA.read_text())))
-
-
-def check(record: dict, path: Path) -> None:
-    """Raise InputError if read_record would refuse the record."""
-    if wrong := fault(record):
-        raise InputError(f"{path}: {wrong}: {DEFECT}")
+def check(record: dict, path: Path, advice: str = DEFECT) -> None:
+    """Raise InputError unless the record is as the schema says."""
+    if wrong := records.fault(record, Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))):
+        raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
 
 
 def read_record(path: Path) -> dict:
-    """Read the record of a whole, and check it."""
+    """Read the record of a whole."""
     advice = f"restore it from git if it is an archive's, else delete {path.with_suffix('.parquet')} and run again"
     record = step.read_json(path, advice)
-    if wrong := fault(record):
-        raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
+    check(record, path, advice)
     return record
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from scipy.sparse import csgraph
 
+from kernels import io
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import elimination
 from kernels.graph import INF, Graph
@@ -23,32 +24,23 @@ from tests.support.views import configured
 from workflow import archive, configuration
 from workflow.data import prepare
 from workflow.measure import all_pairs, oracle, resources
-from workflow.views import all_pairs_figure, all_pairs_table, catalogue, readme
+from workflow.views import all_pairs_figure, catalogue, readme
 
-SIDE = 4
-VERTICES = SIDE * SIDE
-GRAPHS = {
-    "town": graphs.grid(VERTICES),
-    "oneway": graphs.make(6, [0, 1, 2, 3, 4], [1, 2, 0, 4, 3], [3, 4, 5, 1, 7]),  # not every vertex reaches all others
-}
-
-
-def entry(folder, name):
-    """Write a graph's text form; return its dataset's entry."""
-    graph, path = GRAPHS[name], folder / f"{name}.txt"
-    arcs = zip(graph.tails, graph.indices, graph.weights, strict=True)
-    path.write_text(f"{graph.vertices} {graph.arcs}\n" + "".join(f"{u} {v} {w}\n" for u, v, w in arcs))
-    of_graph = {"vertices": graph.vertices, "arcs": graph.arcs, "directed": graph.directed}
-    return {"sources": [str(path)], "format": "text", "simulate": True, "gpu": [], **of_graph}
+SAMPLE = "workflow/samples/sample3.txt"  # has sinks and vertices that are not reached
+GRAPHS = {"town": graphs.grid(16), "sample": io.read_graph(ROOT / SAMPLE)}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """Both graphs, in two parts each; the town has coordinates."""
-    folder = tmp_path_factory.mktemp("all_pairs")
-    places = [f"v {v + 1} {-74000000 + 1000 * (v % SIDE)} {40000000 + 1000 * (v // SIDE)}\n" for v in range(VERTICES)]
-    (folder / "town.co.gz").write_bytes(gzip.compress(f"c streets\np aux sp co {VERTICES}\n{''.join(places)}".encode()))
-    datasets = {name: entry(folder, name) for name in GRAPHS} | {"nyc": COMPLETE}
+    folder, town = tmp_path_factory.mktemp("all_pairs"), GRAPHS["town"]
+    io.write_text(folder / "town.txt", town.vertices, town.tails, town.indices, town.weights)
+    places = [f"v {v + 1} {1000 * (v % 4) - 74000000} {1000 * (v // 4) + 40000000}\n" for v in range(town.vertices)]
+    (folder / "town.co.gz").write_bytes(gzip.compress(f"c streets\np aux sp co 16\n{''.join(places)}".encode()))
+    datasets = {"nyc": COMPLETE}
+    for name, path in {"town": folder / "town.txt", "sample": SAMPLE}.items():
+        counts = {"vertices": GRAPHS[name].vertices, "arcs": GRAPHS[name].arcs, "directed": name != "town"}
+        datasets[name] = {"sources": [str(path)], "format": "text", "simulate": True, "gpu": [], **counts}
     datasets["town"]["coordinates"] = {"sources": [str(folder / "town.co.gz")]}
     shown = {"datasets": list(GRAPHS), "shards": 2, "sample": 5}
     made = Project.make(folder / "project", datasets=datasets, stub=False, mode="simulator", all_pairs=shown)
@@ -87,11 +79,11 @@ def test_a_simulated_run_has_no_times_and_says_what_it_is(project):
         assert whole["cards"] == 0
         assert {record[key] for record in (whole, *whole["parts"]) for key in ("search_s", "customize_s")} == {None}
     row, other = pd.read_csv(project.folder / "results/all_pairs.csv").to_dict("records")
-    assert (row["dataset"], other["dataset"]) == ("town", "oneway")
+    assert (row["dataset"], other["dataset"]) == ("town", "sample")
     assert np.isnan(row["search_s"]) and np.isnan(row["us_a_source"]) and row["shards"] == 2
     for end in ("md", "html"):
         text = (project.folder / f"results/all_pairs.{end}").read_text()
-        assert "In the simulator, which has no times: town, oneway." in text
+        assert "In the simulator, which has no times: town, sample." in text
         assert f"{row['diameter']:,}, {row['diameter_from']} to {row['diameter_to']}" in text
     assert (project.folder / "figures/all_pairs.svg").read_text().count("<image ") == 2  # a map and its colour bar
     said = (project.folder / "logs/prepare/town.log").read_text()
@@ -140,7 +132,12 @@ def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch
     shown = readme.results(kept, frame(rows))
     section = shown[shown.index("## All pairs of road networks") :]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
-    assert [line.split("|")[1].strip() for line in lines[1:]] == ["nyc †", "bay †"] and "1,234" in lines[1]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[1:]]
+    assert [row[0] for row in rows] == ["nyc †", "bay †"] and rows[0][2].startswith("1,234, ")
+    assert rows[0][-5:] == ["0.00300", "0.000400", "25.0", "2", "2"]  # customize, search, µs a source, cards, parts
+    notes = (kept / "all_pairs.md").read_text()
+    assert "On NVIDIA H200: all pairs." in notes and "simulator" not in notes
+    assert "† substitute for the paper's nyc.txt, bay.txt: drawn." in notes
     assert section.count("all_pairs.png)") == 1
 
 
@@ -242,36 +239,12 @@ def test_sums_of_rows_and_columns_that_differ_are_refused(parts, column):
     refused(parts, WrongResult, f"town: the distances {said}")
 
 
-def test_the_table_has_times_where_there_are_any(project):
-    whole = timed(project)
-    facts = all_pairs_table.facts([whole], "Here.")
-    assert facts["us_a_source"].tolist() == pytest.approx([0.0004 / VERTICES * 1e6])
-    (row,) = all_pairs_table.to_text(facts, {"town": "drawn"}).to_dict("records")
-    assert row["Dataset"] == "town †" and row["Cards"] == "2" and row["µs a source"] == "25.0"
-    assert row["Customize (s)"] == "0.00300" and row["Search (s)"] == "0.000400"
-    notes = all_pairs_table.notes([whole], "Here.")
-    assert "On NVIDIA H200: all pairs." in notes and not any("simulator" in note for note in notes)
-    assert "† substitute for the paper's town.txt: drawn." in notes
-
-
 def test_a_graph_that_is_not_fit_is_refused_with_the_numbers(tmp_path, monkeypatch):
     GRAPHS["town"].save(tmp_path / "graph.npz")
     monkeypatch.setattr(elimination, "MAX_HEIGHT", 3)
     with pytest.raises(InputError, match=r"not fit for a contraction hierarchy: .* \d+ vertices high, .*take 3: take"):
         prepare.prepare(tmp_path / "graph.npz", tmp_path / "graph.hierarchy.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["graph.npz"]
-
-
-@pytest.mark.parametrize("shards", [1, 3, 7])
-def test_parts_are_all_sources_once_and_share_the_sample(shards):
-    vertices = np.random.default_rng(1).permutation(23).astype(np.int32)
-    parts = [all_pairs.Part(shard, shards, sample=9) for shard in range(1, shards + 1)]
-    pieces = [part.sources(vertices) for part in parts]
-    assert np.concatenate(pieces).tolist() == vertices.tolist()
-    assert max(map(len, pieces)) - min(map(len, pieces)) <= 1
-    drawn = np.concatenate([part.checked(piece, 23) for part, piece in zip(parts, pieces, strict=True)])
-    assert len(drawn) == 9 and set(drawn) == set(all_pairs.Part(sample=9).checked(vertices, 23))
-    assert len(all_pairs.Part(sample=256).checked(vertices, 23)) == 23
 
 
 @pytest.mark.parametrize("shard, shards", [(1, 4), (3, 2)])
