@@ -201,7 +201,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
         made[-1].write(file, elimination.topology(graph))
 
     def lay_out() -> tuple[float, object]:
-        return timed(all_pairs.Searches, replace(packed), reduces=True)  # a new graph: the file is read again
+        return timed(all_pairs.AllPairsSearch, replace(packed), reduces=True)  # a new graph: the file is read again
 
     yield Case("laying out a prepared hierarchy, from its file", lay_out, lambda _: None)
     with kernels.library.solver.Solver(packed) as solver:

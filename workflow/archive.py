@@ -172,7 +172,7 @@ def searched(results: Path) -> dict[Path, str]:
     """The records of all pairs that were searched on cards of one model, with its name."""
     found = {}
     for path in sorted(results.glob("all_pairs/*.json")):
-        whole = all_pairs.read_record(path, "whole")
+        whole = all_pairs.read_record(path)
         if len(whole["devices"]) > 1:
             logging.warning("%s: not kept: it is of %s, an archive of one model", path, " and ".join(whole["devices"]))
         elif whole["search_s"] is not None:  # not simulated

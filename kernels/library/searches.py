@@ -225,10 +225,10 @@ class WholeNumbers:
             return hierarchy.reduced(searches, sources)
 
     @contextmanager
-    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.Searches]:
+    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
         """Searches in a hierarchy. The memory for what they find, most of what is free, is given back."""
         if reduces not in self.hierarchies:
-            self.hierarchies[reduces] = hierarchy.Searches(self.graph, reduces=reduces, run=Run())
+            self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=Run())
         searches = self.hierarchies[reduces]
         try:
             yield searches

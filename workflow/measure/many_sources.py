@@ -29,7 +29,7 @@ from kernels.io import writable
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
 from workflow.measure import host, lock, measure
-from workflow.store.all_pairs import in_pieces, oracle_rows, reduce_row
+from workflow.measure.oracle import in_pieces, oracle_rows, reduce_row
 from workflow.views.many_sources_table import KINDS, REDUCED, SCHEMA
 
 SEED = 0  # of where the sources start, and of those that are checked
@@ -125,7 +125,8 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
         "substitute": graph.meta.get("substitute") or "",
     }
     customized = [
-        all_pairs.Searches(graph, reduces=False, run=Run(block=block)).customize_s for _ in range(options["repeats"])
+        all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=block)).customize_s
+        for _ in range(options["repeats"])
     ]
     sample = Sample(graph, options["rows_checked"], processes)
     for kind in KINDS:
@@ -137,12 +138,12 @@ def compile_all(block: int) -> None:
     """Compile what runs on the host, so that no time has it."""
     tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.ones(2, np.int32), directed=False)
     for kind in KINDS:
-        all_pairs.Searches(tiny, reduces=kind == REDUCED, run=Run(block=block))
+        all_pairs.AllPairsSearch(tiny, reduces=kind == REDUCED, run=Run(block=block))
 
 
 def repeats(kind: str, graph: Graph, sample: Sample, options: dict, block: int) -> Iterator[dict]:
     """The columns of each repeat that are its own, but for customize_s; a search before them is not counted."""
-    searches = all_pairs.Searches(graph, reduces=kind == REDUCED, run=Run(block=block))
+    searches = all_pairs.AllPairsSearch(graph, reduces=kind == REDUCED, run=Run(block=block))
     sources = consecutive(elimination.of(graph).vertices, searches.most)
     searches.allocate(len(sources))
     seconds, _ = search(kind, searches, sources)  # loads the kernels
@@ -167,7 +168,9 @@ def consecutive(vertices: np.ndarray, most: int) -> np.ndarray:
     return vertices[max(0, min(start, len(vertices) - most)) :][:most]
 
 
-def search(kind: str, searches: all_pairs.Searches, sources: np.ndarray) -> tuple[float, all_pairs.Reduced | None]:
+def search(
+    kind: str, searches: all_pairs.AllPairsSearch, sources: np.ndarray
+) -> tuple[float, all_pairs.Reduced | None]:
     """Seconds on the card, and what was found where that is not the rows, which stay there."""
     before = searches.search_s
     if kind == REDUCED:
@@ -177,7 +180,9 @@ def search(kind: str, searches: all_pairs.Searches, sources: np.ndarray) -> tupl
     return searches.search_s - before, None
 
 
-def check(searches: all_pairs.Searches, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample) -> int:
+def check(
+    searches: all_pairs.AllPairsSearch, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
+) -> int:
     """Compare what was found of the sample with the oracle's; of how many sources. Raises WrongResult."""
     places = sample.of(sources)
     for some in in_pieces(places, sample.graph.vertices):

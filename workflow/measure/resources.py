@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernels.registry import find
 from workflow.measure import plan
-from workflow.store.all_pairs import LARGE, MOST_PROCESSES
+from workflow.measure.oracle import LARGE, MOST_PROCESSES
 
 # What a cluster's job may take. Limits enough for the paper's card; for a slower one raise them by
 # --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.

@@ -303,15 +303,13 @@ rule many_sources:
         "../scripts/join_many_sources.py"
 
 
-# All pairs as a stream: what each vertex is to all others, without the matrix. A dataset is cut into parts, each a job.
+# All pairs without the matrix: a row for each vertex. The sources of a dataset are divided into parts, each a job.
 rule all_pairs_shard:
     input:
         graph=all_pairs_graph,
         hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
     output:
-        parquet=update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
-        json=update("results/all_pairs/{dataset}/{shards}/{shard}.json"),
-        sums=update("results/all_pairs/{dataset}/{shards}/{shard}.sums.npy"),
+        update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
     log:
         "logs/all_pairs/{dataset}/{shards}/{shard}.log",
     wildcard_constraints:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow.measure.all_pairs_merge import merge
+from workflow.measure.all_pairs import merge
 from workflow.step import logged
 
 with logged(snakemake.log):

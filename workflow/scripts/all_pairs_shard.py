@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from workflow.measure.all_pairs_shard import Part, measure_part
+from workflow.measure.all_pairs import Part, measure_part
 from workflow.measure.measure import Setting
 from workflow.step import logged
 
 with logged(snakemake.log):
     names, params = snakemake.wildcards, snakemake.params
     part = Part(int(names.shard), int(names.shards), params.sample, params.block)
-    graph, out = Path(snakemake.input.graph), Path(snakemake.output.parquet)
+    graph, out = Path(snakemake.input.graph), Path(snakemake.output[0])
     measure_part(graph, part, out, Setting.of(snakemake), snakemake.threads)

@@ -1,11 +1,8 @@
-"""Draw all pairs: how eccentricities and mean distances are distributed, and a map of the mean distances.
+"""Draw all pairs: histograms of eccentricities and mean distances, and a map of the mean distances.
 
     python -m workflow.views.all_pairs_figure --measurements results/all_pairs/nyc.json --source TEXT
 
-A panel a dataset, from its record. Beside it, with the rows of the Parquet file beside the record, a map where
---coordinates names a file of the dataset's, a DIMACS .co file:
-
-    v 1 -73530767 41085396      vertex, from 1; longitude and latitude in millionths of a degree
+A dataset with a DIMACS .co file (--coordinates) has a map, of the rows in the Parquet file beside its record.
 """
 
 import zlib
@@ -25,36 +22,25 @@ from workflow.views import plots
 from workflow.views.all_pairs_table import notes
 from workflow.views.context import Context, Drawing
 
-PANEL = 2.3  # inches: its height
-MAP_AREA = 4e4  # square points: about that of a map, which its vertices share
-# By dataset: the rows of all its vertices, and the degrees of each.
-Maps = Mapping[str, tuple[pd.DataFrame, np.ndarray]]
+PANEL = 2.3  # height in inches
+MAP_AREA = 4e4  # square points, about the area of a map; divided among its vertices
 
 
 def read_coordinates(path: Path, vertices: int) -> np.ndarray:
-    """float64, (vertices, 2): longitude and latitude of each vertex in degrees, from a DIMACS .co file.
-
-    Raises InputError where the file is none, or not of so many vertices.
-    """
-    advice = "name the coordinates of this graph, or none"
+    """Return each vertex's longitude and latitude in degrees, from the lines "v ID X Y" of a DIMACS .co file."""
     try:
         columns = pd.read_csv(path, sep=r"\s+", comment="c", header=None, names=["kind", "id", "x", "y"], dtype=str)
-        columns = columns[columns["kind"] != "p"]
-        if len(other := columns[columns["kind"] != "v"]):
-            raise ValueError(f"a line that begins with {other['kind'].iloc[0]!r}")
-        ids = columns["id"].astype("int64").to_numpy()
-        places = columns[["x", "y"]].astype("int64").to_numpy()
+        places = columns[columns["kind"] != "p"].set_index("kind").astype("int64").sort_values("id")
+        if {*places.index} != {"v"} or places["id"].tolist() != list(range(1, vertices + 1)):
+            raise ValueError(f"it must have lines v 1 to v {vertices}, each once")
     except (OSError, EOFError, ValueError, zlib.error) as error:  # pandas' errors are ValueErrors
-        raise InputError(f"{path}: not a DIMACS .co file ({error}): {advice}") from None
-    if not np.array_equal(np.sort(ids), np.arange(1, vertices + 1)):
-        raise InputError(f"{path}: has {len(ids):,} lines of vertices, not 1 to {vertices:,} once each: {advice}")
-    degrees = np.empty((vertices, 2))
-    degrees[ids - 1] = places / 1e6
-    return degrees
+        advice = "name the coordinates of this graph, or none"
+        raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None
+    return places[["x", "y"]].to_numpy() / 1e6
 
 
 def distributions(axes: Axes, found: dict[str, list]) -> None:
-    """Histograms of eccentricities and mean distances; found: as all_pairs.distribution gives it."""
+    """Draw what all_pairs.distribution found."""
     for name, look in zip(("eccentricity", "mean_distance"), plots.BARS, strict=False):
         label = name.replace("_", " ")
         axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=look.color, label=label)
@@ -67,7 +53,7 @@ def distributions(axes: Axes, found: dict[str, list]) -> None:
 
 
 def draw_map(axes: Axes, rows: pd.DataFrame, degrees: np.ndarray) -> None:
-    """A point a vertex, coloured by its mean distance to the others: the central ones are bright."""
+    """Draw a point for each vertex, coloured by its mean distance to the others."""
     longitude, latitude = degrees.T
     size = np.clip(MAP_AREA / len(rows), 0.1, 20)
     points = axes.scatter(
@@ -79,8 +65,8 @@ def draw_map(axes: Axes, rows: pd.DataFrame, degrees: np.ndarray) -> None:
     bar.formatter = FuncFormatter(plots.plain)
 
 
-def picture(wholes: list[dict], maps: Maps, source: str) -> Figure:
-    """The figure, to be called in plots.styled()."""
+def picture(wholes: list[dict], maps: Mapping[str, tuple[pd.DataFrame, np.ndarray]], source: str) -> Figure:
+    """Draw the figure, in plots.styled(). maps: of some datasets, the rows and coordinates of the vertices."""
     figure = Figure(figsize=(plots.WIDTH, PANEL * len(wholes) + 1))
     grid = figure.subplots(len(wholes), 2 if maps else 1, squeeze=False)
     substitutes = measurements.substitutes(pd.DataFrame(wholes))
@@ -96,13 +82,13 @@ def picture(wholes: list[dict], maps: Maps, source: str) -> Figure:
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
-    """Render the figure of the records of all pairs, with a map of each whose coordinates are there; rows: none."""
+    """Render the figure of the records of all pairs."""
     wholes, maps = [], {}
     for record in context.paths("all_pairs"):
-        wholes.append(whole := all_pairs.read_record(record, "whole"))
+        wholes.append(whole := all_pairs.read_record(record))
         name = whole["dataset"]
         for path in context.paths(f"coordinates of {name}"):
             entry = {"format": "dimacs", **context.config["datasets"][name]["coordinates"]}
             download.verify_raw(path, f"{name}.coordinates", entry)
-            maps[name] = all_pairs.read_whole(record.with_suffix(".parquet")), read_coordinates(path, whole["vertices"])
+            maps[name] = all_pairs.read_rows(record.with_suffix(".parquet")), read_coordinates(path, whole["vertices"])
     return {"all_pairs": Drawing(lambda: picture(wholes, maps, context.source))}

@@ -1,4 +1,4 @@
-"""Say what all pairs of each graph add up to, and how long they took: results/all_pairs.csv, .md and .html.
+"""Tabulate diameter, radius and mean distance of each graph, and times: results/all_pairs.csv, .md and .html.
 
 python -m workflow.views.all_pairs_table --measurements results/all_pairs/nyc.json --source TEXT
 """
@@ -32,7 +32,7 @@ NOTES = [
 
 
 def facts(wholes: list[dict], source: str) -> pd.DataFrame:
-    """A row a dataset with FACTS; times are NaN where they are of the simulator. us_a_source: in microseconds."""
+    """Return a row with FACTS for each dataset. Simulated times are NaN."""
     rows = pd.DataFrame(wholes).astype({"customize_s": float, "search_s": float, "mean_distance": float})
     rows["device"] = rows["devices"].map(", ".join)
     rows["us_a_source"] = rows["search_s"] / rows["vertices"] * 1e6
@@ -65,25 +65,19 @@ def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
 
 
 def notes(wholes: list[dict], source: str) -> list[str]:
-    """Sentences under table and figure: where it comes from, on what it ran, what is not the paper's."""
-    own = {"algorithm": "hierarchy", "variant": "all_pairs"}
-    rows = pd.DataFrame(
-        [
-            {**whole, **own, "device": device, "commit": commit, "started": started}
-            for whole in wholes
-            for device in whole["devices"]
-            for commit in whole["commits"] or [""]
-            for started in whole["started"]
-        ]
-    )
-    simulated = dict.fromkeys(rows["dataset"][rows["device"] == SIMULATOR])
+    """Return sentences on where the numbers are from, for the table and the figure."""
+    rows = pd.DataFrame(wholes).rename(columns={"devices": "device", "commits": "commit"})
+    for column in ("device", "commit", "started"):
+        rows = rows.explode(column)
+    rows = rows.fillna({"commit": ""}).assign(algorithm="hierarchy", variant="all_pairs")
+    simulated = rows["dataset"][rows["device"] == SIMULATOR].unique()
     said = [*measurements.origin(rows, source, {HEAD: "all pairs"}), *measurements.run(rows)]
-    return said + ([f"In the simulator, which has no times: {', '.join(simulated)}."] if simulated else [])
+    return said + ([f"In the simulator, which has no times: {', '.join(simulated)}."] if len(simulated) else [])
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the table of the records of all pairs; rows: none."""
-    wholes = [all_pairs.read_record(path, "whole") for path in context.paths("all_pairs")]
+    """Render the table of the records of all pairs."""
+    wholes = [all_pairs.read_record(path) for path in context.paths("all_pairs")]
     rows, said = facts(wholes, context.source), [*NOTES, *notes(wholes, context.source)]
     text = to_text(rows, measurements.substitutes(rows))
     numbers = list(text.columns[1:])

@@ -1,12 +1,11 @@
-"""All pairs of a graph in a hierarchy, without the matrix: what is asked of each source is reduced on the card.
+"""All pairs of a graph in a hierarchy, in pieces that fit the card.
 
-    searches = Searches(graph, reduces=True)
-    found = reduced(searches, sources)      # of each source: its farthest vertex, sum of distances, vertices reached
-    searches = Searches(graph, reduces=False)
-    for sources, rows in matrix(searches, sources): ...    # the distances themselves, in pieces
-    searches.rows(columns)                  # or those of some sources of the last search
+    search = AllPairsSearch(graph, reduces=True)
+    found = reduced(search, sources)       # for each source: farthest vertex, sum of distances, vertices reached
+    search = AllPairsSearch(graph, reduces=False)
+    for sources, rows in matrix(search, sources): ...    # the distances, on the card
 
-Memory on the card is taken for as many sources as fit BYTES, and searches follow each other.
+Each piece reuses the memory of the one before.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from kernels.gpu.launching import blocks_for, enqueued
 from kernels.graph import Graph
 from kernels.run import POISON, Run
 
-BYTES = 60 * 10**9  # of distances on the card, at most
+BYTES = 60 * 10**9  # limit of distances on the card
 COLUMN_THREADS = 4 if card.SIMULATED else 256
 
 
@@ -52,10 +51,10 @@ def take_columns(pitch, columns, row_of, matrix, out):
 
 @dataclass(frozen=True)
 class Reduced:
-    """Of each source, in the order of `sources`: int32, (k,) each, and int64 for total.
+    """For each source, arrays of shape (k,): int32, `total` int64.
 
-    sources: vertices. eccentricity: the largest distance to a vertex that is reached. farthest: a vertex at that
-    distance. reached: how many vertices are, the source among them. total: the sum of the distances to them.
+    eccentricity: the largest distance to a vertex that is reached; farthest: a vertex at that distance. reached: the
+    number of vertices that are reached, including the source. total: the sum of the distances to them.
     """
 
     sources: np.ndarray
@@ -65,11 +64,11 @@ class Reduced:
     total: np.ndarray
 
 
-class Searches:
-    """Searches from many sources of one graph, prepared and customized on the card.
+class AllPairsSearch:
+    """Search from many sources of one graph, which is prepared and customized on the card.
 
-    reduces: as in ManySources. bytes: of the card's memory for distances, at most. search_s: seconds on the card that
-    searches took so far, by its events. Raises InputError where the graph is not fit, and NotEnoughMemory.
+    reduces: as in ManySources. bytes: limit of distances on the card. Raises InputError if the graph is not fit, and
+    NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, *, reduces: bool, run: Run | None = None, bytes: int = BYTES):
@@ -79,7 +78,7 @@ class Searches:
         free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
         fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
         self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
-        self.numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]  # in preorder, of each vertex
+        self.numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]  # preorder number of each vertex
 
     @property
     def customize_s(self) -> float:
@@ -87,10 +86,11 @@ class Searches:
 
     @property
     def search_s(self) -> float:
+        """Seconds on the card of all searches so far."""
         return self.run.phases["kernels"]
 
     def allocate(self, sources: int) -> None:
-        """Take memory for searches from so many sources, or for as many as fit; enough that was taken before stays."""
+        """Allocate memory for as many of the sources as fit; a larger allocation stays."""
         columns = min(self.most, sources)
         if columns > self.many.most:
             self.many.allocate(columns)
@@ -102,9 +102,9 @@ class Searches:
         enqueued(self.run, *fills)()
 
     def rows(self, columns: np.ndarray) -> np.ndarray:
-        """int32, (k, n): the distances from the sources of k columns of the last search, in the graph's order.
+        """Download the distances from the sources at these places of the last piece: int32, (k, n), INF if no path.
 
-        INF where there is no path. Column i has the i-th source of the piece. For searches made with reduces=False.
+        Requires reduces=False.
         """
         n, run = self.on_card.graph.vertices, self.run
         found = np.empty((len(columns), n), np.int32)
@@ -115,16 +115,10 @@ class Searches:
         run.download((out, found.reshape(-1)))
         return found
 
-    def in_preorder(self, sources: np.ndarray) -> np.ndarray:
-        """The sources, vertices, in the order in which searches take them."""
-        return sources[np.argsort(self.numbers[sources], kind="stable")]
-
     def pieces(self, sources: np.ndarray, most: int | None = None) -> Iterator[np.ndarray]:
-        """Search from the sources, as many at once as fit; yields those whose search has just ended, in preorder.
-
-        most: fewer at once.
-        """
-        sources, most = self.in_preorder(np.asarray(sources)), most or self.most
+        """Search from the sources in preorder, at most `most` at once; yield those of each search after it."""
+        most, sources = most or self.most, np.asarray(sources)
+        sources = sources[np.argsort(self.numbers[sources], kind="stable")]
         if not len(sources):
             return
         self.allocate(min(most, len(sources)))
@@ -136,15 +130,15 @@ class Searches:
             yield piece
 
 
-def reduced(searches: Searches, sources: np.ndarray) -> Reduced:
-    """What Reduced has of each source, in the order given. searches: made with reduces=True."""
-    on_card, many = searches.on_card, searches.many
+def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
+    """Search from the sources and return their results in the order given. Requires reduces=True."""
+    on_card, many = search.on_card, search.many
     of_row = on_card.hierarchy.vertices[on_card.cells.numbers]  # the vertex of each row
     parts = []
-    for piece in searches.pieces(sources):
+    for piece in search.pieces(sources):
         count = len(piece)
         farthest, total, reached = totals = [np.empty(count, array.dtype) for array in many.totals]
-        searches.run.download(*((array[:count], host) for array, host in zip(many.totals, totals, strict=True)))
+        search.run.download(*((array[:count], host) for array, host in zip(many.totals, totals, strict=True)))
         rows = ~farthest.astype(np.uint32)
         parts.append((piece, (farthest >> np.uint64(32)).astype(np.int64) - 1, of_row[rows], reached, total))
     piece, eccentricity, farthest, reached, total = map(np.concatenate, zip(*parts, strict=True))
@@ -158,16 +152,15 @@ def reduced(searches: Searches, sources: np.ndarray) -> Reduced:
     )
 
 
-def matrix(searches: Searches, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
-    """Pieces of the sources, and their distances on the card: int32, (k * n,), a row for each source, flat.
+def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
+    """Yield pieces of the sources, in preorder, and their distances on the card: int32, (k * n,), INF if no path.
 
-    INF where there is no path. The vertices of a row have the graph's order, the sources preorder; the next piece
-    overwrites the rows. searches: made with reduces=False; rows take half of its bytes.
+    The next piece overwrites the distances. Requires reduces=False; the rows take half of the search's memory.
     """
-    n, most = searches.on_card.graph.vertices, max(1, searches.most // 2)
-    (out,) = searches.run.allocate((min(most, len(sources)) * n, np.int32))
-    for piece in searches.pieces(sources, most):
-        searches.many.rows_by_vertex(len(piece), out)()
+    n, most = search.on_card.graph.vertices, max(1, search.most // 2)
+    (out,) = search.run.allocate((min(most, len(sources)) * n, np.int32))
+    for piece in search.pieces(sources, most):
+        search.many.rows_by_vertex(len(piece), out)()
         yield piece, out[: len(piece) * n]
 
 
@@ -182,16 +175,13 @@ def add_columns(count, pitch, matrix, totals):
     cuda.atomic.add(totals, row, total)
 
 
-def sums_over_sources(searches: Searches, sources: np.ndarray) -> np.ndarray:
-    """int64, (n,): for each vertex the sum of its distances from all the sources. searches: made with reduces=False.
-
-    Where arcs go both ways, with one weight, and all vertices are reached, that is what Reduced.total says of each.
-    """
-    n, run, many = searches.on_card.graph.vertices, searches.run, searches.many
+def sums_over_sources(search: AllPairsSearch, sources: np.ndarray) -> np.ndarray:
+    """Return for each vertex the sum of its distances from the sources: int64, (n,). Requires reduces=False."""
+    n, run, many = search.on_card.graph.vertices, search.run, search.many
     (totals,) = run.upload(np.zeros(n, np.uint64))
-    for piece in searches.pieces(sources):
+    for piece in search.pieces(sources):
         arguments = np.uint64(len(piece)), np.uint64(many.most), many.matrix, totals
         enqueued(run, (add_columns, n, COLUMN_THREADS, arguments))()
     by_row = np.empty(n, np.uint64)
     run.download((totals, by_row))
-    return by_row[searches.on_card.cells.vertex_rows].astype(np.int64)
+    return by_row[search.on_card.cells.vertex_rows].astype(np.int64)

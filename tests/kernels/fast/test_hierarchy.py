@@ -320,7 +320,7 @@ def test_all_pairs_reduced(name, shared):
     exact = oracle(on, tuple(range(on.vertices))).astype(np.int64)
     exact[exact == INF] = -1
     sources = np.random.default_rng(0).permutation(on.vertices)[:-2]
-    searches = all_pairs.Searches(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    searches = all_pairs.AllPairsSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
     assert searches.most < len(sources)  # more than one piece
     found = all_pairs.reduced(searches, sources)
     assert (found.sources == sources).all()
@@ -335,10 +335,12 @@ def test_rows_in_pieces_and_sums_over_sources():
     exact = oracle(on, tuple(range(30))).astype(np.int64)
     sources = np.random.default_rng(0).permutation(30)[:21]
     seen = []
-    for piece, rows in all_pairs.matrix(all_pairs.Searches(on, reduces=False, run=Run(block=4), bytes=4000), sources):
+    for piece, rows in all_pairs.matrix(
+        all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000), sources
+    ):
         assert (np.asarray(rows).reshape(-1, 30) == exact[piece]).all()
         seen += piece.tolist()
     assert len(seen) == 21 and set(seen) == set(sources.tolist())
-    searches = all_pairs.Searches(on, reduces=False, run=Run(block=4), bytes=4000)
+    searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000)
     assert (all_pairs.sums_over_sources(searches, sources[:2]) == exact[sources[:2]].sum(axis=0)).all()
     assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()

@@ -730,8 +730,10 @@ def on_card(monkeypatch):
     for name, value in {"PAYS": dict.fromkeys(choice.MANY, Pays(2, 2, 2)), "SMALL": 0}.items():
         monkeypatch.setattr(choice, name, value)
     monkeypatch.setattr(searches, "PIECE", 150)
-    make = functools.partial(all_pairs.Searches, bytes=2 * 8 * 4 * 70)
-    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: make(*given, **more | {"run": Run(block=4)}))
+    make = functools.partial(all_pairs.AllPairsSearch, bytes=2 * 8 * 4 * 70)
+    monkeypatch.setattr(
+        all_pairs, "AllPairsSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+    )
     yield
 
 

@@ -185,9 +185,11 @@ def test_threads(solvers, on_card):
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
     monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 5, 2)))
-    made, of = [], all_pairs.Searches
+    made, of = [], all_pairs.AllPairsSearch
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
-    monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: made.append(searches(*given, **more)) or made[-1])
+    monkeypatch.setattr(
+        all_pairs, "AllPairsSearch", lambda *given, **more: made.append(searches(*given, **more)) or made[-1]
+    )
     graph = graphs.grid(16)
     expected = scipys.dijkstra(graph.to_scipy())
     with kernels.prepare(graph) as solver:

@@ -36,33 +36,39 @@ def needs_many_sources(wildcards):
 ALL_PAIRS = config["all_pairs"]["datasets"]
 
 
-def searched_before(dataset):
-    """Whether there is no GPU, and all pairs of a dataset that is not simulated were searched here when there was."""
-    simulated = config["datasets"][dataset].get("simulate")
-    return SIMULATING and not simulated and Path(f"results/all_pairs/{dataset}.json").exists()
+def searchable(dataset):
+    """Whether all pairs of a dataset can be searched here."""
+    return not SIMULATING or config["datasets"][dataset].get("simulate")
 
 
-# Those whose all pairs can be shown here. Where there is no GPU and there are none, the archive's records are shown.
-ALL_PAIRS_HERE = [
-    name for name in ALL_PAIRS if not SIMULATING or config["datasets"][name].get("simulate") or searched_before(name)
+def all_pairs_file(dataset, end):
+    """Return a file that the merge makes; if only a GPU could, the absolute path of an existing file."""
+    file = Path(f"results/all_pairs/{dataset}{end}")
+    return str(file if searchable(dataset) or not file.exists() else file.resolve())
+
+
+ALL_PAIRS_LACKING = [
+    name for name in ALL_PAIRS if not searchable(name) and not Path(f"results/all_pairs/{name}.json").exists()
 ]
+# Without a GPU the archive's records are shown if there are no others.
 ALL_PAIRS_KEPT = (
-    []
-    if ALL_PAIRS_HERE or not SIMULATING
-    else [str(path) for path in kept_all_pairs(Path(f"results/archive/{config['archive']}"), config["datasets"])]
+    [str(path) for path in kept_all_pairs(Path(f"results/archive/{config['archive']}"), config["datasets"])]
+    if SIMULATING and ALL_PAIRS_LACKING == ALL_PAIRS
+    else []
 )
-# What is drawn on a map, for which a row a vertex must be there.
-MAPS = {
-    name: COORDINATES[name]
+ALL_PAIRS_RECORDS = ALL_PAIRS_KEPT or [all_pairs_file(name, ".json") for name in ALL_PAIRS]
+# Datasets with a map, which needs the rows of the vertices.
+MAPS = [
+    name
     for name in ALL_PAIRS
     if name in COORDINATES
-    and not ALL_PAIRS_KEPT
-    and (not searched_before(name) or Path(f"results/all_pairs/{name}.parquet").exists())
-}
+    and name not in ALL_PAIRS_LACKING
+    and (searchable(name) or Path(f"results/all_pairs/{name}.parquet").exists())
+]
 
 
 def all_pairs_graph(wildcards):
-    if SIMULATING and not config["datasets"][wildcards.dataset].get("simulate"):
+    if not searchable(wildcards.dataset):
         raise WorkflowError(f"all_pairs of {wildcards.dataset} {plan.NEEDS_GPU}: run it on a machine with a GPU")
     return f"resources/graphs/{wildcards.dataset}.npz"
 
@@ -72,23 +78,13 @@ def all_pairs_parts(wildcards):
     return [f"results/all_pairs/{wildcards.dataset}/{shards}/{shard}.parquet" for shard in range(1, shards + 1)]
 
 
-def all_pairs_file(dataset, end):
-    """The file, or its absolute path, which no rule makes, where it was made when there was a GPU."""
-    file = Path(f"results/all_pairs/{dataset}{end}")
-    return str(file.resolve() if searched_before(dataset) else file)
-
-
-# The records that the table and the figure show.
-ALL_PAIRS_RECORDS = ALL_PAIRS_KEPT or [all_pairs_file(dataset, ".json") for dataset in ALL_PAIRS]
-
-
 def needs_all_pairs(wildcards):
-    """What the target makes besides table and figure: a row a vertex of each dataset."""
     if not ALL_PAIRS_RECORDS:
         raise WorkflowError("all_pairs: config names no dataset under all_pairs.datasets")
-    if not ALL_PAIRS_KEPT and (lacking := [name for name in ALL_PAIRS if name not in ALL_PAIRS_HERE]):
-        raise WorkflowError(f"all_pairs of {', '.join(lacking)} {plan.NEEDS_GPU}: run it on a machine with a GPU")
-    return [all_pairs_file(name, ".parquet") for name in ALL_PAIRS_HERE if not searched_before(name)]
+    if ALL_PAIRS_LACKING and not ALL_PAIRS_KEPT:
+        lacking = ", ".join(ALL_PAIRS_LACKING)
+        raise WorkflowError(f"all_pairs of {lacking} {plan.NEEDS_GPU}: run it on a machine with a GPU")
+    return [f"results/all_pairs/{name}.parquet" for name in ALL_PAIRS if searchable(name)]
 
 
 # The parts of the report, which Snakemake sorts by the alphabet.
