@@ -22,7 +22,6 @@ from kernels.io import sha256
 from kernels.later import Later
 from workflow import step
 from workflow.store import records
-from workflow.store.checked_csv import FORMER
 
 check = Later("kernels.check")  # imports numba
 SCHEMA = Path(__file__).parents[1] / "schemas" / "all_pairs.schema.yaml"
@@ -140,8 +139,6 @@ def read_record(path: Path, kind: str) -> dict:
     if kind == "whole":
         advice = f"restore it from git if it is an archive's, else {advice}"
     record = step.read_json(path, advice)
-    if isinstance(record, dict) and "code" in record:
-        raise InputError(f"{path}: {FORMER}: {advice}")
     if wrong := fault(record, kind):
         raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
     return record

@@ -283,13 +283,6 @@ def test_parts_of_another_graph_or_revision_are_refused(parts, key, value):
     refused(parts, InputError, rf"2\.parquet: differs from .*1\.parquet in {key}: delete both and run again")
 
 
-def test_a_part_from_before_there_were_revisions_is_refused(parts):
-    spoil(parts[1], code="0123456789abcdef")
-    refused(
-        parts, InputError, r"2\.json: was written before .* commit 7b35d0b reads it: delete .*2\.parquet and run again"
-    )
-
-
 def test_a_vertex_that_is_a_source_twice_or_never_is_refused(parts):
     twice = int(pd.read_parquet(parts[0])["vertex"][0])
     spoil(parts[1], rows=lambda rows: rows.assign(vertex=[twice, *rows["vertex"][1:]]))

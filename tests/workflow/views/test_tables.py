@@ -398,20 +398,3 @@ def test_throttling_is_said_of_what_is_shown():
     rows = rows.assign(throttling=["power cap", "", "heat"])
     said = measurements.origin(rows, "From the test.", {"bellman_ford/naive": "Naive", "bellman_ford/stride": "Stride"})
     assert said[2:] == ["nyc.txt, Naive: the card was throttled (power cap)."]
-
-
-def test_counts_that_differ_are_said_where_no_words_are(tmp_path):
-    path = changed(tmp_path, 3, substitute="")
-    rows = measurements.load([path]).assign(substitute="")
-    said = measurements.substitutes(rows)
-    assert said == {"nyc": "264,346 vertices, 730,100 arcs (the paper: 264,346, 733,846)"}
-
-
-@pytest.mark.parametrize("former", [("revision", "code"), ("round", "repeat")])
-def test_a_file_from_before_there_were_revisions_is_refused(former, tmp_path):
-    path = tmp_path / "timings.csv"
-    path.write_text(TIMINGS.read_text().replace(*former, 1))
-    with pytest.raises(
-        InputError, match=r"timings\.csv: was written before .* commit 7b35d0b reads it: measure the cell"
-    ):
-        measurements.load([path])
