@@ -38,7 +38,7 @@ def pairs(found: Medians, left: str, right: str, dataset: str) -> pd.DataFrame:
     names, datasets, batch = (found.index.get_level_values(key) for key in KEYS)
     compared = (datasets == dataset) & (batch != "")
     one, other = (found[compared & (names == name)].droplevel(KEYS[:2]) for name in (left, right))
-    both = one.join(other, how="inner", lsuffix=" left", rsuffix=" right")
+    both = one.add_suffix(" left").join(other.add_suffix(" right"), how="inner")
     on_cards = (both["card_uuid left"] != "") & (both["card_uuid right"] != "")
     for place, checked in (("host_id", True), ("card_uuid", on_cards)):
         apart = checked & (both[f"{place} left"] != both[f"{place} right"])
