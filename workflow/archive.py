@@ -51,7 +51,7 @@ def cell(row: dict[str, str]) -> str:
 
 
 def order_of_datasets(rows: list[dict[str, str]], config: dict) -> dict[str, int]:
-    """Number the datasets: the configuration's in their order, then the others alphabetically."""
+    """Return the position of each dataset: the configuration's in their order, then the others alphabetically."""
     names = [*tables.of_config(config), *sorted({row["dataset"] for row in rows})]
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
 

@@ -70,7 +70,7 @@ def check_sources(dataset: str, entry: dict, archives: dict) -> None:
     if path := local(entry):
         if NO_LOCAL_PATH.search(path):
             raise InputError(
-                f"{where}: {path!r}: a path may not have {{, }}, < or > in it, or what no file has: rename it"
+                f"{where}: {path!r}: a path may not contain {{, }}, <, > or an invalid character: rename the file"
             )
         return
     places(dataset, entry, archives)
@@ -89,9 +89,9 @@ def places(dataset: str, entry: dict, archives: dict) -> list[str]:
         where = f"config: datasets.{dataset}.sources: {source if source.isprintable() else repr(source)}"
         archive, colon, path = source.partition(":")
         if not colon:
-            raise InputError(f"{where}: a file of this machine must be the only source")
+            raise InputError(f"{where}: a local file must be the only source")
         if " " in source or not source.isprintable():
-            raise InputError(f"{where}: an address has no blanks: write them as the server does, such as %20")
+            raise InputError(f"{where}: an address may not contain blanks: encode them, as %20")
         if path.startswith("//"):
             if archive.lower() not in ("http", "https"):
                 raise InputError(
@@ -102,8 +102,8 @@ def places(dataset: str, entry: dict, archives: dict) -> list[str]:
             result += [f"{base.rstrip('/')}/{path}" for base in archives[archive]]
         else:
             raise InputError(
-                f"{where}: no archive {archive}; there are {', '.join(archives)} (and the path of a file of this "
-                "machine has no colon)"
+                f"{where}: there is no archive {archive}: choose one of {', '.join(archives)}, or the path of a local "
+                "file, without a colon"
             )
     return result
 
@@ -116,16 +116,16 @@ def reading(path: Path) -> Iterator[None]:
         if stat.S_ISDIR(kind):
             raise InputError(f"{path}: this is a folder: name a file in it")
         if not stat.S_ISREG(kind):
-            raise InputError(f"{path}: this is a device or a pipe: copy what it gives into a file")
+            raise InputError(f"{path}: this is a device or a pipe: copy its data to a file")
         yield
     except FileNotFoundError:
         if path.is_symlink():
-            raise InputError(f"{path}: a link to {os.readlink(path)}, where no file is: mend or delete it") from None
+            raise InputError(
+                f"{path}: a link to {os.readlink(path)}, which does not exist: correct or delete it"
+            ) from None
         raise InputError(f"{path}: no such file: download it, or put it there by hand") from None
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read: {error.strerror}: see that this user may read it and that its disk is well"
-        ) from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}: check its permissions and its disk") from None
 
 
 def counts(dataset: str, entry: dict) -> io.Counts | None:
@@ -157,7 +157,7 @@ def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
     record = origins / f"{name}.json"
     if not record.exists():
         return None
-    return _record(record, ("url", "sha256", "retrieved"), "delete it, and the file is recorded anew")
+    return _record(record, ("url", "sha256", "retrieved"), "delete it to record the file again")
 
 
 def _record(path: Path, keys: tuple[str, ...], advice: str) -> dict:

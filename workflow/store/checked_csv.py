@@ -82,7 +82,7 @@ def _is_moment(value: str) -> bool:
         return False
 
 
-def once(*columns: str, must: str = "must not be there twice") -> Rule:
+def once(*columns: str, must: str = "must not occur twice") -> Rule:
     """Return the rule that no two rows have the same values."""
     return Rule(columns, must, lambda rows: ~rows.duplicated(list(columns)))
 

@@ -18,10 +18,11 @@ def read(files: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
     load(files)  # checks that the files fit together, too
     rows, provenance = [], {}
     for path in files:
-        found = records.read(records.beside(path))
-        for row in schema().text([path]):
+        of_file, found = schema().text([path]), records.read(records.beside(path))
+        records.require(map(records.name, of_file), found, path)
+        for row in of_file:
             _check_launches(path, row, found[records.name(row)])
-            rows.append(row)
+        rows += of_file
         provenance |= found
     return rows, provenance
 

@@ -48,7 +48,7 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
         *((one_of("status", *STATUSES, "simulated"),) if simulated else (MEASURED, one_of("status", *STATUSES))),
         *RULES,
         *(SETTINGS[name] for name in settings),
-        once(*cell, "round", must="this round of the cell was read before: give each measurement once"),
+        once(*cell, "round", must="a duplicate round of the cell: give each measurement once"),
         numbered("round", *cell),
         *(
             same(column, *cell, must=f"the cell's rows differ in {column}")
@@ -81,8 +81,8 @@ def _cards(path: Path, names: pd.Series) -> dict[str, dict]:
     if not beside.exists():
         return {}
     found = records.read(beside)
-    if missing := [name for name in names if name not in found]:
-        raise InputError(f"{beside}: no record of {missing[0]}: delete {path} and measure again")
+    if beside.name != records.ARCHIVED:
+        records.require(names, found, path)
     return {name: _card(record["card"]) for name, record in found.items() if record["card"]}
 
 
@@ -139,7 +139,9 @@ def require_one_graph(rows: Measurements) -> None:
         if len(group[list(GRAPH)].drop_duplicates()) > 1:
             graphs = group["dataset_sha256"].str[:12].groupby(variants(group), sort=False)
             cells = ", ".join(f"{variant} on {sha256}" for variant, sha256 in graphs.first().items())
-            raise InputError(f"{dataset} was not one graph ({cells}): measure all its variants on the same data")
+            raise InputError(
+                f"{dataset} was measured on different graphs ({cells}): measure all its variants on the same data"
+            )
 
 
 def summarise(rows: Measurements) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Records: the JSON beside a CSV of measurements, of what they were measured on; checked like the CSV."""
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +46,12 @@ def read(path: Path) -> dict[str, dict]:
     except ValueError as error:
         raise InputError(f"{path}: no record of what was run ({error}): {advice}") from None
     return {name(record): record for record in named.values()}
+
+
+def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
+    """Raise InputError if a record of a CSV's cells is missing."""
+    if missing := [name for name in names if name not in found]:
+        raise InputError(f"{beside(table)}: no record of {missing[0]}: delete {table} and measure again")
 
 
 def text(found: dict[str, dict]) -> str:

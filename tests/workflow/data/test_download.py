@@ -99,7 +99,9 @@ def test_the_raw_file_is_named_after_the_first_source(source, name):
 
 
 def test_an_unknown_archive(site):
-    with pytest.raises(InputError, match=r"datasets\.mine\.sources: snp:x: no archive snp; there are dimacs9, snap"):
+    with pytest.raises(
+        InputError, match=r"datasets\.mine\.sources: snp:x: there is no archive snp: choose one of dimacs9, snap,"
+    ):
         fetch("snp:x", archives={"dimacs9": [], "snap": []})
 
 
@@ -126,14 +128,17 @@ def test_a_name_that_no_raw_file_may_have_is_refused(source):
     [
         (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: neither http nor https: download the file yourself"),
         (["file:///a.gz"], "file:///a.gz: neither http nor https"),
-        (["C:\\a.gz"], "C:\\a.gz: no archive C; there are snap (and the path of a file of this machine has no colon)"),
-        (["snap:a b.gz"], "snap:a b.gz: an address has no blanks"),
-        (["http://h/a.gz\n"], r"'http://h/a.gz\n': an address has no blanks"),
-        (["snap:a.gz", "b\n"], r"'b\n': a file of this machine must be the only source"),
-        (["a{dataset}.txt"], "'a{dataset}.txt': a path may not have {, }, < or > in it"),
-        (["<results>.txt"], "'<results>.txt': a path may not have"),
-        (["a\0.txt"], r"'a\x00.txt': a path may not have"),
-        (["a\ud800.txt"], r"'a\ud800.txt': a path may not have"),
+        (
+            ["C:\\a.gz"],
+            "C:\\a.gz: there is no archive C: choose one of snap, or the path of a local file, without a colon",
+        ),
+        (["snap:a b.gz"], "snap:a b.gz: an address may not contain blanks"),
+        (["http://h/a.gz\n"], r"'http://h/a.gz\n': an address may not contain blanks"),
+        (["snap:a.gz", "b\n"], r"'b\n': a local file must be the only source"),
+        (["a{dataset}.txt"], "'a{dataset}.txt': a path may not contain {, }, <, > or"),
+        (["<results>.txt"], "'<results>.txt': a path may not contain"),
+        (["a\0.txt"], r"'a\x00.txt': a path may not contain"),
+        (["a\ud800.txt"], r"'a\ud800.txt': a path may not contain"),
         ([], "missing: a graph of format text is read from a file"),
     ],
 )
@@ -402,7 +407,7 @@ def test_bytes_are_kept_as_served(site):
 
 
 def test_a_local_file_must_be_the_only_source(site):
-    with pytest.raises(InputError, match=r"there/data\.gz: a file of this machine must be the only source"):
+    with pytest.raises(InputError, match=r"there/data\.gz: a local file must be the only source"):
         fetch("there/data.gz", site.url("/data", whole(DATA)))
     assert files() == []
 
@@ -496,10 +501,13 @@ def test_a_wrong_file_of_the_users_own_is_not_to_be_deleted(site):
 
 UNREADABLE = {
     "folder": (Path.mkdir, "this is a folder: name a file in it"),
-    "pipe": (os.mkfifo, "this is a device or a pipe: copy what it gives into a file"),
+    "pipe": (os.mkfifo, "this is a device or a pipe: copy its data to a file"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "this is a device or a pipe"),
-    "link": (lambda path: path.symlink_to("nowhere"), "a link to nowhere, where no file is: mend or delete it"),
-    "below": (lambda path: path.symlink_to("/dev/null/below"), "cannot be read: Not a directory: see that this user"),
+    "link": (lambda path: path.symlink_to("nowhere"), "a link to nowhere, which does not exist: correct or delete it"),
+    "below": (
+        lambda path: path.symlink_to("/dev/null/below"),
+        "cannot be read: Not a directory: check its permissions",
+    ),
 }
 
 
@@ -524,14 +532,16 @@ def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
     RAW.parent.mkdir(parents=True)
     RAW.write_bytes(DATA)
     monkeypatch.setattr(f"workflow.data.download.{function}", refuse)
-    with pytest.raises(InputError, match=f"^{RAW}: cannot be read: Permission denied: see that this user may read it"):
+    with pytest.raises(
+        InputError, match=f"^{RAW}: cannot be read: Permission denied: check its permissions and its disk"
+    ):
         fetch(site.url("/data", whole(DATA)))
 
 
 def test_a_damaged_record_is_named(site):
     RECORD.parent.mkdir(parents=True)
     RECORD.write_text("{")
-    with pytest.raises(InputError, match=f"^{RECORD}: .*: delete it, and the file is recorded anew$"):
+    with pytest.raises(InputError, match=f"^{RECORD}: .*: delete it to record the file again$"):
         fetch(site.url("/data", whole(DATA)))
     assert files() == [RECORD]
 

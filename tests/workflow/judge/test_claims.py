@@ -287,7 +287,7 @@ def test_a_cell_that_no_claim_is_about_is_left_out():
 def test_a_dataset_that_was_two_graphs_is_refused():
     rows = measured(two(1, 2.8))
     rows.loc[rows["variant"] == "naive", "dataset_sha256"] = "cd" * 32
-    with pytest.raises(InputError, match="nyc was not one graph"):
+    with pytest.raises(InputError, match="nyc was measured on different graphs"):
         claims.select(rows, [CLAIMS["flag_factor"]])
 
 

@@ -175,7 +175,7 @@ def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
     assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
     with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must go from 1 up without a gap"):
         measurements.load([paths[0], paths[2]])
-    with pytest.raises(InputError, match="was read before"):
+    with pytest.raises(InputError, match="a duplicate round of the cell"):
         measurements.load([*paths, paths[0]])
 
 
@@ -246,7 +246,7 @@ VALUE = "must be numbers above 0, low no greater than high, for times_faster and
     ("name", "old", "new", "said"),
     [
         ("datasets", "nyc,264346", "nyc,264a", "line 2: vertices '264a': must be a number"),
-        ("datasets", "bay,", "nyc,", "line 3: dataset 'nyc': must not be there twice"),
+        ("datasets", "bay,", "nyc,", "line 3: dataset 'nyc': must not occur twice"),
         ("datasets", "arcs,file", "arc,file", "its first line must be dataset,vertices,arcs,file"),
         ("times", "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*there is no such variant"),
         ("times", "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
@@ -254,12 +254,12 @@ VALUE = "must be numbers above 0, low no greater than high, for times_faster and
         ("times", "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
         ("peers", "ADDS,", "ADD,", "line 2: program 'ADD': peers.yaml does not name it"),
         ("peers", "0.005819", "0", "line 2: seconds '0': must be above 0"),
-        ("peers", "nyc,any", "nyc,0", "line 3: program 'ADDS', dataset 'nyc', source '0': must not be there twice"),
+        ("peers", "nyc,any", "nyc,0", "line 3: program 'ADDS', dataset 'nyc', source '0': must not occur twice"),
         ("peers", "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
         ("peers", "NVIDIA H200,", "a GPU,", "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its"),
         ("peers", "h200-one-source.csv", "h.csv", "line 2: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
         ("claims", "id,section", "name,section", "its first line must be id,section,"),
-        ("claims", "stride_large,", "stride_small,", "id 'stride_small': must not be there twice"),
+        ("claims", "stride_large,", "stride_small,", "id 'stride_small': must not occur twice"),
         ("claims", FLAG, f"bellman_ford/strde{FLAG[24:]}", "left 'bellman_ford/strde': there is no such variant"),
         ("claims", FLAG, f"{FLAG[:25]}naive", "right 'naive .*': there is no such variant"),
         ("claims", FLAG, f"{FLAG[:25]}dijkstra/naive", "left .*, right 'dijkstra/naive .*': must be variants of one"),

@@ -348,7 +348,7 @@ TIMELESS = dict.fromkeys(columns.TIMES, "")
         ({"kernels_s": "inf"}, "kernels_s 'inf': must be a number"),
         ({"arcs": ""}, "arcs '': must be a whole number from 0"),
         ({"status": "timeout"}, "a row that is ok has all times, any other none"),
-        ({"round": 3}, "read before"),
+        ({"round": 3}, "duplicate round"),
         ({"status": "timeout", "limit_s": 9, "rows_checked": 0, **TIMELESS}, "rows differ in status"),
         ({"device": "another card"}, "rows differ in device"),
     ],
@@ -381,7 +381,9 @@ def test_refused_files(tmp_path):
 def test_a_dataset_is_one_graph(tmp_path):
     """Stride of nyc (line 6) on other data than naive: their ratio means nothing."""
     rows = measurements.load([changed(tmp_path, 6, dataset_sha256="ee" * 32)])
-    with pytest.raises(InputError, match=r"nyc was not one graph .*/naive on a{12}, bellman_ford/stride on e{12}"):
+    with pytest.raises(
+        InputError, match=r"nyc was measured on different graphs .*/naive on a{12}, bellman_ford/stride on e{12}"
+    ):
         render(1, rows)
     render(2, rows)  # has no nyc
 
