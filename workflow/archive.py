@@ -1,12 +1,10 @@
 """Keep measurements in git: results/archive/<gpu>/ with timings.csv, provenance.json, tables, figures and the audit.
 
-Tables are kept as CSV and Markdown, figures as PNG: whatever else there is of them can be made from these files. The
-files of PLAIN are kept too. Of all pairs the record of each dataset is kept, all_pairs/<dataset>.json: what the table
-and the figure show, but no row a vertex, so no map.
+Also kept are the files of PLAIN and, of all pairs, the record of each dataset, all_pairs/<dataset>.json.
 
-A batch is added to those that are there. Rows of the same cell and batch are replaced, and so are a cell's rows that
-were measured alone; what later code leaves behind goes (standing). CPU rows of a batch go with its GPU rows, CPU cells
-measured alone with all GPU rows beside them, else into the default archive.
+A new batch is added; rows of the same cell and batch are replaced, and so are rows that were measured alone; `standing`
+drops rows of older code. CPU rows of a batch go where its GPU rows go; CPU cells measured alone go where any GPU rows
+go, or into the default archive.
 """
 
 import logging
@@ -26,15 +24,14 @@ from kernels.io import atomic
 from kernels.registry import VARIANTS, find
 from workflow.measure import revisions, sources
 from workflow.store import all_pairs, collect, measurements, records
+from workflow.store.columns import Measurements
 from workflow.views import catalogue, draw_sweep, many_sources_table, peak_table, tables
 from workflow.views.context import Context, write
 
-KEPT = (".csv", ".md", ".png")  # of what is made of the measurements
+KEPT = (".csv", ".md", ".png")  # of the files that views make; all others can be made again
 PICTURES = ["png"]
-MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of others stay
-
-
-# Kept as they are, for the views that show them.
+MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of other datasets stay
+# Files that are kept unchanged, with their readers.
 PLAIN = {
     **{f"{name}.csv": partial(draw_sweep.load, sweep) for name, sweep in draw_sweep.SWEEPS.items()},
     "sources.csv": sources.load,
@@ -44,7 +41,7 @@ PLAIN = {
 
 
 def slug(device: str) -> str:
-    """The folder of a card: NVIDIA H200 is h200."""
+    """Name the folder of a card: h200 for NVIDIA H200."""
     words = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-").split("-")
     return "-".join(word for word in words if word not in ("nvidia", "geforce", "tesla")) or "unnamed"
 
@@ -53,15 +50,16 @@ def cell(row: dict[str, str]) -> str:
     return "/".join(row[key] for key in measurements.CELL)
 
 
-def place(name: str, order: list[str]) -> tuple[int, str]:
-    """To sort by: known names in their order, then the others by the alphabet."""
-    return (order.index(name), "") if name in order else (len(order), name)
+def order_of_datasets(rows: list[dict[str, str]], config: dict) -> dict[str, int]:
+    """Return the position of each dataset: the configuration's in their order, then the others alphabetically."""
+    names = [*tables.of_config(config), *sorted({row["dataset"] for row in rows})]
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
 
 def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows of both that stand; new ones take the place of old ones of the same cell and batch.
+    """Merge rows: new ones replace old ones of the same cell and batch, and only `standing` ones remain.
 
-    Raises InputError where a batch of that name is of another host: a batch replaces no other.
+    Raises InputError if a new batch has the name of an old one of another host.
     """
     replaced = {records.name(row) for row in new}
     hosts = {records.name(row): row["host_id"] for row in old if row["batch"]}
@@ -78,23 +76,22 @@ def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[st
 
 
 def standing(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Of a cell's rows, those that an archive keeps.
+    """Return the rows of a cell that an archive keeps.
 
-    All batches of the revision that the last batch ran, and of other revisions only the last batch. A cell that was
-    measured alone stays unless batches of a newer revision are there. Other settings count as another revision.
+    These are all batches of the newest batch's revision and settings, the last batch of all others, and rows that were
+    measured alone with the same revision or later than the newest batch.
     """
     in_batches = sorted((row for row in rows if row["batch"]), key=started)
     if not in_batches:
         return rows
     newest = in_batches[-1]
-    others = [row["batch"] for row in in_batches if revision(row) != revision(newest)]
-
-    def stands(row: dict[str, str]) -> bool:
-        if revision(row) == revision(newest):
-            return True
-        return row["batch"] in others[-1:] if row["batch"] else started(row) > started(newest)
-
-    return [row for row in rows if stands(row)]
+    former = [row["batch"] for row in in_batches if revision(row) != revision(newest)][-1:]
+    return [
+        row
+        for row in rows
+        if revision(row) == revision(newest)
+        or (row["batch"] in former if row["batch"] else started(row) > started(newest))
+    ]
 
 
 def revision(row: dict[str, str]) -> tuple[str, ...]:
@@ -106,25 +103,22 @@ def started(row: dict[str, str]) -> datetime:
 
 
 def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, config: dict) -> None:
-    """Merge rows into the folder's archive, and make its tables, figures and audit anew."""
-    table, record = folder / "timings.csv", folder / "provenance.json"
-    rows = merged(measurements.schema().text([table]) if table.exists() else [], rows)
+    """Merge rows into the folder's archive, and draw its tables, figures and audit again."""
+    table, record = folder / "timings.csv", folder / records.ARCHIVED
     if table.exists():
-        provenance = records.read(record) | provenance
-    names = dict.fromkeys(map(records.name, rows))
-    provenance = {name: provenance[name] for name in names if name in provenance}
-    shown = tables.of_config(config)
-    variants, datasets = list(VARIANTS), [*shown, *sorted({row["dataset"] for row in rows} - {*shown})]
-    rows.sort(
-        key=lambda row: (
-            place(f"{row['algorithm']}/{row['variant']}", variants),
-            place(row["dataset"], datasets),
-            row["batch"],
-            int(row["round"]),
-        )
-    )
+        rows, provenance = merged(measurements.schema().text([table]), rows), records.read(record) | provenance
+    else:
+        rows = merged([], rows)
+    variants, datasets = list(VARIANTS), order_of_datasets(rows, config)
+
+    def place(row: dict[str, str]) -> tuple:
+        variant = variants.index(f"{row['algorithm']}/{row['variant']}")
+        return variant, datasets[row["dataset"]], row["batch"], int(row["round"])
+
+    rows = sorted(rows, key=place)
+    names = {records.name(row) for row in rows}
     folder.mkdir(parents=True, exist_ok=True)
-    collect.write(rows, provenance, table, record)
+    collect.write(rows, {name: found for name, found in provenance.items() if name in names}, table, record)
     with kept_part(folder) as drawn:
         draw(measurements.load([table]), folder, drawn, config)
     cells, batches = {cell(row) for row in rows}, {row["batch"] for row in rows} - {""}
@@ -133,7 +127,7 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
 
 @contextmanager
 def kept_part(folder: Path) -> Iterator[Path]:
-    """A folder to draw into, of whose files the archive's folder then gets those that are KEPT."""
+    """Give a folder to draw into; its KEPT files are then moved to the archive's folder."""
     with tempfile.TemporaryDirectory(dir=folder) as drawn:
         yield Path(drawn)
         for made in Path(drawn).iterdir():
@@ -141,7 +135,7 @@ def kept_part(folder: Path) -> Iterator[Path]:
                 made.replace(folder / made.name)
 
 
-def draw(rows: pd.DataFrame, archive: Path, folder: Path, config: dict) -> None:
+def draw(rows: Measurements, archive: Path, folder: Path, config: dict) -> None:
     """Write all tables, figures and pages of an archive's rows into a folder."""
     datasets = tables.of_config(config)
     files = {Path(name).stem: [path] for name in PLAIN if (path := archive / name).exists()}
@@ -154,22 +148,23 @@ def draw(rows: pd.DataFrame, archive: Path, folder: Path, config: dict) -> None:
 
 
 def keep_plain(measured: Path, archives: Path, config: dict) -> Path:
-    """Keep a file of PLAIN in the archive of the card it was measured on; returns that folder."""
+    """Copy or merge a file of PLAIN into the archive of its card, and return that folder."""
     folder = folder_of(measured, PLAIN[measured.name]([measured]), archives)
     target = folder / measured.name
     if measured.name == MANY and target.exists():
-        schema, order = many_sources_table.SCHEMA, list(tables.of_config(config))
+        schema = many_sources_table.SCHEMA
         rows = schema.text([measured])
         again = {row["dataset"] for row in rows}
         rows = [*(row for row in schema.text([target]) if row["dataset"] not in again), *rows]
-        schema.write(sorted(rows, key=lambda row: place(row["dataset"], order)), target)
+        order = order_of_datasets(rows, config)
+        schema.write(sorted(rows, key=lambda row: order[row["dataset"]]), target)
     else:
         copy(measured, target)
     return folder
 
 
 def searched(results: Path) -> dict[Path, str]:
-    """The records of all pairs that were searched on cards of one model, with its name."""
+    """Return the records of all pairs that were searched on cards of one model, and the model's name."""
     found = {}
     for path in sorted(results.glob("all_pairs/*.json")):
         whole = all_pairs.read_record(path)
@@ -181,7 +176,7 @@ def searched(results: Path) -> dict[Path, str]:
 
 
 def folder_of(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
-    """The archive of the card that a file's rows were measured on. Raises InputError where there is no row."""
+    """Return the archive of the card that measured a file's rows. Raises InputError if the file has no row."""
     if rows.empty:
         raise InputError(f"{measured}: no rows: delete it and measure again")
     return archive / slug(rows["device"].iloc[0])
@@ -193,7 +188,7 @@ def copy(measured: Path, to: Path) -> None:
 
 
 def archive(results: Path, config: dict) -> None:
-    """Keep what lies in a folder of results in its folder `archive`."""
+    """Archive all measurements of a folder of results in its folder `archive`."""
     archives = results / "archive"
     cells = sorted(results.glob("cells/*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
     plain = [path for name in PLAIN if (path := results / name).exists()]
@@ -211,7 +206,7 @@ def archive(results: Path, config: dict) -> None:
 
 
 def keep_cells(files: list[Path], archives: Path, config: dict) -> set[Path]:
-    """Merge jobs and cells into the archives of the cards that they were measured on; returns these folders."""
+    """Merge jobs and cells into the archives of their cards, and return these folders."""
     rows, provenance = collect.read(files)
     cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
     for row in rows:

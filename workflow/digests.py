@@ -1,4 +1,4 @@
-"""A short digest of what a result was made from."""
+"""Short digests of a result's inputs."""
 
 import hashlib
 from pathlib import Path

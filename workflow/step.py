@@ -1,4 +1,4 @@
-"""What the scripts of rules share: a log file, and one message if input is bad."""
+"""The frame of a rule's script: a log file, and one message if input is bad."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.errors import InputError, reported
 def logged(log: Sequence[str] = ()) -> Iterator[None]:
     """Log to stderr and to a rule's log file, if it has one, while a script runs.
 
-    Exit 1 with one line if input or machine is at fault, and with a traceback if the program is.
+    Exit 1 with one line for a fault of input or machine, and with a traceback for a defect of the program.
     """
     logging.raiseExceptions = False  # a log on a full disk stops nothing
     _log_to(logging.StreamHandler())
@@ -33,16 +33,14 @@ def logged(log: Sequence[str] = ()) -> Iterator[None]:
 
 
 def read_json(path: Path, advice: str) -> dict:
-    """The JSON object in a file. Raises InputError, which ends with the advice, where there is none."""
+    """Read the JSON object in a file. Raises InputError, which ends with the advice, if there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: {advice}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: {error}: {advice}") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: not a JSON object: {advice}")
-    return value
+        if not isinstance(value, dict):
+            raise ValueError("not a JSON object")
+        return value
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', error)}: {advice}") from None
 
 
 def _end(message: str) -> NoReturn:

@@ -158,19 +158,6 @@ def test_cpu_rows_go_where_their_batch_went():
     assert kept(CPU, "elsewhere") == ["c", "c"]
 
 
-def test_records_of_a_job_that_do_not_say_their_batch_are_of_its_rows(tmp_path):
-    job("a")
-    path = Path("results/batches/a/sssp/nyc/provenance.json")
-    table = path.with_name("timings.csv")
-    found = json.loads(path.read_text())
-    for one in found.values():
-        del one["batch"]
-    path.write_text(json.dumps({records.name(one): one for one in found.values()}))
-    assert measurements.load([table])["clock_before_mhz"].tolist() == [1900] * 4
-    _, said = collect.read([table])
-    assert {name: one["batch"] for name, one in said.items()} == {f"{key}/nyc/a": "a" for key in (NAIVE, CPU)}
-
-
 def test_a_job_without_a_record_of_a_row_is_refused():
     job("a")
     path = Path("results/batches/a/sssp/nyc/provenance.json")

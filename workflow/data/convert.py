@@ -1,7 +1,7 @@
-"""Turn the raw file of one dataset into the text form: "n m", then "u v w" an arc, vertices from 0.
+"""Convert the raw file of a dataset to the text form: "n m", then "u v w" an arc, vertices from 0.
 
-The raw file is checked first, since it may have been put there by hand. A SNAP file gets random weights. A random
-graph is generated.
+The raw file, which may have been put there by hand, is checked. A SNAP file gets random weights; a random graph is
+generated.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ READERS = {"dimacs": io.read_dimacs, "snap": io.read_snap, "text": io.read_text}
 
 
 def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
-    """Write the text form of a dataset.
-
-    Raises InputError where its raw file is wrong or its counts are not those in config.
-    """
+    """Write the text form of a dataset. Raises InputError if its raw file or its counts are wrong."""
     vertices, expected = entry["vertices"], download.counts(dataset, entry)
     if kind := generate.kind_of(entry):
         expected.check(arcs=2 * (entry["arcs"] // 2))  # as many one way as the other
@@ -45,6 +42,6 @@ def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Pat
 
 
 def drawn(entry: dict) -> dict:
-    """The range and seed config gives for a dataset's weights, as arguments of kernels.io.draw."""
+    """Return the range and seed of a dataset's weights as arguments of generate.draw."""
     names = {"min": "low", "max": "high", "seed": "seed"}
     return {names[key]: value for key, value in entry.get("weights", {}).items()}

@@ -1,7 +1,7 @@
-"""Fetch the raw file of one dataset, from the first of its sources that has it, and check it.
+"""Download the raw file of a dataset from the first of its sources that has it, and check it.
 
-A file that is there already is checked and used, without a network. While a download runs, FILE.part holds what has
-come and FILE.part.json where it comes from. After a broken download the next one resumes from them.
+An existing file is checked and used without a network. An unfinished download is kept in FILE.part and FILE.part.json,
+from which the next one resumes.
 """
 
 from __future__ import annotations
@@ -32,38 +32,36 @@ CHUNK = 1 << 16  # bytes
 ORIGINS = Path("resources/origins")
 BY_HAND = "put by hand"
 RAW_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,199}")
-NO_LOCAL_PATH = re.compile(r"[{}<>\0\ud800-\udfff]")  # Snakemake fills in {these} and <these>; the rest no file has
+NO_LOCAL_PATH = re.compile(r"[{}<>\0\ud800-\udfff]")  # Snakemake replaces {these} and <these>; no file has the others
 TOO_LARGE = "{} bytes, more than the {:g} MB of download.max_mb: raise that if this is the right file"
 ABOUT_RANGE = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
 
 
 class NotHere(Exception):
-    """A source does not give the file: ask the next one."""
+    """A source does not have the file: ask the next one."""
 
 
 class NotNow(Exception):
-    """A source did not give the file: ask it again."""
+    """A source may have the file later: ask it again."""
 
 
 def raw_name(entry: dict) -> str | None:
-    """The name of a dataset's raw file: the last part of its first source; None where it has no source."""
-    if not entry.get("sources"):
-        return None
-    source = entry["sources"][0]
-    if ":" not in source:
-        return Path(source).name
+    """Return the name of a dataset's raw file, the last part of its first source; None without a source."""
+    source = next(iter(entry.get("sources", [])), None)
+    if source is None or ":" not in source:
+        return source and Path(source).name
     path = re.sub("^[^:]*:(//[^/?#]*)?", "", source)  # after "archive:" or "https://server"
     return re.split("[?#]", path)[0].rpartition("/")[2]
 
 
 def local(entry: dict) -> str | None:
-    """The path of a dataset whose one source is a file of this machine, which is read where it lies; else None."""
+    """Return the path of a dataset whose only source is a local file, which is read in place; else None."""
     sources = entry.get("sources", [])
     return sources[0] if len(sources) == 1 and ":" not in sources[0] else None
 
 
 def check_sources(dataset: str, entry: dict, archives: dict) -> None:
-    """Raises InputError where config's entry of a dataset names no file, or one that we cannot keep or hand on."""
+    """Raise InputError if a dataset's entry names no file, or one that cannot be kept under its name."""
     if entry["format"] == "random":
         return
     where, name = f"config: datasets.{dataset}.sources", raw_name(entry)
@@ -72,7 +70,7 @@ def check_sources(dataset: str, entry: dict, archives: dict) -> None:
     if path := local(entry):
         if NO_LOCAL_PATH.search(path):
             raise InputError(
-                f"{where}: {path!r}: a path may not have {{, }}, < or > in it, or what no file has: rename it"
+                f"{where}: {path!r}: a path may not contain {{, }}, <, > or an invalid character: rename the file"
             )
         return
     places(dataset, entry, archives)
@@ -85,18 +83,15 @@ def check_sources(dataset: str, entry: dict, archives: dict) -> None:
 
 
 def places(dataset: str, entry: dict, archives: dict) -> list[str]:
-    """Every URL a dataset's file may be had from, in order of preference.
-
-    Raises InputError where a source is no URL and no path in a known archive.
-    """
+    """Return the URLs of a dataset's file in order of preference. Raises InputError for a source that has none."""
     result = []
     for source in entry["sources"]:
         where = f"config: datasets.{dataset}.sources: {source if source.isprintable() else repr(source)}"
         archive, colon, path = source.partition(":")
         if not colon:
-            raise InputError(f"{where}: a file of this machine must be the only source")
+            raise InputError(f"{where}: a local file must be the only source")
         if " " in source or not source.isprintable():
-            raise InputError(f"{where}: an address has no blanks: write them as the server does, such as %20")
+            raise InputError(f"{where}: an address may not contain blanks: encode them, as %20")
         if path.startswith("//"):
             if archive.lower() not in ("http", "https"):
                 raise InputError(
@@ -107,34 +102,34 @@ def places(dataset: str, entry: dict, archives: dict) -> list[str]:
             result += [f"{base.rstrip('/')}/{path}" for base in archives[archive]]
         else:
             raise InputError(
-                f"{where}: no archive {archive}; there are {', '.join(archives)} (and the path of a file of this "
-                "machine has no colon)"
+                f"{where}: there is no archive {archive}: choose one of {', '.join(archives)}, or the path of a local "
+                "file, without a colon"
             )
     return result
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Raises InputError, with what to do, where a raw file cannot be read."""
+    """Turn errors of reading a raw file into InputError, with what to do."""
     try:
         kind = path.stat().st_mode
         if stat.S_ISDIR(kind):
             raise InputError(f"{path}: this is a folder: name a file in it")
         if not stat.S_ISREG(kind):
-            raise InputError(f"{path}: this is a device or a pipe: copy what it gives into a file")
+            raise InputError(f"{path}: this is a device or a pipe: copy its data to a file")
         yield
     except FileNotFoundError:
         if path.is_symlink():
-            raise InputError(f"{path}: a link to {os.readlink(path)}, where no file is: mend or delete it") from None
+            raise InputError(
+                f"{path}: a link to {os.readlink(path)}, which does not exist: correct or delete it"
+            ) from None
         raise InputError(f"{path}: no such file: download it, or put it there by hand") from None
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read: {error.strerror}: see that this user may read it and that its disk is well"
-        ) from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}: check its permissions and its disk") from None
 
 
 def counts(dataset: str, entry: dict) -> io.Counts | None:
-    """How large config says the graph of a dataset is; None for an entry without its arcs."""
+    """Return the counts of vertices and arcs in a dataset's entry; None if it has no arcs."""
     if "arcs" not in entry:
         return None
     keys = f"datasets.{dataset}.vertices and datasets.{dataset}.arcs"
@@ -143,9 +138,9 @@ def counts(dataset: str, entry: dict) -> io.Counts | None:
 
 
 def check_content(path: Path, expected: io.Counts | None = None) -> None:
-    """Raises InputError, without the file's name, where it is damaged, empty or a page instead of data.
+    """Raise InputError if a file is damaged, empty, a page, or has more text than the expected counts allow.
 
-    Also where it holds, or inflates to, more bytes than a graph of the expected counts may have.
+    The message does not name the file.
     """
     size, most = 0, io.most_bytes(expected.arcs) if expected else math.inf
     for part in io.unpacked(path):
@@ -158,15 +153,15 @@ def check_content(path: Path, expected: io.Counts | None = None) -> None:
 
 
 def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
-    """What is recorded of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
+    """Return the record of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
     record = origins / f"{name}.json"
     if not record.exists():
         return None
-    return _record(record, ("url", "sha256", "retrieved"), "delete it, and the file is recorded anew")
+    return _record(record, ("url", "sha256", "retrieved"), "delete it to record the file again")
 
 
 def _record(path: Path, keys: tuple[str, ...], advice: str) -> dict:
-    """What a file of ours says, with these keys at least. Raises InputError, which ends with the advice."""
+    """Read a JSON object with at least these keys. Raises InputError, which ends with the advice."""
     record = step.read_json(path, advice)
     if missing := [key for key in keys if key not in record]:
         raise InputError(f"{path}: it has no {missing[0]}: {advice}")
@@ -185,7 +180,7 @@ def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
 
 
 def check_sha256(digest: str, dataset: str, entry: dict, origin: dict | None) -> None:
-    """Raises InputError where a raw file is neither the one config names nor the one recorded."""
+    """Raise InputError if a raw file has another digest than the configuration, or else its record."""
     key = f"datasets.{dataset}.sha256"
     expected, source = entry.get("sha256"), key
     if not expected and origin:
@@ -198,16 +193,14 @@ def check_sha256(digest: str, dataset: str, entry: dict, origin: dict | None) ->
 
 
 def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -> None:
-    """Hold a raw file against config and against the record of its origin, origins/NAME.json.
+    """Check a raw file against the configuration and the record of its origin, origins/NAME.json.
 
-    A file without a record, or other than its record and accepted by config, is recorded as put by hand;
-    one that is read where it lies has no record. Raises InputError where the file is missing, unreadable or
-    not the one it should be.
+    A new file, or another one that the configuration allows, is recorded as put by hand; a local file in place is not
+    recorded. Raises InputError if the file is missing, unreadable or another one.
     """
     with reading(path):
         digest = io.sha256(path)
-    source = local(entry)
-    own = source is not None and path.absolute() == Path(source).absolute()
+    own = bool(source := local(entry)) and path.absolute() == Path(source).absolute()
     origin = None if own else read_origin(path.name, origins)
     try:
         check_sha256(digest, dataset, entry, origin)
@@ -218,10 +211,7 @@ def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -
 
 
 class Part:
-    """A raw file on its way: FILE.part, and FILE.part.json, which says what it is a part of.
-
-    expected: the counts of the graph that it should hold, or None.
-    """
+    """An unfinished download: FILE.part, and FILE.part.json with its source."""
 
     def __init__(self, target: Path, expected: io.Counts | None = None):
         self.expected = expected
@@ -232,7 +222,7 @@ class Part:
         return self.path.stat().st_size if self.path.is_file() and not self.path.is_symlink() else 0
 
     def notes(self) -> dict:
-        """url, total (bytes), validator (for If-Range, or empty), ranges (whether it can be resumed)."""
+        """Read url, total (bytes), validator (for If-Range; may be empty) and ranges (whether it can be resumed)."""
         if not self.size() or not self.notes_path.exists():
             return {}
         return _record(self.notes_path, ("url", "total", "validator", "ranges"), f"delete it and {self.path}")
@@ -247,12 +237,12 @@ class Part:
 
 
 def download(dataset: str, entry: dict, archives: dict, options: dict, target: Path, origins: Path = ORIGINS) -> None:
-    """Put a dataset's raw file at target and record its origin.
+    """Download a dataset's raw file to target, or check the existing one, and record its origin.
 
-    Raises InputError that lists every source and why it failed, or says what is wrong with the file there.
+    Raises InputError that lists each source with its reason, or names the fault of the existing file.
     """
     if os.path.lexists(target):
-        logging.info("%s: %s is there: nothing to download", dataset, target)
+        logging.info("%s: %s exists: nothing to download", dataset, target)
         with reading(target):
             try:
                 check_content(target, counts(dataset, entry))
@@ -286,9 +276,9 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
 
 
 def fetch(place: str, part: Part, options: dict) -> None:
-    """Fill the part with the whole file from one URL, and check its content.
+    """Download the whole file from one URL into the part, and check its content.
 
-    Raises NotHere where the source does not give it, InputError where it gives something else.
+    Raises NotHere if the source does not have it, InputError if it is something else.
     """
     waits = [options["backoff_s"] * 2**retry for retry in range(options["retries"])]
     for wait in [*waits, None]:
@@ -303,7 +293,7 @@ def fetch(place: str, part: Part, options: dict) -> None:
 
 
 def fetch_once(url: str, part: Part, options: dict) -> None:
-    """Ask a URL once for what the part lacks. Raises NotNow where asking again may help."""
+    """Ask a URL once for the rest of the part. Raises NotNow if asking again may help."""
     notes = part.notes()
     resumed = notes.get("url") == url
     headers = {"Accept-Encoding": "identity"}
@@ -323,7 +313,10 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
         raise NotNow(f"no answer within {limit:g} s") from None
     except requests.ConnectionError as error:
         cause = error.args[0] if error.args else error
-        raise NotNow(f"no connection ({type(getattr(cause, 'reason', cause)).__name__})") from None
+        cause = getattr(cause, "reason", cause)
+        if isinstance(cause, urllib3.exceptions.NameResolutionError):
+            raise NotHere("the server's name has no address: see that this machine has a network") from None
+        raise NotNow(f"no connection ({type(cause).__name__})") from None
     except urllib3.exceptions.HTTPError as error:
         raise NotNow(f"the connection broke after {part.size():,} bytes ({type(error).__name__})") from None
     except requests.RequestException as error:
@@ -338,15 +331,15 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
 
 
 def continues(response: requests.Response, part: Part) -> bool:
-    """Whether the answer is the rest of what the part lacks."""
+    """Return whether the answer is the rest of the part."""
     total = part.notes()["total"]
     return response.headers.get("Content-Range") == f"bytes {part.size()}-{total - 1}/{total}"
 
 
 def receive(response: requests.Response, url: str, part: Part, resumed: bool, max_mb: float) -> None:
-    """Write an answer's body to the part: after what is there (206), or from the start (200).
+    """Append an answer's body to the part (206), or write it from the start (200).
 
-    Raises InputError where the file is larger than max_mb, before anything is received where the server says so.
+    Raises InputError if the file is larger than max_mb, before its body is received if the server gives its size.
     """
     status, headers = response.status_code, response.headers
     if resumed and status == HTTPStatus.PARTIAL_CONTENT:
@@ -378,7 +371,7 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool, ma
 
 
 def progress(chunks: Iterator[bytes], done: int, total: int | None) -> Iterator[bytes]:
-    """Pass the chunks on; show a bar on a terminal, elsewhere log a line every tenth of the way."""
+    """Pass the chunks on, with a bar on a terminal, else with a logged line every tenth."""
     terminal = sys.stderr.isatty()
     with tqdm(total=total, initial=done, unit="B", unit_scale=True, leave=False, disable=not terminal) as bar:
         for chunk in chunks:

@@ -1,8 +1,7 @@
-"""Pack the text form of one dataset as CSR arrays, with what is known of where it comes from.
+"""Pack the text form of a dataset as CSR arrays, with its origin.
 
-The packed graph's meta holds name, sha256 (of the text
-form), entry (sources, format, weights), origin (the record of the raw file, or None), generated (how,
-where there is no raw file, or None) and substitute (one sentence where the data is not the paper's, or None).
+The packed graph's meta holds name, sha256 (of the text form), entry (sources, format, weights), origin (the record of
+the raw file), generated (how, if there is no raw file) and substitute (one sentence, if it is not the paper's data).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PAPER = Path(__file__).parents[1] / "paper" / "datasets.csv"
 
 
 def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = download.ORIGINS) -> None:
-    """Write the packed form. Raises InputError where the text form is wrong."""
+    """Write the packed form. Raises InputError if the text form is wrong."""
     vertices, tails, heads, weights = io.read_text(text)
     directed = entry.get("directed", True)
     if not directed:
@@ -44,15 +43,15 @@ def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = downl
 
 
 def check_reverses(dataset: str, vertices: int, tails, heads, weights) -> None:
-    """Raises InputError where an arc lacks its own reverse of the same weight."""
+    """Raise InputError if an arc has no reverse of the same weight."""
     up, down = tails < heads, tails > heads
-    there = _sorted_arcs(vertices, tails[up], heads[up], weights[up])
+    forth = _sorted_arcs(vertices, tails[up], heads[up], weights[up])
     back = _sorted_arcs(vertices, heads[down], tails[down], weights[down])
-    if not np.array_equal(there, back):
-        both = min(there.shape[1], back.shape[1])
-        differ = np.flatnonzero((there[:, :both] != back[:, :both]).any(axis=0))
+    if not np.array_equal(forth, back):
+        both = min(len(forth), len(back))
+        differ = np.flatnonzero((forth[:both] != back[:both]).any(axis=1))
         place = differ[0] if len(differ) else both
-        pair, weight = min(tuple(arcs[:, place]) for arcs in (there, back) if place < arcs.shape[1])
+        pair, weight = min(tuple(arcs[place]) for arcs in (forth, back) if place < len(arcs))
         tail, head = divmod(int(pair), vertices)
         raise InputError(
             f"{dataset}: between {tail} and {head} (numbered from 0) the arc of weight {weight} goes one "
@@ -61,14 +60,14 @@ def check_reverses(dataset: str, vertices: int, tails, heads, weights) -> None:
 
 
 def _sorted_arcs(vertices: int, tails, heads, weights) -> np.ndarray:
-    """int64, (2, m): the arcs' vertex pairs, each as one number, over their weights; sorted."""
+    """Return the arcs, sorted, as int64 of shape (m, 2): the two vertices as one number, and the weight."""
     pairs = tails * vertices + heads
     order = np.lexsort((weights, pairs))
-    return np.stack([pairs[order], weights[order]])
+    return np.column_stack([pairs[order], weights[order]])
 
 
 def generated(entry: dict) -> str | None:
-    """How a dataset without a raw file was made; None for the others."""
+    """Say how a graph without a raw file was made; None for others."""
     if entry["format"] != "random":
         return None
     if "generate" not in entry:
@@ -80,13 +79,13 @@ def generated(entry: dict) -> str | None:
 
 
 def substitute(dataset: str, vertices: int, arcs: int, raw: str | None) -> str | None:
-    """How a dataset differs from the paper's of that name, in one sentence; None where it does not."""
-    theirs = paper.datasets(PAPER)
-    if dataset not in theirs.index or tuple(theirs.loc[dataset]) == (vertices, arcs, raw):
+    """Say in one sentence how a dataset differs from the paper's of that name; None if it does not."""
+    known = paper.datasets(PAPER)
+    if dataset not in known.index or tuple(known.loc[dataset]) == (vertices, arcs, raw):
         return None
-    there = theirs.loc[dataset]
+    theirs = known.loc[dataset]
     shown = re.sub(r"[;\x00-\x1f]", "_", raw) if raw else "a random graph"  # ";" would end the sentence
     return (
         f"not the paper's file: {vertices:,} vertices, {arcs:,} arcs from {shown} "
-        f"(the paper: {there.vertices:,} vertices, {there.arcs:,} arcs from {there.file})"
+        f"(the paper: {theirs.vertices:,} vertices, {theirs.arcs:,} arcs from {theirs.file})"
     )

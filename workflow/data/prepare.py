@@ -1,4 +1,4 @@
-"""Prepare a contraction hierarchy of one packed graph: what depends on its arcs alone, kept beside it.
+"""Prepare the part of a contraction hierarchy that depends on a graph's arcs alone, and keep it beside the graph.
 
 A graph whose elimination tree is too high, or whose hierarchy has too many arcs, is refused with these numbers.
 """
@@ -12,10 +12,10 @@ from kernels.io import atomic, writable
 
 
 def prepare(path: Path, out: Path) -> None:
-    """Write what searches in a hierarchy of a packed graph need of its arcs alone."""
+    """Write the prepared hierarchy of a packed graph."""
     writable(out)
     graph = Graph.load(path)
-    elimination.prepare(Graph.from_arcs(3, [0, 1], [1, 2], [1, 1]))  # numba compiles: no part of the times below
+    elimination.prepare(Graph.from_arcs(3, [0, 1], [1, 2], [1, 1]))  # compiles, outside the times below
     hierarchy = elimination.prepare(graph)
     with atomic(out) as file:
         hierarchy.write(file, elimination.topology(graph))

@@ -1,6 +1,6 @@
-"""The paper's claims, judged: on its own tables, on the times of its own program, and on batches of measurements.
+"""The paper's claims (workflow/paper/claims.csv), judged from its own tables, its own program, and our batches.
 
-The claims stand in workflow/paper/claims.csv; rule() says how a verdict is reached.
+`rule` states how a verdict is reached.
 """
 
 from __future__ import annotations
@@ -13,18 +13,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
-from kernels.registry import VARIANTS
-from workflow.judge import batches, verdicts
-from workflow.judge.verdicts import CLAIMED, FEW, INCONCLUSIVE, OPPOSITE, SAME, UNKNOWN, Estimate, Region
-from workflow.store import measurements, original, paper
+from workflow.judge import batches, original, verdicts
+from workflow.judge.batches import Medians
+from workflow.judge.verdicts import CLAIMED, FEW, INCONCLUSIVE, OPEN, OPPOSITE, SAME, UNKNOWN, Estimate, Region
+from workflow.store import measurements, paper
+from workflow.store.columns import Measurements
 
-CLAIMS = measurements.PAPER / "claims.csv"
-FRAGILE = " ‡"  # behind a verdict that is lost where one batch is left out
-OPEN = INCONCLUSIVE, FEW, UNKNOWN  # the words where nothing is decided
-VALUED = ("times_faster", "faster_by_s")  # relations that claim a value, from low to high
-RELATIONS = ("slower", "faster", "fastest", "no_better", *VALUED)
-TALLIED = {  # how claims with that verdict are counted, in this order
+CLAIMS = paper.FOLDER / "claims.csv"
+FRAGILE = " ‡"  # after a verdict that is lost without one of its batches
+TALLIED = {  # by verdict, in this order
     verdicts.CLAIMED: "{} as claimed",
     verdicts.NOT_CLAIMED: "{} not as claimed",
     verdicts.MIXED: "{} mixed",
@@ -38,7 +35,8 @@ TALLIED = {  # how claims with that verdict are counted, in this order
 class Claim:
     """A sentence of the paper: left is slower, faster ... than each of right (algorithm/variant), on datasets.
 
-    low, high: the paper's value as printed, of a relation in VALUED: a factor, or seconds. reading: why these datasets.
+    low, high: the paper's value as printed, if the relation is in paper.VALUED: factors, or seconds. reading: how the
+    text was understood.
     """
 
     id: str
@@ -54,7 +52,7 @@ class Claim:
 
     @property
     def valued(self) -> bool:
-        return self.relation in VALUED
+        return self.relation in paper.VALUED
 
     @property
     def by_seconds(self) -> bool:
@@ -65,8 +63,8 @@ class Claim:
         return (self.left, *self.right)
 
     def directions(self, tolerance: float) -> dict[str, Region]:
-        """Regions of left's speed-up; no difference lies within the tolerance of 1."""
-        faster, slower, same = (1, np.inf), (-np.inf, 1), (1 - tolerance, 1 + tolerance)
+        """Return the regions of left's speed-up; no difference is within the tolerance of 1."""
+        faster, slower, same = verdicts.directions(tolerance).values()
         if self.relation == "no_better":
             return {OPPOSITE: faster, CLAIMED: (-np.inf, 1 + tolerance)}
         held, failed = (slower, faster) if self.relation == "slower" else (faster, slower)
@@ -74,19 +72,18 @@ class Claim:
 
     @property
     def factors(self) -> dict[str, Region]:
-        """Regions of the claimed value."""
+        """Return the regions of the claimed value."""
         return verdicts.factors(self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What times say of a claim on one dataset, where the strongest competitor decides.
+    """The judgement of a claim on one dataset, over the strongest competitor.
 
-    verdict: of the factor where the claim is of a value, else the direction. direction, factor: a word each; factor is
-    empty where the claim is of no value. over: that competitor. estimate: left's speed-up over it, or by how many
-    seconds left is faster; None where nothing was measured. rounds: the least of a batch. cards: UUIDs. hosts: ids.
-    needed: how many batches would decide, where these do not; None where more than verdicts.MOST_BATCHES.
-    without: by batch, the verdict where it is left out. why: what an unknown verdict lacks.
+    verdict: the factor's word if the claim has a value, else the direction's. over: the competitor. estimate: left's
+    speed-up over it, or the difference in seconds. rounds: the fewest of a batch. cards, hosts: their ids. needed: the
+    number of batches that would decide, if these do not. without: the verdict without each batch. why: what an unknown
+    verdict lacks.
     """
 
     verdict: str
@@ -107,16 +104,15 @@ class Finding:
 
     @property
     def fragile(self) -> bool:
-        """Whether the verdict is lost where one batch is left out."""
+        """Whether the verdict is lost without one of the batches."""
         return self.decided and any(word in OPEN for word in self.without.values())
 
 
 @dataclass(frozen=True)
 class Audited:
-    """A claim and, by dataset, what the paper's tables, its own program and our measurements say of it.
+    """A claim with, by dataset, the findings from the paper's tables and our batches, and its program's estimates.
 
-    program: the estimate of the program, None where it was not measured. throttled: the variants whose card was
-    throttled, with its reasons.
+    throttled: the variants whose card was throttled, with the reasons.
     """
 
     claim: Claim
@@ -127,19 +123,19 @@ class Audited:
 
     @property
     def verdict(self) -> str:
-        """On the claim as a whole; "on this card" where all batches that it rests on are of one."""
+        """The verdict on the whole claim; "on this card" if all its batches are of one card."""
         word = outcome(self.here)
         cards = frozenset().union(*(finding.cards for finding in (deciding(self.here) or self.here).values()))
         return f"{word}, on this card" if len(cards) == 1 and word not in (FEW, UNKNOWN) else word
 
     @property
     def decided(self) -> bool:
-        """Whether our batches decide the claim on any dataset."""
+        """Whether our batches decide the claim on at least one dataset."""
         return bool(deciding(self.here))
 
     @property
     def fragile(self) -> bool:
-        """Whether the verdict on the claim as a whole is open, or another, where one batch is left out."""
+        """Whether the verdict on the whole claim is open, or another, without one of the batches."""
         findings, word = self.here.values(), outcome(self.here)
         left_out = {batch for finding in findings for batch in finding.without}
         return self.decided and any(
@@ -149,80 +145,58 @@ class Audited:
 
     @property
     def counted(self) -> str:
-        """The verdict with its mark, and on how many datasets it rests where that is not on all."""
+        """The verdict with its mark, and the number of decided datasets if not all are."""
         decided, text = len(deciding(self.here)), self.verdict + (FRAGILE if self.fragile else "")
         return f"{text} ({decided} of {len(self.here)} decided)" if 0 < decided < len(self.here) else text
 
 
 def deciding(findings: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Those of them that are decided."""
+    """Return the findings that are decided."""
     return {dataset: finding for dataset, finding in findings.items() if finding.decided}
 
 
 def agreed(ones: Iterable[Audited]) -> Audited | None:
-    """A claim as several cards judge it together: each dataset by a card that decides it, if any does.
+    """Merge the judgements of one claim on several cards; None if two cards decide a dataset differently.
 
-    Returns None where two of the cards decide a dataset differently. What does not depend on cards is the first's.
+    Each dataset's finding is of a card that decides it, if any does; all else is the first card's.
     """
     first, *others = ones
     found = dict(first.here)
     for number, other in enumerate(others):
         for dataset, finding in deciding(other.here).items():
             mine = found[dataset]
-            if not mine.decided:  # the other's batches are others, whatever their names
+            if not mine.decided:  # batches of two cards may share a name
                 without = {f"{batch} of card {number}": word for batch, word in finding.without.items()}
                 found[dataset] = replace(finding, without=without)
             elif mine.verdict != finding.verdict:
                 return None
-            else:  # without a batch of one card the other still decides
+            else:  # without a batch of one card, the other card still decides
                 found[dataset] = replace(mine, cards=mine.cards | finding.cards, without={})
     return replace(first, here=found)
 
 
 def outcome(findings: Mapping[str, Finding]) -> str:
-    """The verdict on a claim, from what was found on its datasets."""
+    """Return the verdict on a claim from the findings on its datasets."""
     return verdicts.whole([finding.verdict for finding in findings.values()])
 
 
 def tally(audited: Sequence[Audited]) -> str:
-    """ "Of the paper's 12 claims: 4 as claimed, 3 not as claimed, 5 mixed"."""
+    """Count the verdicts: "Of the paper's 12 claims: 4 as claimed, 3 not as claimed, 5 mixed"."""
     words = [outcome(one.here) for one in audited]
     counts = [said.format(count) for word, said in TALLIED.items() if (count := words.count(word))]
     return f"Of the paper's {len(words)} claims: {', '.join(counts)}"
 
 
 def claims(path: Path = CLAIMS) -> list[Claim]:
-    """The claims; raises InputError where one names what there is not, or lacks its value."""
-    return [_claim(f"{path.name}, claim {row['id']}", row) for row in paper.claims(path)]
-
-
-def _claim(where: str, row: dict[str, str]) -> Claim:
-    right, datasets = tuple(row["right"].split()), tuple(row["datasets"].split())
-    valid_datasets = tuple(measurements.paper_datasets().index)
-    for kind, named, valid in (
-        ("variant", (row["left"], *right), tuple(VARIANTS)),
-        ("dataset", datasets, valid_datasets),
-        ("relation", (row["relation"],), RELATIONS),
-    ):
-        if unknown := [name for name in named if name not in valid]:
-            raise InputError(f"{where}: there is no {kind} {unknown[0]!r}: choose one of {', '.join(valid)}")
-    if len({VARIANTS[name].problem for name in (row["left"], *right)}) > 1:
-        raise InputError(
-            f"{where}: compares variants of different problems: name variants of one source or of all pairs"
-        )
-    values = row["low"], row["high"]
-    if any(values) != (row["relation"] in VALUED) or any(values) != all(values):
-        raise InputError(f"{where}: low and high must be given for {' and '.join(VALUED)}, and for no other relation")
-    try:
-        if any(values) and not 0 < float(values[0]) <= float(values[1]) < np.inf:
-            raise ValueError
-    except ValueError:
-        raise InputError(f"{where}: low and high must be numbers above 0, low no greater than high") from None
-    return Claim(**row | {"right": right, "datasets": datasets})
+    """Read the claims. Raises InputError if a line breaks a rule of paper.CLAIMS."""
+    return [
+        Claim(**row | {column: tuple(row[column].split()) for column in ("right", "datasets")})
+        for row in paper.claims(path)
+    ]
 
 
 def rule(tolerance: float) -> list[str]:
-    """The sentences that say how verdicts are reached."""
+    """Return the sentences that state how verdicts are reached."""
     percent = f"{100 * tolerance:g} %"
     return [
         "A job measures the variants of a dataset on one card, in rounds, each in random order; a batch is the jobs of "
@@ -248,15 +222,15 @@ def rule(tolerance: float) -> list[str]:
     ]
 
 
-def judge(claim: Claim, dataset: str, found: pd.DataFrame, tolerance: float) -> Finding:
-    """What batches say of the claim on one dataset. found: as batches.medians gives it."""
+def judge(claim: Claim, dataset: str, found: Medians, tolerance: float) -> Finding:
+    """Judge the claim on one dataset from batches."""
     findings = [_compare(claim, over, dataset, found, tolerance) for over in claim.right]
     missing = [finding for finding in findings if finding.verdict == UNKNOWN]
     return missing[0] if missing else _strongest(findings)
 
 
 def _strongest(findings: list[Finding]) -> Finding:
-    """The finding that decides on a claim against several. What is as claimed is so against each of them."""
+    """Return the finding that decides a claim over several competitors: as claimed only if each finding is."""
     order = (OPPOSITE, verdicts.LESS, verdicts.MORE, SAME, INCONCLUSIVE, FEW, CLAIMED)
     found = min(findings, key=lambda finding: (order.index(finding.verdict), finding.estimate.value))
     left_out = {batch for one in findings for batch in one.without}
@@ -266,57 +240,45 @@ def _strongest(findings: list[Finding]) -> Finding:
     return replace(found, without=without)
 
 
-def _compare(claim: Claim, over: str, dataset: str, found: pd.DataFrame, tolerance: float) -> Finding:
+def _compare(claim: Claim, over: str, dataset: str, found: Medians, tolerance: float) -> Finding:
+    """Judge the claim over one competitor, from all batches and without each of them."""
     both = batches.pairs(found, claim.left, over, dataset)
     if both.empty:
-        there = set(found.index.get_level_values("column")[found.index.get_level_values("dataset") == dataset])
-        missing = [name for name in (claim.left, over) if name not in there]
+        measured = found.index[found.index.get_level_values("dataset") == dataset].get_level_values("column")
+        missing = [name for name in (claim.left, over) if name not in measured]
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}" if missing else "not measured in one job")
-    times = both[["left", "right"]].to_numpy()
-    verdict, direction, factor, estimate, needed = _words(claim, times, tolerance)
-    others = {batch: np.delete(times, row, axis=0) for row, batch in enumerate(both.index)} if len(times) > 1 else {}
-    return Finding(
-        verdict,
-        direction,
-        factor,
-        over,
-        estimate,
+    times = both[["left", "right"]]
+    without = {} if len(times) == 1 else {batch: _judge(claim, times.drop(batch), tolerance) for batch in times.index}
+    return replace(
+        _judge(claim, times, tolerance),
+        over=over,
         rounds=int(both["rounds"].min()),
         cards=frozenset(both["card_uuid"]),
         hosts=frozenset(both["host_id"]),
-        needed=needed,
-        without={batch: _words(claim, left, tolerance)[0] for batch, left in others.items()},
+        without={batch: finding.verdict for batch, finding in without.items()},
     )
 
 
-def _words(claim: Claim, times: np.ndarray, tolerance: float) -> tuple[str, str, str, Estimate, int | None]:
-    """Verdict, direction and factor of a claim from some batches; what they rest on; the number of batches needed.
-
-    times: (k, 2), s, of k batches: the claim's variant and the other.
-    """
-    left, right = times.T
-    ratios, differences = right / left, right - left
-    directions = claim.directions(tolerance)
+def _judge(claim: Claim, times: pd.DataFrame, tolerance: float) -> Finding:
+    """Judge the claim from the times (s) of each batch: `left`, the claim's variant, and `right`."""
+    ratios, regions = (times["right"] / times["left"]).to_numpy(), claim.directions(tolerance)
     estimate = verdicts.estimate(ratios)
-    direction = verdicts.decide(estimate, directions)
+    direction = verdicts.decide(estimate, regions)
+    needed = verdicts.needed(ratios, regions) if direction == INCONCLUSIVE else None
     if not claim.valued:
-        needed = verdicts.needed(ratios, directions) if direction == INCONCLUSIVE else None
-        return direction, direction, "", estimate, needed
-    values = differences if claim.by_seconds else ratios
+        return Finding(direction, direction, estimate=estimate, needed=needed)
+    values = (times["right"] - times["left"]).to_numpy() if claim.by_seconds else ratios
     estimate = verdicts.estimate(values, differences=claim.by_seconds)
     factor = verdicts.decide(estimate, claim.factors)
-    needed = None
     if factor == INCONCLUSIVE:
         needed = verdicts.needed(values, claim.factors, differences=claim.by_seconds)
-    elif direction == INCONCLUSIVE:
-        needed = verdicts.needed(ratios, directions)
-    return factor, direction, factor, estimate, needed
+    return Finding(factor, direction, factor, estimate=estimate, needed=needed)
 
 
 def judge_paper(claim: Claim, dataset: str, tolerance: float | None) -> Finding:
-    """What the paper's own tables say of the claim on one dataset: one time a cell.
+    """Judge the claim on one dataset from the paper's own tables, which have one time a cell.
 
-    tolerance: as Claim.directions takes it; None reads ratios and claimed values exactly.
+    A tolerance of None reads ratios and claimed values exactly.
     """
     exact = tolerance is None
     times = _paper_times()
@@ -336,19 +298,19 @@ def judge_paper(claim: Claim, dataset: str, tolerance: float | None) -> Finding:
 
 @cache
 def _paper_times() -> pd.Series:
-    return measurements.paper_times()["seconds"].dropna()
+    return paper.times()["seconds"].dropna()
 
 
-def select(rows: pd.DataFrame, listed: list[Claim]) -> pd.DataFrame:
-    """The pooled rows of what claims are about. Raises InputError as measurements.select does."""
+def select(rows: Measurements, listed: list[Claim]) -> Measurements:
+    """Return the pooled rows of the claims' cells. Raises as measurements.select."""
     cells = {(name, dataset) for claim in listed for name in claim.names for dataset in claim.datasets}
     keys = pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]])
     rows = rows[keys.isin(list(cells))]
     return measurements.select(rows, measurements.variants(rows).unique(), rows["dataset"].unique())
 
 
-def audit(rows: pd.DataFrame, listed: list[Claim], tolerance: float) -> list[Audited]:
-    """The claims, judged. rows: as select gives them."""
+def audit(rows: Measurements, listed: list[Claim], tolerance: float) -> list[Audited]:
+    """Judge the claims from the rows of `select`."""
     found = batches.medians(rows)
     reasons = rows[rows["throttling"] != ""].groupby([measurements.variants(rows), "dataset"])["throttling"].first()
     return [
@@ -369,30 +331,26 @@ def _throttled(claim: Claim, dataset: str, reasons: pd.Series) -> str:
 
 
 def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
-    """What the paper's own program says of the claim: over that competitor, else over its own strongest.
+    """Estimate the claim from the paper's own program: over one competitor, or its strongest if `over` is empty.
 
-    None where it was not measured. Source: workflow/store/original.py.
+    None if the program was not measured.
     """
-    found = {
-        name: original.estimate(claim.left, name, dataset, differences=claim.by_seconds)
-        for name in claim.right
-        if not over or name == over
-    }
-    known = [one for one in found.values() if one]
-    return min(known, key=lambda one: one.value) if len(known) == len(found) and known else None
+    names = [name for name in claim.right if over in ("", name)]
+    found = [original.estimate(claim.left, name, dataset, differences=claim.by_seconds) for name in names]
+    return min(found, key=lambda one: one.value) if found and all(found) else None
 
 
 def disagreeing(one: Audited, tolerance: float) -> dict[str, str]:
-    """By dataset, where the paper's own program lies as `disagreement` says, if it disagrees there."""
+    """Return the datasets with a `disagreement`, and its words."""
     found = {dataset: disagreement(one, dataset, tolerance) for dataset in one.here}
     return {dataset: where for dataset, where in found.items() if where}
 
 
 def disagreement(one: Audited, dataset: str, tolerance: float) -> str:
-    """Where the paper's own program lies if it and our kernels differ in direction and ours is decided; else empty.
+    """Say where the paper's own program lies if its direction differs from ours, which is decided; else return "".
 
-    They differ where the program's range and our interval do not overlap, and the range lies on the other side of 1 or,
-    of the two, only one lies within the tolerance of 1.
+    They differ if the program's range and our interval do not overlap, and the range lies on the other side of 1 or
+    only one of the two lies within the tolerance of 1.
     """
     program, here = one.program.get(dataset), one.here[dataset]
     if not program or one.claim.by_seconds or here.direction in (*OPEN, ""):

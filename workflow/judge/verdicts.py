@@ -1,7 +1,7 @@
-"""What ratios (or differences) from several batches say of a claim: an estimate over batches, and a word for it.
+"""Estimates of ratios (or differences) over batches, and the word for an estimate.
 
-A batch is the unit of replication. From three batches on an estimate has a 95 % interval by Student's t. A word is
-given where the whole interval lies in the word's region; else it is `inconclusive`.
+A batch is the unit of replication. From three batches on an estimate has a 95 % interval by Student's t. It gets the
+word of the region in which the whole interval lies, else `inconclusive`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 MIN_BATCHES = 3  # for an interval, and so for a verdict
-MOST_BATCHES = 1000  # that `needed` looks for
+MOST_BATCHES = 1000  # the limit of `needed`
 INTERVAL, RANGE = "95 % interval", "range"
 
 CLAIMED, OPPOSITE, SAME = "as claimed", "opposite", "no difference"
 LESS, MORE = "less", "more"
-INCONCLUSIVE, FEW, UNKNOWN = "inconclusive", "too few batches", "not measured"
+INCONCLUSIVE, FEW, UNKNOWN = OPEN = "inconclusive", "too few batches", "not measured"
 NOT_CLAIMED, MIXED = "not as claimed", "mixed"
 
 Region = tuple[float, float]  # open; its ends in the unit of the values
@@ -28,11 +28,10 @@ Region = tuple[float, float]  # open; its ends in the unit of the values
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean over batches: geometric of ratios, arithmetic of differences. low, high: as `ends` says.
+    """The mean over batches: geometric of ratios, arithmetic of differences in seconds.
 
-    ends: INTERVAL from MIN_BATCHES batches on, RANGE of two, empty of one. next_low, next_high: where one batch more
-    would lie, with the same confidence (a prediction interval); NaN where there is no interval. differences: it is
-    of seconds, not of ratios.
+    low and high end what `ends` says: INTERVAL from MIN_BATCHES batches on, RANGE of two, empty for one. next_low and
+    next_high: the prediction interval of one more batch; NaN without an interval.
     """
 
     value: float
@@ -50,9 +49,9 @@ class Estimate:
 
 
 def estimate(values: Sequence[float], *, differences: bool = False) -> Estimate:
-    """Of one value a batch: float64 (batches,), ratios above 0, or differences of any sign. There is at least one.
+    """Estimate the mean of one value a batch, at least one; the interval is Student's t of the values' logarithms.
 
-    Source of the interval: Student's t of the (logarithms of the) values, as scipy.stats.t.
+    differences: the values have any sign, and are taken as they are.
     """
     values = np.asarray(values, float)
     scaled = values if differences else np.log(values)
@@ -68,12 +67,12 @@ def estimate(values: Sequence[float], *, differences: bool = False) -> Estimate:
 
 
 def _half_width(deviation: float, batches: int) -> float:
-    # What scipy.stats.t.ppf calls, whose import takes a second.
+    # scipy.stats.t.ppf calls the same; its import takes a second.
     return stdtrit(batches - 1, (1 + CONFIDENCE) / 2) * deviation / np.sqrt(batches)
 
 
 def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
-    """The first word in whose region the interval lies; INCONCLUSIVE where in none, FEW without an interval."""
+    """Return the first word whose region holds the interval, else INCONCLUSIVE; FEW without an interval."""
     if not found.has_interval:
         return FEW
     inside = (word for word, (low, high) in regions.items() if low < found.low and found.high < high)
@@ -81,60 +80,48 @@ def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
 
 
 def decide_point(value: float, regions: Mapping[str, Region]) -> str:
-    """The word of one number without a spread. Where regions overlap or meet, the last one decides."""
+    """Return the word of one number; if regions overlap or meet, the last one."""
     return next(word for word, (low, high) in reversed(regions.items()) if low <= value <= high)
 
 
 def needed(values: Sequence[float], regions: Mapping[str, Region], *, differences: bool = False) -> int | None:
-    """The least number of batches that would decide, were their mean and deviation those of values; as estimate.
+    """Return the least number of batches with the values' mean and deviation whose interval would decide.
 
-    None where MOST_BATCHES would not, or fewer than two values tell no deviation.
+    None if MOST_BATCHES would not, or if there are fewer than two values.
     """
     if len(values) < 2:
         return None
     scaled = np.asarray(values, float) if differences else np.log(values)
     counts = np.arange(MIN_BATCHES, MOST_BATCHES + 1)
     half = _half_width(scaled.std(ddof=1), counts)
-    decided = np.zeros(len(counts), bool)
-    for ends in regions.values():
-        low, high = ends if differences else (_log(end) for end in ends)
-        decided |= (low < scaled.mean() - half) & (scaled.mean() + half < high)
+    ends = np.array(list(regions.values()), float)
+    with np.errstate(divide="ignore"):  # the logarithm of 0 is -inf
+        low, high = (ends if differences else np.log(ends.clip(0))).T[:, :, None]
+    decided = ((low < scaled.mean() - half) & (scaled.mean() + half < high)).any(axis=0)
     return int(counts[decided.argmax()]) if decided.any() else None
 
 
-def _log(end: float) -> float:
-    return np.log(end) if end > 0 else -np.inf
-
-
 def directions(tolerance: float) -> dict[str, Region]:
-    """Return the regions of a speed-up: faster, slower and no difference, which is within the tolerance of 1."""
+    """Return the regions of a speed-up; no difference is within the tolerance of 1."""
     return {"faster": (1, np.inf), "slower": (-np.inf, 1), SAME: (1 - tolerance, 1 + tolerance)}
 
 
 def factors(low: str, high: str, *, exact: bool = False) -> dict[str, Region]:
-    """Regions of a claimed value, printed as low to high: as claimed within half a unit of their last digits.
+    """Return the regions of a value claimed as low to high, as printed; half a unit of their last digits is allowed.
 
-    exact: as claimed from low to high alone.
+    exact: no more than low to high.
     """
-    least, most = Decimal(low), Decimal(high)
-    if not exact:
-        least, most = least - _half_unit(low), most + _half_unit(high)
-    return {
-        LESS: (-np.inf, float(least)),
-        MORE: (float(most), np.inf),
-        CLAIMED: (float(least), float(most)),
-    }
-
-
-def _half_unit(printed: str) -> Decimal:
-    """Half a unit of a number's last digit other than 0: 0.05 of 2.8, 500 of 2000."""
-    return Decimal((0, (5,), Decimal(printed).normalize().as_tuple().exponent - 1))
+    least, most = (Decimal(printed).normalize() for printed in (low, high))
+    if not exact:  # the last digit other than 0: half a unit of 2.8 is 0.05, of 2000 it is 500
+        half = (Decimal((0, (5,), value.as_tuple().exponent - 1)) for value in (least, most))
+        least, most = least - next(half), most + next(half)
+    return {LESS: (-np.inf, float(least)), MORE: (float(most), np.inf), CLAIMED: (float(least), float(most))}
 
 
 def whole(words: Sequence[str]) -> str:
-    """The verdict on a claim, from those on its datasets."""
-    decided = [word for word in words if word not in (INCONCLUSIVE, FEW, UNKNOWN)]
+    """Return the verdict on a claim from the words of its datasets."""
+    decided = [word for word in words if word not in OPEN]
     if not decided:
-        return next((word for word in (INCONCLUSIVE, FEW, UNKNOWN) if word in words), UNKNOWN)
+        return next((word for word in OPEN if word in words), UNKNOWN)
     held = decided.count(CLAIMED)
     return CLAIMED if held == len(decided) else MIXED if held else NOT_CLAIMED

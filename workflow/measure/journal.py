@@ -4,16 +4,15 @@ import json
 import os
 from pathlib import Path
 
-from kernels.errors import InputError, naming
+from kernels.errors import naming
 from kernels.io import atomic
-from workflow.store.checked_csv import FORMER
 
 
 class Journal:
     """runs: (algorithm/variant, row) of what an earlier process of the same job finished.
 
     The file's first line is `job`, which says what the runs depend on. A file of another job is deleted, and so is what
-    follows a line that was not written to its end. Raises InputError for a file from before there were revisions.
+    follows a line that was not written to its end.
     """
 
     def __init__(self, path: Path, job: dict):
@@ -21,8 +20,6 @@ class Journal:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         lines = text.split("\n")[:-1]
         kept = lines[:1]
-        if lines and isinstance(first := _parsed(lines[0]), dict) and "variants" in first:
-            raise InputError(f"{path}: {FORMER}: finish it there, or delete it and measure again")
         self.runs: list[tuple[str, dict]] = []
         if lines and _parsed(lines[0]) == json.loads(json.dumps(job)):
             for line in lines[1:]:

@@ -1,6 +1,6 @@
-"""CSV files whose every value is checked, when they are read and before they are written.
+"""CSV files of which every value is checked, after reading and before writing.
 
-One message says where a value stands, what it is, what it must be and what to do.
+The message of an error gives the file, the line, the value, what it must be and what to do.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from kernels.errors import InputError
 from kernels.io import atomic
 
 VERSION = r"\d[\w.+-]*"
-LAST_READER = "7b35d0b"  # the last commit that reads files from before rows had a revision
-FORMER = f"was written before measurements had a revision, and commit {LAST_READER} reads it"
 DEFECT = "nothing was written: this is a defect of the program or of the machine, and no measurement"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold of every row.
+    """What must hold for every row.
 
-    columns: those that it is about, which the message quotes. must: the rest of that sentence.
-    holds(rows): bool, (rows,), numbers being float64 (NaN where empty) and all other values str.
+    The message quotes the values of `columns`, and says what they `must`. `holds` takes rows as `Schema.read` returns
+    them and gives a bool for each.
     """
 
     columns: tuple[str, ...]
@@ -38,13 +36,25 @@ class Rule:
     holds: Callable[[pd.DataFrame], pd.Series]
 
 
-def whole(column: str, least: int) -> Rule:
-    must = f"must be a whole number from {least}"
-    return Rule((column,), must, lambda rows: (rows[column] >= least) & (rows[column] % 1 == 0))
+def number(column: str) -> Rule:
+    return Rule((column,), "must be a number", lambda rows: rows[column] != np.inf)
+
+
+def whole(column: str, least: int, *, or_empty: bool = False) -> Rule:
+    must = f"must be a whole number from {least}" + (", or empty" if or_empty else "")
+
+    def holds(rows: pd.DataFrame) -> pd.Series:
+        return (rows[column] >= least) & (rows[column] % 1 == 0) | (rows[column].isna() & or_empty)
+
+    return Rule((column,), must, holds)
 
 
 def above_0(column: str) -> Rule:
     return Rule((column,), "must be above 0", lambda rows: rows[column] > 0)
+
+
+def at_least_0_or_empty(column: str) -> Rule:
+    return Rule((column,), "must be 0 or more", lambda rows: ~(rows[column] < 0))
 
 
 def one_of(column: str, *values: str) -> Rule:
@@ -52,7 +62,7 @@ def one_of(column: str, *values: str) -> Rule:
 
 
 def matching(column: str, pattern: str = ".+", must: str = "must not be empty") -> Rule:
-    """Text that the pattern matches as a whole."""
+    """Return the rule that the pattern matches the whole text."""
     return Rule((column,), must, lambda rows: rows[column].str.fullmatch(pattern).astype(bool))
 
 
@@ -72,21 +82,22 @@ def _is_moment(value: str) -> bool:
         return False
 
 
-def once(*columns: str, must: str = "must not be there twice") -> Rule:
-    """No two rows with the same values."""
+def once(*columns: str, must: str = "must not occur twice") -> Rule:
+    """Return the rule that no two rows have the same values."""
     return Rule(columns, must, lambda rows: ~rows.duplicated(list(columns)))
 
 
 def numbered(column: str, *group: str) -> Rule:
-    """From 1 up without a gap in each group of rows; needs whole(column, 1), and once() of both."""
-    must = "must go from 1 up without a gap"
-    return Rule(
-        (column,), must, lambda rows: rows[column] <= rows.groupby(list(group), dropna=False)[column].transform("size")
-    )
+    """Return the rule that each group is numbered from 1 without a gap; needs whole(column, 1), and once() of both."""
+
+    def holds(rows: pd.DataFrame) -> pd.Series:
+        return rows[column] <= rows.groupby(list(group), dropna=False)[column].transform("size")
+
+    return Rule((column,), "must go from 1 up without a gap", holds)
 
 
 def same(column: str, *group: str, must: str) -> Rule:
-    """One value in each group of rows."""
+    """Return the rule that each group has one value."""
     return Rule((column,), must, lambda rows: rows.groupby(list(group), dropna=False)[column].transform("nunique") == 1)
 
 
@@ -94,10 +105,9 @@ def same(column: str, *group: str, must: str) -> Rule:
 class Schema:
     """One kind of CSV file.
 
-    columns: of the file, in their order. numbers: those that hold a number or nothing. rules: what else must hold of
-    its rows, of which a later one may rely on those before it. advice: what to do about a file that breaks one.
-    row: the words that say which row is meant, with columns in braces. former: columns that only files from before
-    there were revisions have.
+    columns: in the order of the file. numbers: the columns that hold a number or nothing. rules: each may rely on the
+    rules before it. advice: what to do about a file that breaks one. row: how a message names a row, with columns in
+    braces.
     """
 
     columns: tuple[str, ...]
@@ -105,29 +115,28 @@ class Schema:
     rules: tuple[Rule, ...]
     advice: str
     row: str = ""
-    former: tuple[str, ...] = ()
 
     def read(self, paths: Iterable[Path | str]) -> pd.DataFrame:
-        """The rows of all files, indexed by "path, line n": numbers as float64 (NaN where empty), the rest str.
+        """Read the rows of all files, indexed by "path, line n": numbers as float64 (NaN if empty), all else as str.
 
-        Raises InputError for a file that is none of this kind, and for the first value that breaks a rule.
+        Raises InputError for a file of another kind, and for the first value that breaks a rule.
         """
         return self._checked(self._opened(paths), self.advice)
 
     def read_one(self, paths: Sequence[Path | str], option: str) -> pd.DataFrame:
-        """The rows of one file, or of none. Raises as read does, and for several; option: that names the paths."""
+        """Read the rows of one file, or of none; `option` is the name of `paths` in the message about several."""
         if len(paths) > 1:
             raise InputError(f"{option} takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
         return self.read(paths)
 
     def text(self, paths: Iterable[Path | str]) -> list[dict[str, str]]:
-        """The rows of all files as text, by column. Raises as read does."""
-        said = self._opened(paths)
-        self._checked(said, self.advice)
-        return said.to_dict("records")
+        """Read the rows of all files as they are written. Raises as `read`."""
+        written = self._opened(paths)
+        self._checked(written, self.advice)
+        return written.to_dict("records")
 
     def to_csv(self, rows: Iterable[dict], path: Path) -> str:
-        """The text of a file of these rows, which is to be at path. Raises InputError where read would refuse it."""
+        """Return the text of a file of these rows. Raises InputError if `read` would refuse it at `path`."""
         file = io.StringIO(newline="")
         writer = csv.DictWriter(file, self.columns, lineterminator="\n")
         writer.writeheader()
@@ -137,13 +146,12 @@ class Schema:
         return file.getvalue()
 
     def write(self, rows: Iterable[dict], path: Path) -> None:
-        """Write a file of these rows, whole or not at all. Raises as to_csv does."""
+        """Write a file of these rows atomically. Raises as `to_csv`."""
         text = self.to_csv(rows, path)
         with atomic(path, "w") as file:
             file.write(text)
 
     def _opened(self, paths: Iterable[Path | str]) -> pd.DataFrame:
-        """The rows of all files as they stand there, all str."""
         frames = [self._open(path) for path in paths]
         return pd.concat([frame for frame in frames if len(frame)] or [self._frame({})])
 
@@ -157,38 +165,30 @@ class Schema:
             raise InputError(f"{path}: not a CSV file ({error}): {self.advice}") from None
 
     def _parse(self, file: TextIO, path: Path | str, advice: str) -> pd.DataFrame:
-        """The rows as they stand in the file, all str, with the present columns."""
+        """Return the rows as they are written, all str."""
         reader = csv.DictReader(file)
-        columns = tuple(reader.fieldnames or ())
-        if set(columns) & set(self.former):
-            raise InputError(f"{path}: {FORMER}: {advice}")
-        if columns != self.columns:
+        if tuple(reader.fieldnames or ()) != self.columns:
             raise InputError(f"{path}: its first line must be {','.join(self.columns)}: {advice}")
         records = {f"{path}, line {reader.line_num}": record for record in reader}
         for line, record in records.items():
             if None in record or None in record.values():
-                raise InputError(f"{line}: not {len(columns)} values: {advice}")
+                raise InputError(f"{line}: not {len(self.columns)} values: {advice}")
         return self._frame(records)
 
     def _frame(self, records: dict[str, dict]) -> pd.DataFrame:
         return pd.DataFrame.from_dict(records, orient="index", columns=self.columns, dtype=str)
 
-    def _checked(self, said: pd.DataFrame, advice: str) -> pd.DataFrame:
-        """The rows with their numbers as such; said: the same as they stand in the file."""
-        rows = said.copy()
+    def _checked(self, written: pd.DataFrame, advice: str) -> pd.DataFrame:
+        """Convert the columns of numbers. Raises InputError for the first value that breaks a rule."""
+        rows = written.copy()
         for column in self.numbers:
-            empty = said[column] == ""
-            rows[column] = pd.to_numeric(said[column].mask(empty), errors="coerce").astype(float)
-            self._refuse(said, empty | np.isfinite(rows[column]), (column,), "must be a number", advice)
-        for rule in self.rules:
-            self._refuse(said, rule.holds(rows), rule.columns, rule.must, advice)
+            values = pd.to_numeric(written[column], errors="coerce").astype(float)
+            rows[column] = values.where(np.isfinite(values) | (written[column] == ""), np.inf)
+        for rule in (*map(number, self.numbers), *self.rules):
+            wrong = np.flatnonzero(~rule.holds(rows).to_numpy(bool))
+            if len(wrong):
+                row = written.iloc[wrong[0]]
+                where = f"{row.name} ({self.row.format_map(row)})" if self.row else row.name
+                quoted = ", ".join(f"{column} {row[column]!r}" for column in rule.columns)
+                raise InputError(f"{where}: {quoted}: {rule.must}: {advice}")
         return rows
-
-    def _refuse(self, said: pd.DataFrame, holds: pd.Series, columns: tuple[str, ...], must: str, advice: str) -> None:
-        """Raise InputError for the first row that does not hold."""
-        wrong = np.flatnonzero(~holds.to_numpy(bool))
-        if len(wrong):
-            row = said.iloc[wrong[0]]
-            where = f"{row.name} ({self.row.format_map(row)})" if self.row else row.name
-            quoted = ", ".join(f"{column} {row[column]!r}" for column in columns)
-            raise InputError(f"{where}: {quoted}: {must}: {advice}")

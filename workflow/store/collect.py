@@ -1,4 +1,4 @@
-"""Join batches and cells into one CSV of measurements and one JSON of what they ran on."""
+"""Join batches and cells into one CSV of measurements and one JSON of their records."""
 
 from pathlib import Path
 
@@ -11,30 +11,26 @@ from workflow.store.measurements import load, schema
 
 
 def read(files: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
-    """The rows of jobs and cells as they stand in the files, and what they were measured on, by records.name.
+    """Read the rows of jobs and cells as text, and their records by name.
 
-    Raises InputError where a file is simulated, does not hold together, or a variant was launched otherwise than it is.
+    Raises InputError for a simulated run, an inconsistent file, a missing record, or a wrong number of launches.
     """
+    load(files)  # checks that the files fit together, too
     rows, provenance = [], {}
-    load(files)
     for path in files:
-        of_file = schema().text([path])
-        found = records.of(path, {row["batch"] for row in of_file})
+        of_file, found = schema().text([path]), records.read(records.beside(path))
+        records.require(map(records.name, of_file), found, path)
         for row in of_file:
-            if (name := records.name(row)) not in found:
-                raise InputError(f"{records.beside(path)}: no record of {name}: delete {path} and measure again")
-            check_launches(path, row, found[name]["protocol"].get("tile", Protocol.tile))
+            _check_launches(path, row, found[records.name(row)])
         rows += of_file
         provenance |= found
     return rows, provenance
 
 
-def check_launches(path: Path, row: dict[str, str], tile: int) -> None:
-    if row["status"] != "ok":
-        return
-    variant = find(row["algorithm"], row["variant"])
+def _check_launches(path: Path, row: dict[str, str], record: dict) -> None:
+    variant, tile = find(row["algorithm"], row["variant"]), record["protocol"].get("tile", Protocol.tile)
     expected = variant.launches(int(row["vertices"]), tile)
-    if expected is not None and int(row["launches"]) != expected:
+    if row["status"] == "ok" and expected is not None and int(row["launches"]) != expected:
         raise InputError(f"{path}: {row['launches']} kernels were launched, {variant.key} launches {expected}")
 
 

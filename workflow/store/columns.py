@@ -1,4 +1,4 @@
-"""The columns of timings.csv, each defined once: what it means, whether it is a number, and what it must be."""
+"""The columns of timings.csv, each defined once: its meaning, its type and its rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import pandas as pd
 from kernels.gpu import SIMULATOR
 from kernels.registry import VARIANTS
 from workflow.measure import revisions
-from workflow.store.checked_csv import VERSION, Rule, above_0, matching, moment, version, whole
+from workflow.store.checked_csv import VERSION, Rule, above_0, at_least_0_or_empty, matching, moment, version, whole
+
+Measurements = pd.DataFrame
+"""Rows of `measurements.load`, one a run: COLUMNS, those in NUMBERS as float64 (NaN if empty) and all else as str.
+
+A sweep's settings follow as float64, then `clock_before_mhz`, `clock_after_mhz`, `clock_max_mhz` (NaN if not recorded)
+and `throttling` (the reasons; empty if the card was not throttled), from the record beside the file.
+"""
 
 PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)
@@ -18,15 +25,14 @@ LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow") 
 STATUSES = ("ok", "timeout", "no_memory")
 BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
 
-# The part of `seconds` by which the sum of the phases may pass it: a card's phases are timed by its own clock, and two
-# clocks of quartz agree within some 0.01 %. None of the archive's 2,128 rows needs it: in all of them the sum is below
-# `seconds`, on a card by 0.13 ms or more, which is 0.0002 % or more.
+# The sum of the phases may exceed `seconds` by this part: a card times its phases by its own clock, and two quartz
+# clocks agree within some 0.01 %. No archived row needs it.
 PHASES_OVER = 1e-4
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name and meaning, the rules of its values, and whether it holds a number, or nothing."""
+    """A column; `number` says that it holds a number or nothing."""
 
     name: str
     meaning: str
@@ -43,12 +49,12 @@ def _text(name: str, meaning: str, *rules: Rule) -> Column:
 
 
 def variants(rows: pd.DataFrame) -> pd.Series:
-    """What each row is of: algorithm/variant."""
+    """Return algorithm/variant of each row."""
     return rows["algorithm"] + "/" + rows["variant"]
 
 
 def cells(rows: pd.DataFrame) -> pd.Series:
-    """The cell of each row: algorithm/variant/dataset."""
+    """Return algorithm/variant/dataset of each row."""
     return variants(rows) + "/" + rows["dataset"]
 
 
@@ -94,13 +100,6 @@ def _card_version(column: str) -> Rule:
     return Rule((column,), "must be a version where a card was used, and else empty", holds)
 
 
-def _empty_or_from(column: str, least: int):
-    def holds(rows: pd.DataFrame) -> pd.Series:
-        return rows[column].isna() | ((rows[column] >= least) & (rows[column] % 1 == 0))
-
-    return holds
-
-
 def _limit(rows: pd.DataFrame) -> pd.Series:
     return (rows["limit_s"] > 0).where(rows["status"] == "timeout", rows["limit_s"].isna())
 
@@ -113,13 +112,8 @@ def _on_gpu(rows: pd.DataFrame) -> pd.Series:
     return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
 
 
-def _at_least_0(name: str) -> Rule:
-    return Rule((name,), "must be 0 or more", lambda rows: ~(rows[name] < 0))
-
-
 def _layout(name: str, meaning: str) -> Column:
-    rule = Rule((name,), "must be a whole number from 0, or empty", _empty_or_from(name, 0))
-    return _number(name, f"Of `stride_ell`: {meaning}.", rule)
+    return _number(name, f"Of `stride_ell`: {meaning}.", whole(name, 0, or_empty=True))
 
 
 KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
@@ -142,7 +136,7 @@ DEFINED = (
     _number(
         "position",
         "The place in the round; empty in rows from before there were batches.",
-        Rule(("position",), "must be a whole number from 1, or empty", _empty_or_from("position", 1)),
+        whole("position", 1, or_empty=True),
     ),
     _text(
         "status",
@@ -157,30 +151,30 @@ DEFINED = (
         "before it.",
         Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
     ),
-    _number("copy_in_s", "Allocating, and copying to the card.", _at_least_0("copy_in_s")),
+    _number("copy_in_s", "Allocating, and copying to the card.", at_least_0_or_empty("copy_in_s")),
     _number(
         "kernels_s",
         "The launches that find distances, and [what they need](method.md#how-a-time-is-taken), between two CUDA "
         "events.",
-        _at_least_0("kernels_s"),
+        at_least_0_or_empty("kernels_s"),
     ),
     _number(
         "predecessors_s",
         "Launches that only find predecessors; 0 if the same launches record them.",
-        _at_least_0("predecessors_s"),
+        at_least_0_or_empty("predecessors_s"),
     ),
-    _number("copy_out_s", "Copying the results back.", _at_least_0("copy_out_s")),
+    _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
         "Before the timed region: layouts of the graph made on the host, in a variant's first run only. Each run of "
         "`hierarchy` has the time of its order and tree, though they were made once.",
-        _at_least_0("prepare_host_s"),
+        at_least_0_or_empty("prepare_host_s"),
     ),
-    _number("prepare_card_s", "Before the timed region: uploads.", _at_least_0("prepare_card_s")),
+    _number("prepare_card_s", "Before the timed region: uploads.", at_least_0_or_empty("prepare_card_s")),
     _number(
         "customize_s",
         "Of `hierarchy`, before the timed region: the weights of the arcs that elimination added, made on the card.",
-        _at_least_0("customize_s"),
+        at_least_0_or_empty("customize_s"),
         Rule(TIMES, "the phases must sum to no more than seconds", _phases),
     ),
     _number(
@@ -247,7 +241,7 @@ DEFINED = (
     _number(
         "cores",
         "Of a CPU variant: the number of cores that it may use.",
-        Rule(("cores",), "must be a whole number from 1, or empty", _empty_or_from("cores", 1)),
+        whole("cores", 1, or_empty=True),
     ),
     _text("substitute", "What the graph is instead of the paper's; empty for the paper's own."),
     _text("generated", "How a graph without a file was made."),
@@ -271,7 +265,7 @@ DEFINED = (
 COLUMNS = tuple(column.name for column in DEFINED)
 NUMBERS = tuple(column.name for column in DEFINED if column.number)
 RULES = tuple(rule for column in DEFINED for rule in column.rules)
-# Of what a sweep changes.
+# The rules of a sweep's settings.
 SETTINGS = {
     **{name: whole(name, 1) for name in ("delta", "default_delta", "threads", "blocks")},
     **{"share": above_0("share"), "source": whole("source", 0)},

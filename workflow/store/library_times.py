@@ -1,4 +1,4 @@
-"""What calls of the library take: the file that benchmarks/library_times.py writes and docs/library.md shows."""
+"""Times of calls of the library: the file that benchmarks/library_times.py writes and docs/library.md shows."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pandas as pd
 from kernels.gpu import SIMULATOR
 from workflow.store.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
-FORMER = (  # kinds of calls that are in archives and no longer measured
+FORMER = (  # kinds of calls in the archive that are no longer measured
     "first answer of a process, machine code of the wheel",
     "first answer of a process, machine code of the wheel, weights not whole",
     "laying out a graph for near_far, on the host",
@@ -41,6 +41,6 @@ SCHEMA = Schema(
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Return the rows of the kinds that are still measured. Raises InputError if a value breaks a rule of SCHEMA."""
+    """Read the rows of the kinds that are still measured. Raises as `Schema.read`."""
     rows = SCHEMA.read([path])
     return rows[~rows["what"].isin(FORMER)]

@@ -1,13 +1,17 @@
-"""The paper's numbers and claims, kept as CSV files in workflow/paper/; each is checked when it is read."""
+"""The paper's numbers and claims: the CSV files of workflow/paper/, checked when they are read."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from workflow.store.checked_csv import Rule, Schema, matching, once, whole
+from kernels.registry import VARIANTS
+from workflow.store.checked_csv import Rule, Schema, above_0, matching, once, one_of, whole
+from workflow.store.columns import KNOWN, variants
 
 FOLDER = Path(__file__).parents[1] / "paper"
 ADVICE = "correct the file"
+VALUED = ("times_faster", "faster_by_s")  # relations that claim a value, from low to high
+RELATIONS = ("slower", "faster", "fastest", "no_better", *VALUED)
 
 DATASETS = Schema(
     ("dataset", "vertices", "arcs", "file"),
@@ -15,18 +19,77 @@ DATASETS = Schema(
     (matching("dataset"), once("dataset"), whole("vertices", 1), whole("arcs", 0), matching("file")),
     ADVICE,
 )
-_CLAIM = ("id", "section", "claim", "left", "right", "datasets", "relation", "low", "high", "reading")
-CLAIMS = Schema(_CLAIM, (), (matching("id"), once("id")), ADVICE)
 
 
 def datasets(path: Path = FOLDER / "datasets.csv") -> pd.DataFrame:
-    """The paper's datasets, indexed by name: vertices, arcs, file. Raises InputError where the file is wrong."""
+    """Return the paper's datasets, indexed by name: vertices, arcs, file."""
     return DATASETS.read([path]).astype({"vertices": int, "arcs": int}).set_index("dataset")
 
 
 DATASET = Rule(("dataset",), "the paper has no such dataset", lambda rows: rows["dataset"].isin(datasets().index))
+TIMES = Schema(
+    ("table", "algorithm", "variant", "dataset", "seconds", "text"),
+    ("table", "seconds"),
+    (
+        whole("table", 1),
+        KNOWN,
+        DATASET,
+        above_0("seconds"),
+        matching("text", r">?[\d.]+(s|min|hr|)", "must be a time as the paper prints it: 22min, 8.5s, >1hr, 137.369"),
+        once("algorithm", "variant", "dataset"),
+    ),
+    ADVICE,
+)
+
+
+def times() -> pd.DataFrame:
+    """Return the paper's times, indexed by (algorithm/variant, dataset): seconds, text as printed.
+
+    seconds is NaN if the paper gives only a bound (">1hr").
+    """
+    found = TIMES.read([FOLDER / "times.csv"])
+    found["seconds"] = found["seconds"].mask(found["text"].str.startswith(">"))
+    return found.assign(column=variants(found)).set_index(["column", "dataset"])[["seconds", "text"]]
+
+
+def _names(column: str, must: str, known) -> Rule:
+    """Return the rule that every name of a column is in `known()`."""
+    return Rule((column,), must, lambda rows: rows[column].map(lambda names: set(names.split()) <= set(known())))
+
+
+def _same_problem(rows: pd.DataFrame) -> pd.Series:
+    compared = (rows["left"] + " " + rows["right"]).str.split()
+    return compared.map(lambda names: len({VARIANTS[name].problem for name in names}) == 1)
+
+
+def _value(rows: pd.DataFrame) -> pd.Series:
+    low, high = (pd.to_numeric(rows[end], errors="coerce") for end in ("low", "high"))
+    empty = (rows["low"] == "") & (rows["high"] == "")
+    return ((low > 0) & (low <= high) & (high < float("inf"))).where(rows["relation"].isin(VALUED), empty)
+
+
+CLAIMS = Schema(
+    ("id", "section", "claim", "left", "right", "datasets", "relation", "low", "high", "reading"),
+    (),
+    (
+        matching("id"),
+        once("id"),
+        *(_names(column, "there is no such variant", lambda: VARIANTS) for column in ("left", "right")),
+        _names("datasets", "the paper has no such dataset", lambda: datasets().index),
+        one_of("relation", *RELATIONS),
+        Rule(("left", "right"), "must be variants of one problem: of one source, or of all pairs", _same_problem),
+        Rule(
+            ("relation", "low", "high"),
+            f"low and high must be numbers above 0, low no greater than high, for {' and '.join(VALUED)}, and empty "
+            "for other relations",
+            _value,
+        ),
+    ),
+    ADVICE,
+    "claim {id}",
+)
 
 
 def claims(path: Path = FOLDER / "claims.csv") -> list[dict[str, str]]:
-    """The claims as they stand in the file, a dictionary a line. Raises InputError where its columns are others."""
-    return CLAIMS.read([path]).to_dict("records")
+    """Return the claims, one dictionary a line."""
+    return CLAIMS.text([path])

@@ -1,4 +1,4 @@
-"""Times of other programs: cited from workflow/paper/peers.csv, each from a file beside it; none was measured here."""
+"""Times of other programs, cited from workflow/paper/peers.csv; each is from a file beside it, not measured here."""
 
 from functools import cache
 
@@ -10,17 +10,17 @@ from workflow.store.checked_csv import Rule, Schema, above_0, matching, once, on
 
 CARD, CPU = "NVIDIA H200", "16 cores of its host"
 ORIGINS = "h200.csv", "h200-one-source.csv"
-GENERATED = ("grid2000", "rmat20", "uniform20")  # config's datasets that are of the families and sizes of cited graphs
+GENERATED = ("grid2000", "rmat20", "uniform20")  # datasets of config.yaml with the family and size of a cited graph
 SOURCES = ("0", "any", "every")
 
 TIMES = Schema(
     ("program", "version", "dataset", "source", "seconds", "contains", "n", "host", "date", "file"),
     ("seconds",),
     (
-        Rule(("program",), "peers.yaml says nothing of it", lambda rows: rows["program"].isin(list(programs()))),
+        Rule(("program",), "peers.yaml does not name it", lambda rows: rows["program"].isin(list(programs()))),
         Rule(
             ("dataset",),
-            "neither the paper's nor one of peers.GENERATED",
+            "must be the paper's or one of peers.GENERATED",
             lambda rows: rows["dataset"].isin([*paper.datasets().index, *GENERATED]),
         ),
         one_of("source", *SOURCES),
@@ -37,10 +37,10 @@ TIMES = Schema(
 
 @cache
 def programs() -> dict[str, str]:
-    """By name, who wrote each program."""
+    """Return the authors of each program."""
     return yaml.safe_load((paper.FOLDER / "peers.yaml").read_text())
 
 
 def times() -> pd.DataFrame:
-    """A row a program, dataset and source: the columns of TIMES."""
+    """Return the cited times, a row a program, dataset and source."""
     return TIMES.read([paper.FOLDER / "peers.csv"])

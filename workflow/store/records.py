@@ -1,7 +1,7 @@
-"""The JSON beside a CSV of measurements, of what they were measured on; it is checked when it is read."""
+"""Records: the JSON beside a CSV of measurements, of what they were measured on; checked like the CSV."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from kernels.errors import InputError
-from workflow.store.checked_csv import DEFECT, FORMER
+from workflow import step
+from workflow.store.checked_csv import DEFECT
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
 ARCHIVED = "provenance.json"  # all records beside a timings.csv
@@ -18,44 +19,39 @@ SHARED = ("graph", "packages", "protocol")  # parts that many records have in co
 
 
 def name(record: dict) -> str:
-    """What a record, or a row, is of: algorithm/variant/dataset, and in a batch algorithm/variant/dataset/batch."""
+    """Name a record or row: algorithm/variant/dataset, and in a batch algorithm/variant/dataset/batch."""
     cell = (record[key] for key in ("algorithm", "variant", "dataset"))
     return "/".join(filter(None, [*cell, record.get("batch")]))
 
 
 def beside(table: Path) -> Path:
-    """Where the records of a CSV's cells are."""
+    """Return the path of the records of a CSV's cells."""
     return table.with_name(ARCHIVED) if table.name == "timings.csv" else table.with_suffix(".json")
 
 
 def read(path: Path) -> dict[str, dict]:
-    """The records of a file by their names; a file holds one, or all of a job or an archive.
-
-    Raises InputError if the file cannot be read, or a record is not as the schema says.
-    """
+    """Read the records of a cell, a job or an archive, by name. Raises InputError if one breaks the schema."""
     if path.name == ARCHIVED:
         advice = f"restore it from git if it is an archive's, else delete {path.with_name('timings.csv')} and run again"
     else:
         advice = f"delete {path.with_suffix('.csv')} and measure again"
+    content = step.read_json(path, advice)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("no JSON object")
-        found = {}
-        for cell, record in (_expanded(content) if path.name == ARCHIVED else {"": content}).items():
-            if isinstance(record, dict) and "revision" not in record:
-                raise ValueError(f"it {FORMER}")
+        named = _expanded(content) if path.name == ARCHIVED else {"": content}
+        for cell, record in named.items():
             if wrong := fault(record, _schema()):
                 raise ValueError(f"{cell}: {wrong}" if cell else wrong)
-            found[cell] = record
-        for cell, record in found.items():
             if cell and cell != name(record):
                 raise ValueError(f"{cell}: it is of {name(record)}")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: {advice}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: no record of what was run ({error}): {advice}") from None
-    return {name(record): record for record in found.values()}
+    return {name(record): record for record in named.values()}
+
+
+def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
+    """Raise InputError if a record of a CSV's cells is missing."""
+    if missing := [name for name in names if name not in found]:
+        raise InputError(f"{beside(table)}: no record of {missing[0]}: delete {table} and measure again")
 
 
 def text(found: dict[str, dict]) -> str:
@@ -74,10 +70,7 @@ def _json(value: dict) -> str:
 
 
 def _expanded(content: dict) -> dict:
-    """Return the records of an ARCHIVED file with their SHARED parts; a former file has nothing but records.
-
-    Raises ValueError if a part is missing.
-    """
+    """Return the records with their SHARED parts; a file may have nothing but whole records."""
     if "records" not in content:
         return content
     try:
@@ -89,26 +82,14 @@ def _expanded(content: dict) -> dict:
         raise ValueError(f"a shared part of a record is missing: {error!r}") from None
 
 
-def of(table: Path, batches: Collection[str]) -> dict[str, dict]:
-    """The records beside a CSV whose rows are of these batches, by their names. Raises as read does.
-
-    Records of a job that do not say their batch, as the first ones did not, are of its rows'.
-    """
-    found = read(beside(table))
-    if len(batches) > 1 or not any(batches) or any("batch" in record for record in found.values()):
-        return found
-    (batch,) = batches
-    return {f"{cell}/{batch}": record | {"batch": batch} for cell, record in found.items()}
-
-
 def check(record: dict, path: Path) -> None:
-    """Raise InputError where read would refuse this record, which is to be at path."""
+    """Raise InputError if `read` would refuse this record at `path`."""
     if wrong := fault(record, _schema()):
         raise InputError(f"{path}: {wrong}: {DEFECT}")
 
 
 def fault(record: dict, schema: Draft202012Validator) -> str:
-    """The first thing that is not as the schema says, in words; empty where all is."""
+    """Return the first violation of the schema in words, or an empty string."""
     error = best_match(schema.iter_errors(record))
     where = ".".join(map(str, error.absolute_path)) if error else ""
     return ": ".join(filter(None, [where, error.message])) if error else ""

@@ -77,7 +77,6 @@ SCHEMA = Schema(
     ),
     "measure again, or leave the file out",
     "{kind} of {dataset}",
-    former=("code",),
 )
 FACTS = (
     *("dataset", "vertices", "arcs", "height", "hierarchy_arcs", "triangles", "order_s", "tree_s", "layout_s"),

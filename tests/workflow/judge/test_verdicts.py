@@ -57,24 +57,15 @@ def test_one_or_two_batches_have_no_interval_and_decide_nothing(values, ends, lo
         ([2.4, 2.5, 2.6], verdicts.factors("2", "2"), INCONCLUSIVE),
         ([2.6, 2.61, 2.62], verdicts.factors("2", "2"), MORE),
         ([1.4, 1.41, 1.42], verdicts.factors("2", "2"), LESS),
+        ([0.95, 0.96, 0.97], verdicts.directions(TOLERANCE), "slower"),
+        ([0.98, 0.99, 1.0], verdicts.directions(TOLERANCE), SAME),
+        ([1.0, 1.01, 1.02], verdicts.directions(TOLERANCE), SAME),
+        ([1.03, 1.04, 1.05], verdicts.directions(TOLERANCE), "faster"),
+        ([0.9, 1.0, 1.01], verdicts.directions(TOLERANCE), INCONCLUSIVE),
     ],
 )
 def test_the_word_of_an_interval(values, regions, word):
     assert verdicts.decide(verdicts.estimate(values), regions) == word
-
-
-@pytest.mark.parametrize(
-    ("values", "word"),
-    [
-        ([0.95, 0.96, 0.97], "slower"),
-        ([0.98, 0.99, 1.0], SAME),
-        ([1.0, 1.01, 1.02], SAME),
-        ([1.03, 1.04, 1.05], "faster"),
-        ([0.9, 1.0, 1.01], INCONCLUSIVE),
-    ],
-)
-def test_the_direction_of_an_interval(values, word):
-    assert verdicts.decide(verdicts.estimate(values), verdicts.directions(TOLERANCE)) == word
 
 
 @pytest.mark.parametrize(
@@ -96,36 +87,25 @@ def test_a_claimed_value_is_as_wide_as_it_was_rounded(low, high, least, most):
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [(1.2, CLAIMED), (0.9, OPPOSITE), (1.04, SAME), (0.96, SAME), (1.06, CLAIMED)]
+    ("regions", "words"),
+    [
+        (FASTER, {1.2: CLAIMED, 0.9: OPPOSITE, 1.04: SAME, 0.96: SAME, 1.06: CLAIMED}),
+        (verdicts.factors("2", "2"), {1.4: LESS, 1.5: CLAIMED, 2.5: CLAIMED, 2.6: MORE, -3: LESS}),
+    ],
 )
-def test_one_number_is_judged_by_the_tolerance_first(value, word):
-    assert verdicts.decide_point(value, FASTER) == word
+def test_the_word_of_one_number(regions, words):
+    assert {value: verdicts.decide_point(value, regions) for value in words} == words
 
 
-@pytest.mark.parametrize(("value", "word"), [(1.4, LESS), (1.5, CLAIMED), (2.5, CLAIMED), (2.6, MORE), (-3, LESS)])
-def test_one_number_at_the_end_of_a_region_has_a_word(value, word):
-    assert verdicts.decide_point(value, verdicts.factors("2", "2")) == word
+RATIOS, FACTORS = {"faster": (1.0, np.inf), "slower": (-np.inf, 1.0)}, verdicts.factors("2", "2")
+OF_2 = [(1.9, 2.2), (2.2, 2.6, 2.5), (2.4, 2.8), (1.3, 1.5, 1.6), (0.2, 1.1), (0.9, 4, 5, 6)]
 
 
-def test_the_number_of_batches_that_would_do():
-    values = [0.99, 1.05, 1.06]
-    number = verdicts.needed(values, FASTER)
-    mean, deviation = np.mean(np.log(values)), np.std(np.log(values), ddof=1)
-    decided = [
-        stats.t.interval(0.95, count - 1, mean, deviation / np.sqrt(count))[0] > 0 for count in (number - 1, number)
-    ]
-    assert decided == [False, True]
-    assert verdicts.needed([1.2], FASTER) is None
-    assert verdicts.needed([0.5, 2.0], {CLAIMED: (1.0, np.inf)}) is None  # the mean is 1
-
-
-@pytest.mark.parametrize("differences", [False, True])
 @pytest.mark.parametrize(
-    "values",
-    [(1.9, 2.2), (2.2, 2.6, 2.5), (2.4, 2.8), (1.3, 1.5, 1.6), (0.2, 1.1), (0.9, 4, 5, 6)],
+    ("values", "regions", "differences"),
+    [((0.99, 1.05, 1.06), RATIOS, False)] + [(values, FACTORS, kind) for kind in (False, True) for values in OF_2],
 )
-def test_the_number_of_batches_is_the_least_whose_interval_lies_in_a_region(values, differences):
-    regions = verdicts.factors("2", "2")
+def test_the_number_of_batches_is_the_least_whose_interval_lies_in_a_region(values, regions, differences):
     scaled = np.array(values) if differences else np.log(values)
     mean, deviation = scaled.mean(), scaled.std(ddof=1)
     for count in range(3, 1001):
@@ -140,6 +120,8 @@ def test_three_to_a_thousand_batches_are_looked_for():
     def values(mean):  # of deviation 1; the interval of 1000 batches is 0.06206 to each side, that of 999 is 0.06209
         return np.exp([mean - 1, mean, mean + 1])
 
+    assert verdicts.needed([1.2], FASTER) is None
+    assert verdicts.needed([0.5, 2.0], {CLAIMED: (1.0, np.inf)}) is None  # the mean is 1
     assert verdicts.needed([1.2, 1.2001], FASTER) == 3
     assert verdicts.needed(values(0.06207), {CLAIMED: (1.0, np.inf)}) == 1000
     assert verdicts.needed(values(0.06205), {CLAIMED: (1.0, np.inf)}) is None

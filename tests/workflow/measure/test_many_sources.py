@@ -185,7 +185,7 @@ def both(dataset="nyc", **changes):
     [
         ({"kind": "columns"}, "kind 'columns': must be one of 'rows', 'reduced'"),
         ({"repeat": 3}, "repeat '3': must go from 1 up without a gap"),
-        ({"repeat": 1}, "must not be there twice"),
+        ({"repeat": 1}, "must not occur twice"),
         ({"sources": 264_347}, "sources '264347', vertices '264346': more sources than vertices"),
         ({"sources": 49_999}, "sources '50000': the repeats differ in sources"),
         *(({name: 0}, f"{name} '0': must be above 0") for name in ("search_s", "customize_s")),
@@ -213,7 +213,7 @@ def test_files_of_datasets_are_joined_and_one_is_not_taken_twice(tmp_path):
     joined = many_sources_table.load([out])
     assert joined.groupby("dataset").size().to_dict() == {"nyc": 4, "bay": 4}
     out.unlink()
-    with pytest.raises(InputError, match="must not be there twice"):
+    with pytest.raises(InputError, match="must not occur twice"):
         many_sources_table.SCHEMA.write(many_sources_table.SCHEMA.text([nyc, nyc]), out)
     assert not out.exists()
     with pytest.raises(InputError, match="--many-sources takes one file, not 2"):
@@ -272,7 +272,7 @@ def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
 
 def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
     many = many_sources_table.load([write(tmp_path / "many_sources.csv", *both())])
-    with pytest.raises(InputError, match="nyc was not one graph"):
+    with pytest.raises(InputError, match="nyc was measured on different graphs"):
         many_sources_table.facts(many, rows.assign(dataset_sha256="cd" * 32))
     elsewhere = many_sources_table.facts(many, rows.assign(device="other card"))
     assert np.isnan(elsewhere["near_far_s"].iloc[0])

@@ -163,7 +163,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"round": "1"}, "this round of the cell was read before"),
+        ({"round": "1"}, "a duplicate round of the cell"),
         ({"delta": ""}, "delta '': must be a whole number from 1"),
         ({"delta": "wide"}, "delta 'wide': must be a number"),
         ({"status": "simulated"}, "a simulated run is no measurement"),

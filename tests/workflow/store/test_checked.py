@@ -175,7 +175,7 @@ def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
     assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
     with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must go from 1 up without a gap"):
         measurements.load([paths[0], paths[2]])
-    with pytest.raises(InputError, match="was read before"):
+    with pytest.raises(InputError, match="a duplicate round of the cell"):
         measurements.load([*paths, paths[0]])
 
 
@@ -238,46 +238,50 @@ def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
     assert list(tmp_path.iterdir()) == [path]
 
 
+FLAG = "bellman_ford/stride_flag,bellman_ford/naive"  # left and right of the claim flag_factor, on line 6
+VALUE = "must be numbers above 0, low no greater than high, for times_faster and faster_by_s, and empty for other"
+
+
 @pytest.mark.parametrize(
-    ("name", "read", "old", "new", "said"),
+    ("name", "old", "new", "said"),
     [
-        ("datasets", paper.datasets, "nyc,264346", "nyc,264a", "line 2: vertices '264a': must be a number"),
-        ("datasets", paper.datasets, "bay,", "nyc,", "line 3: dataset 'nyc': must not be there twice"),
-        ("datasets", paper.datasets, "arcs,file", "arc,file", "its first line must be dataset,vertices,arcs,file"),
-        ("times", None, "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*there is no such variant"),
-        ("times", None, "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
-        ("times", None, "1320", "-1320", "line 2: seconds '-1320': must be above 0"),
-        ("times", None, "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
-        ("peers", None, "ADDS,", "ADD,", "line 2: program 'ADD': peers.yaml says nothing of it"),
-        ("peers", None, "0.005819", "0", "line 2: seconds '0': must be above 0"),
-        (
-            "peers",
-            None,
-            "nyc,any",
-            "nyc,0",
-            "line 3: program 'ADDS', dataset 'nyc', source '0': must not be there twice",
-        ),
-        ("peers", None, "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
-        (
-            "peers",
-            None,
-            "NVIDIA H200,",
-            "a GPU,",
-            "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its",
-        ),
-        ("peers", None, "h200-one-source.csv", "h.csv", "line 2: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
-        ("claims", paper.claims, "id,section", "name,section", "its first line must be id,section,"),
-        ("claims", paper.claims, "stride_large,", "stride_small,", "line 3: id 'stride_small': must not be there"),
+        ("datasets", "nyc,264346", "nyc,264a", "line 2: vertices '264a': must be a number"),
+        ("datasets", "bay,", "nyc,", "line 3: dataset 'nyc': must not occur twice"),
+        ("datasets", "arcs,file", "arc,file", "its first line must be dataset,vertices,arcs,file"),
+        ("times", "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*there is no such variant"),
+        ("times", "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
+        ("times", "1320", "-1320", "line 2: seconds '-1320': must be above 0"),
+        ("times", "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
+        ("peers", "ADDS,", "ADD,", "line 2: program 'ADD': peers.yaml does not name it"),
+        ("peers", "0.005819", "0", "line 2: seconds '0': must be above 0"),
+        ("peers", "nyc,any", "nyc,0", "line 3: program 'ADDS', dataset 'nyc', source '0': must not occur twice"),
+        ("peers", "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
+        ("peers", "NVIDIA H200,", "a GPU,", "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its"),
+        ("peers", "h200-one-source.csv", "h.csv", "line 2: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
+        ("claims", "id,section", "name,section", "its first line must be id,section,"),
+        ("claims", "stride_large,", "stride_small,", "id 'stride_small': must not occur twice"),
+        ("claims", FLAG, f"bellman_ford/strde{FLAG[24:]}", "left 'bellman_ford/strde': there is no such variant"),
+        ("claims", FLAG, f"{FLAG[:25]}naive", "right 'naive .*': there is no such variant"),
+        ("claims", FLAG, f"{FLAG[:25]}dijkstra/naive", "left .*, right 'dijkstra/naive .*': must be variants of one"),
+        ("claims", "nyc bay", "nyk bay", "datasets 'nyk bay.*': the paper has no such dataset"),
+        ("claims", "times_faster,2.8", "quicker,2.8", "relation 'quicker': must be one of 'slower', 'faster', "),
+        ("claims", "2.8,2.8", ",2.8", f"relation 'times_faster', low '', high '2.8': .*{VALUE}"),
+        ("claims", "2.8,2.8", "two,2.8", f"relation 'times_faster', low 'two', high '2.8': .*{VALUE}"),
+        ("claims", "2.8,2.8", "nan,2.8", f"relation 'times_faster', low 'nan', high '2.8': .*{VALUE}"),
+        ("claims", "2.8,2.8", "0,2.8", f"relation 'times_faster', low '0', high '2.8': .*{VALUE}"),
+        ("claims", "2.8,2.8", "2.8,inf", f"relation 'times_faster', low '2.8', high 'inf': .*{VALUE}"),
+        ("claims", "2.8,2.8", "3,2.8", f"relation 'times_faster', low '3', high '2.8': .*{VALUE}"),
+        ("claims", "times_faster,2.8", "faster,2.8", f"relation 'faster', low '2.8', high '2.8': .*{VALUE}"),
     ],
 )
-def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name, read, old, new, said):
+def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name, old, new, said):
     content = (paper.FOLDER / f"{name}.csv").read_text()
     assert old in content
     path = tmp_path / f"{name}.csv"
     path.write_text(content.replace(old, new, 1))
-    schemas = {"times": measurements.PAPER_TIMES, "peers": peers.TIMES}
-    with pytest.raises(InputError, match=rf"{name}\.csv(, |: ){said}.*: correct the file$"):
-        read(path) if read else schemas[name].read([path])
+    schema = {"datasets": paper.DATASETS, "times": paper.TIMES, "claims": paper.CLAIMS, "peers": peers.TIMES}[name]
+    with pytest.raises(InputError, match=rf"{name}\.csv(, |: )(line \d+ \(claim \w+\): )?{said}.*: correct the file$"):
+        schema.read([path])
 
 
 def cell(folder, changes, card=None):
@@ -314,16 +318,23 @@ def test_a_record_that_cannot_be_is_refused(tmp_path, changes, said, read):
 
 def test_the_record_of_another_cell_is_refused(tmp_path):
     path = cell(tmp_path, {"variant": "stride"})
-    with pytest.raises(InputError, match=r"nyc\.json: not the record of bellman_ford/naive/nyc: delete .*nyc\.csv and"):
+    with pytest.raises(InputError, match=r"nyc\.json: no record of bellman_ford/naive/nyc: delete .*nyc\.csv and"):
         measurements.load([path])
 
 
-@pytest.mark.parametrize("content", ["[]", '{"a/b/c": {}}', '{"edge/sssp/nyc": RECORD}'])
-def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[]", "not a JSON object"),
+        ('{"a/b/c": {}}', r"no record of what was run \(a/b/c: .*\)"),
+        ('{"edge/sssp/nyc": RECORD}', r"no record of what was run \(edge/sssp/nyc: it is of bellman_ford/naive/nyc\)"),
+    ],
+)
+def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content, said):
     table = write(tmp_path / "timings.csv", ROW)
     broken = records.beside(table)
     broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
-    with pytest.raises(InputError, match=r"provenance\.json: no record of what was run \(.*timings\.csv and run again"):
+    with pytest.raises(InputError, match=rf"provenance\.json: {said}: .*timings\.csv and run again"):
         archive.keep([], {}, tmp_path, configured())
     broken.write_text("{}")
     write(table, ROW | {"rows_checked": 0})

@@ -149,7 +149,7 @@ def write(path, *rows):
         ({"device": "other card"}, "the rows differ in device"),
         ({"driver": ""}, "driver '': must be a version"),
         ({"repeat": 3}, "repeat '3': must go from 1 up without a gap"),
-        ({"repeat": 1}, "must not be there twice"),
+        ({"repeat": 1}, "must not occur twice"),
         ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
         ({"seconds": 0}, "seconds '0': must be above 0"),
     ],
