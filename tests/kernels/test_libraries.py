@@ -5,7 +5,7 @@ import pytest
 
 from kernels import harness, libraries
 from kernels.errors import TimeLimit
-from kernels.graph import INF, Graph
+from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
 from tests.support.counted import Counted
@@ -37,41 +37,6 @@ def test_results_pass_the_check_whatever_the_blocks(monkeypatch, key, rows):
         (row,) = harness.measure(VARIANTS[key], random_graph(seed), harness.Protocol(repeats=1, source=seed))
         assert row["status"] == "ok"
         assert row["rows_checked"] == (1 if VARIANTS[key].problem == "sssp" else 40)
-
-
-@pytest.mark.parametrize("key", BASELINES)
-def test_a_graph_without_arcs(key):
-    vertices = 3
-    result = Result.poisoned(VARIANTS[key].problem, vertices)
-    VARIANTS[key].function(Graph.from_arcs(vertices, *np.empty((3, 0), int)), result, Run(source=1, on_gpu=False))
-    sources = [1] if VARIANTS[key].problem == "sssp" else range(vertices)
-    expected = [[0 if v == source else INF for v in range(vertices)] for source in sources]
-    assert np.atleast_2d(result.distances).tolist() == expected
-    assert (result.predecessors == -1).all()
-
-
-@pytest.mark.parametrize(
-    ("arcs", "predecessors"),
-    [
-        # 1 and 2 are equally far, by a circle that must not be its own way in.
-        ([(0, 1, 5), (1, 2, 0), (2, 1, 0), (2, 3, 1)], [-1, 0, 1, 2]),
-        # All but the source by arcs of weight 0, each of which waits for the one after it.
-        ([(3, 2, 0), (2, 1, 0), (0, 3, 0)], [-1, 2, 3, 0]),
-        ([(0, 0, 0), (1, 0, 0), (0, 2, 4), (2, 2, 0)], [-1, -1, 0, -1]),
-    ],
-)
-def test_predecessors_that_follow_from_distances(arcs, predecessors):
-    graph = Graph.from_arcs(4, *np.array(arcs).T)
-    result = Result.poisoned("sssp", 4)
-    libraries.networkit_dijkstra(graph, result, Run(on_gpu=False))
-    assert result.predecessors.tolist() == predecessors
-
-
-def test_a_circle_of_free_arcs_that_comes_before_the_source_in_order():
-    graph = Graph.from_arcs(4, *np.array([(0, 1, 0), (1, 0, 0), (3, 0, 5)]).T)
-    result = Result.poisoned("sssp", 4)
-    libraries.networkit_dijkstra(graph, result, Run(source=3, on_gpu=False))
-    assert result.predecessors.tolist() == [3, 0, -1, -1]
 
 
 def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():

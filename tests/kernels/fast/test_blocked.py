@@ -21,7 +21,6 @@ from kernels.registry import VARIANTS
 from kernels.run import Run
 from workflow.measure import peak as peak_script
 
-NAMES = ["blocked", "blocked16", "staged"]
 CARD = Run(tile=32)
 ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one shape
 
@@ -38,15 +37,6 @@ def run(name: str, graph: Graph):
 
 def chain(weights: list[int]) -> Graph:
     return Graph.from_arcs(13, np.arange(len(weights)), np.arange(1, len(weights) + 1), np.array(weights))
-
-
-@pytest.mark.simulator
-@pytest.mark.parametrize("name", NAMES)
-def test_weights_of_zero_in_circles(name):
-    """0 - 1 - 2 - 0 costs nothing, nor does 4 - 5; 3 leads from one to the other, 6 with a loop only to the second."""
-    free = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 4), (6, 6), (6, 4)]
-    arcs = [*((tail, head, 0) for tail, head in free), (3, 4, 7), (0, 5, 9)]
-    run(name, Graph.from_arcs(7, *np.array(arcs).T))
 
 
 @pytest.mark.simulator

@@ -1,11 +1,7 @@
 """kernels/fast/floats.py: weights in float64, scaled, searched, and made positive by potentials."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from numba import cuda
-from numba.cuda import dispatcher
 from scipy.sparse import csgraph
 from scipy.sparse.csgraph import NegativeCycleError
 
@@ -14,8 +10,6 @@ from kernels.fast.floats import FloatGraph, Searches
 from kernels.graph import INF, Graph
 from kernels.run import Run
 from tests.support import graphs
-from tests.support.ptx import CAPABILITIES, assert_atomics
-from tests.support.recorder import Recorder
 
 RUN = {"block": 8}
 FUNCTIONS = {
@@ -202,27 +196,3 @@ def test_a_graph_without_arcs():
     graph = FloatGraph.of(Graph.from_arcs(2, [], [], []))
     found = Searches(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
     assert found.dist.tolist() == [[np.inf, 0]] and found.rounds == 1
-
-
-class Unfinished(Recorder):
-    """Nothing has a predecessor, so that all kernels are launched."""
-
-    def download(self, *pairs):
-        for _, host in pairs:
-            host[...] = floats.NONE if host.dtype == np.int32 else 0
-
-
-@pytest.mark.parametrize("capability", CAPABILITIES)
-def test_the_kernels_compile(capability, monkeypatch):
-    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
-    Searches(random_graph("unit"), Unfinished()).search([0], 1)
-    needed = {
-        floats_kernels.relax: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
-        floats_kernels.follow_ties: {"cas.b32": 1, "add.u32": 1},
-    }
-    assert len(Recorder.launched) == 5 and set(needed) <= {kernel for kernel, _ in Recorder.launched}
-    for (kernel, types), function in Recorder.launched.items():
-        ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-        assert ".entry" in ptx
-        assert_atomics(ptx, needed.get(kernel, {}), function.__name__)

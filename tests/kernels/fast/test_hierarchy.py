@@ -300,13 +300,6 @@ def test_all_pairs_of_several_large_components(name, shared):
     solve_all_pairs(SHAPES[name](), shared)
 
 
-def test_what_is_one_too_far_has_no_predecessor():
-    result = Result.poisoned("apsp", 3)
-    variants.apsp(Graph.from_arcs(3, [0, 1], [1, 2], [MAX_WEIGHT, 1]), result, Run(block=4))
-    assert result.distances.tolist() == [[0, MAX_WEIGHT, INF], [INF, 0, 1], [INF, INF, 0]]
-    assert result.predecessors.tolist() == [[-1, 0, -1], [-1, -1, 1], [-1, -1, -1]]
-
-
 def solve_all_pairs(on: Graph, shared: int) -> None:
     result = Result.poisoned("apsp", on.vertices)
     variants.apsp(on, result, Run(block=4, shared=shared))

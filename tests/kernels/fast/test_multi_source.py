@@ -5,7 +5,7 @@ import pytest
 
 from kernels.check import check
 from kernels.fast import multi_source
-from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.graph import Graph
 from kernels.run import Result, Run
 
 pytestmark = pytest.mark.simulator
@@ -89,28 +89,6 @@ def test_a_sum_that_is_the_number_of_no_path(first):
 )
 def test_when_16_bits_are_tried(arcs, no_path):
     assert multi_source.no_path_in_16_bits(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == no_path
-
-
-def test_without_any_arc_each_vertex_reaches_itself():
-    result = solve(Graph.from_arcs(3, *np.empty((3, 0), int)))
-    assert result.distances.tolist() == [[0, INF, INF], [INF, 0, INF], [INF, INF, 0]]
-
-
-def test_where_every_vertex_has_an_arc():
-    solve(Graph.from_arcs(9, np.arange(9), (np.arange(9) + 1) % 9, np.arange(1, 10)))
-
-
-@pytest.mark.parametrize("free", [0, 1])
-def test_distances_up_to_the_largest(free):
-    on = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT - 1, 1, free])
-    result = Result.poisoned("apsp", 4)
-    multi_source.apsp(on, result, Run(block=4))
-    assert result.distances[0].tolist() == [0, MAX_WEIGHT - 1, MAX_WEIGHT, INF if free else MAX_WEIGHT]
-
-
-def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
-    on = Graph.from_arcs(4, [0, 1, 2, 3, 2], [1, 2, 3, 1, 1], [7, 0, 0, 0, 0])
-    assert solve(on).predecessors[0].tolist() == [-1, 0, 1, 2]
 
 
 def test_the_layout_has_every_cheapest_arc_once():

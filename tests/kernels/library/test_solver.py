@@ -4,12 +4,9 @@ import functools
 import gc
 import threading
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import cuda
-from numba.cuda import dispatcher
 from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
@@ -23,8 +20,6 @@ from kernels.library import choice, csgraph, inputs, searches, solver
 from kernels.library.choice import Card, Pays
 from kernels.run import Run
 from tests.support import graphs
-from tests.support.ptx import CAPABILITIES, assert_atomics
-from tests.support.recorder import Recorder
 
 CARD = Card(shared=232_384, free=140 * 10**9)
 
@@ -363,21 +358,6 @@ def test_an_array_whose_shape_alone_was_changed_is_read_anew(on_card):
     assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2]
     array.resize(3, 3)
     assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, np.inf]
-
-
-@pytest.mark.parametrize("capability", CAPABILITIES)
-def test_the_kernel_that_looks_for_long_distances_compiles(capability, monkeypatch):
-    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
-    searches = near_far.Searches(chain(4, 5), Recorder())
-    searches.allocate()
-    Recorder.launched.clear()
-    searches.is_too_long()
-    (((_, types), function),) = Recorder.launched.items()
-    ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-    assert ".entry" in ptx
-    assert_atomics(ptx, {}, function.__name__)
 
 
 @pytest.mark.simulator

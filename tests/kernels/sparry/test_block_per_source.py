@@ -76,23 +76,6 @@ def test_the_default_delta():
     assert delta_stepping.default_delta(Graph.from_arcs(3, [0], [1], [MAX_WEIGHT])) == INF
 
 
-def test_a_directed_graph_is_relaxed_forward_only():
-    on = Graph.from_arcs(3, [1, 2], [2, 0], [4, 4])
-    result, _ = solve("edge sssp", on)
-    assert result.distances.tolist() == [8, 0, 4]
-    against = Graph.from_arcs(3, [0, 2], [1, 0], [4, 4])
-    assert solve("edge sssp", against)[0].distances.tolist() == [INF, 0, INF]
-
-
-@pytest.mark.parametrize("name", DRIVERS)
-def test_a_path_of_exactly_what_stands_for_none_is_none(name):
-    problem, driver = DRIVERS[name]
-    result = Result.poisoned(problem, 3)
-    driver(Graph.from_arcs(3, [0, 1], [1, 2], [MAX_WEIGHT, 1]), result, Run(block=4))
-    assert np.atleast_2d(result.distances)[0].tolist() == [0, MAX_WEIGHT, INF]
-    assert np.atleast_2d(result.predecessors)[0].tolist() == [-1, 0, -1]
-
-
 def test_nothing_larger_than_a_row_a_block_is_allocated_besides_the_results():
     on, sizes = graph(True), []
 
