@@ -30,8 +30,8 @@ CAPABILITIES = [  # the newest always, the older ones only in CI
 GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
 RELAX = {"min.s32": 1}
 ZERO_ARCS = {name: {"cas.b32": 1, "add.u32": 1} for name in ("start_zero_arcs", "follow_zero_arcs")}
-# By module and kernel (its function if two have one name), the least number of each atomic operation. An atomic operation made a plain write gives right
-# results in the simulator, and on a card nearly always.
+# By module and kernel (its function if two have one name), the least number of each atomic operation. An atomic
+# operation made a plain write gives right results in the simulator, and on a card nearly always.
 ATOMICS = {
     "paper.bellman_ford": {f"relax_{name}": RELAX for name in ("naive", "stride", "stride_flag")},
     "paper.dijkstra": {},
