@@ -9,7 +9,7 @@ from kernels.check import check
 from kernels.fast import near_far, near_far_kernels, near_far_layout
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
-from tests.support.together import blocks_at_once
+from tests.support.simulator import blocks_at_once
 
 POISON = np.uint64(2**64 - 1)
 pytestmark = pytest.mark.simulator
