@@ -95,6 +95,8 @@ def test_strips_take_a_quarter_of_the_matrix(vertices):
     height, strips = staged.strips_of(shape, vertices)
     assert staged.STRIPS * height * shape.tile * shape.pitch(vertices) * 4 <= 4 * shape.pitch(vertices) ** 2 / 4
     assert (strips - 1) * height < shape.rounds(vertices) <= strips * height
+    assert strips * height * shape.tile < 2**32
+    assert staged.launches(vertices, 32) == shape.rounds(vertices) * (3 + strips - 1) + 2 * strips
 
 
 @pytest.mark.simulator
@@ -186,14 +188,6 @@ def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enoug
         ):
             measured(variant, more, harness.Protocol())
     variant.check_size(Graph.from_arcs(2**16 - 1, *np.empty((3, 0), int)))
-
-
-def test_strips_of_65536_vertices_are_all_rows_once():
-    shape, n = TileShape.of(CARD, packed=False), 65536
-    height, strips = staged.strips_of(shape, n)
-    assert (strips - 1) * height * shape.tile < n <= strips * height * shape.tile
-    assert strips * height * shape.tile < 2**32
-    assert staged.launches(n, 32) == shape.rounds(n) * (3 + strips - 1) + 2 * strips
 
 
 def test_arcs_by_head_have_the_cheapest_first():

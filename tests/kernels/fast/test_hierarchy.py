@@ -148,6 +148,7 @@ def test_layouts_have_every_arc_once_and_a_launch_has_cells_of_one_width(shape):
     records, steps = cells.records(cut), cells.steps(cut)
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
+    assert (np.diff(records.start) == np.maximum(1, -(-np.diff(cut.start) // cells.RECORD_ARCS))).all()
     upper = cut.level_rows(cut.levels - 1)  # their rows have a step for the arcs from above and one for the band
     assert (np.bincount(steps.entries[:, 0], minlength=n) == np.where(np.arange(n) < upper, 2, 1)).all()
     for level in range(cut.levels):

@@ -194,33 +194,16 @@ def test_delta_follows_mean_weight_and_degree():
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
 @pytest.mark.parametrize("degree", [0, 1, 3, 4, 5, 7, 8, 16, 17, 70, 127, 128, 300])
-def test_the_layout_has_every_arc_once(degree, direct, monkeypatch):
+def test_the_layout_has_every_arc_of_a_hub_once(degree, direct, monkeypatch):
     monkeypatch.setattr(near_far_layout, "DIRECT", direct)
-    rng = np.random.default_rng(degree)
-    tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 3)]
-    on = Graph.from_arcs(5, tails, rng.integers(0, 4, len(tails)), rng.integers(1, 9, len(tails)))
-    queued, (arcs, owners) = (
-        near_far_layout.layout(on).queued,
-        (a.copy_to_host() for a in near_far.lay_out(on, Run(block=64))),
-    )
-    arcs, link, no_arc = arcs.tolist(), int(near_far_layout.LINK), int(near_far_kernels.NO_ARC)
-    owners, rows = [*range(5), *owners.tolist()], len(arcs) // near_far_layout.DEGREE
-    assert len(owners) == rows and queued <= rows
-    found, followed = [], list(range(5))
-    for row in followed:  # grows meanwhile
-        slots = arcs[4 * row : 4 * row + 4]
-        assert not any(slot & link for slot in slots[:-1])
-        if slots[-1] & link:
-            first, count = slots[-1] & 2**32 - 1, slots[-1] >> 32 & 2**30 - 1
-            assert count and first + (count if slots.pop() & int(near_far_layout.FAN) else -(-count // 4)) <= rows
-            if slots and arcs[4 * row + 3] & int(near_far_layout.FAN):
-                assert first >= 5 and first + count <= queued
-                followed += range(first, first + count)
-            else:
-                assert count <= direct and first >= queued
-                slots += arcs[4 * first : 4 * first + count]
-                assert set(arcs[4 * first + count : 4 * first - count // -4 * 4]) <= {no_arc}
-                assert {owners[r] for r in range(first, first - count // -4)} == {owners[row]}
-        found += [(owners[row], slot & 2**32 - 1, slot >> 32) for slot in slots if slot != no_arc]
-    assert followed == list(range(queued))
-    assert sorted(found) == sorted(zip(*(a.tolist() for a in (on.tails, on.indices, on.weights)), strict=True))
+    heads = np.random.default_rng(degree).permutation(degree) + 3
+    tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 2)]
+    on = Graph.from_arcs(degree + 4, tails, np.r_[heads, 1, 1, heads], np.arange(len(tails)) + 1)
+    arcs, _ = (array.copy_to_host() for array in near_far.lay_out(on, Run(block=64)))
+    slots = [
+        arc for arc in arcs.tolist() if arc != int(near_far_kernels.NO_ARC) and not arc & int(near_far_layout.LINK)
+    ]
+    found = [(slot & 2**32 - 1, slot >> 32) for slot in slots]
+    assert sorted(found) == sorted(zip(on.indices.tolist(), on.weights.tolist(), strict=True))
+    for source in (0, 2):
+        solve(on, source=source, block=4)
