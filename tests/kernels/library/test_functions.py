@@ -28,10 +28,10 @@ from kernels.library.inputs import as_graph
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
 from tests.support import graphs
+from tests.support.trees import CARD
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
-CARD = Card(shared=232_384, free=140 * 10**9)
 
 
 @pytest.fixture(autouse=True)
@@ -238,16 +238,23 @@ def test_rounds_are_the_most_of_all_searches(on_card, monkeypatch):
 
 @pytest.mark.parametrize("source", [np.int64(3), np.uint8(3), np.array(3)], ids=repr)
 def test_a_source_may_be_numpys(source):
-    np.testing.assert_array_equal(
-        kernels.shortest_paths(SAMPLE, source).distances, kernels.shortest_paths(SAMPLE, 3).distances
-    )
+    found, expected = kernels.shortest_paths(SAMPLE, source), kernels.shortest_paths(bytes(SAMPLE), 3)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+NO_WHOLE = ["0", None, [0], 1.5, 1.0, True, np.True_, np.float64(1), np.array([1]), np.array(True), 1j]
 
 
 @pytest.mark.parametrize(
-    "source", ["0", None, [0], 1.5, 1.0, True, np.True_, np.float64(1), np.array([1]), np.array(True), 1j], ids=repr
+    ("source", "message"),
+    [
+        *((source, "source must be a whole number, not ") for source in NO_WHOLE),
+        (13, r"source 13 is not a vertex of sample3: choose one in \[0, 13\)"),
+    ],
+    ids=repr,
 )
-def test_a_source_that_is_no_whole_number(source):
-    with pytest.raises(InputError, match="source must be a whole number, not "):
+def test_a_source_that_is_none(source, message):
+    with pytest.raises(InputError, match=message):
         kernels.shortest_paths(SAMPLE, source)
 
 
@@ -351,54 +358,42 @@ def test_an_array_in_which_a_list_is_set_between_two_calls():
     assert kernels.shortest_paths(array, 0).distances.tolist() == [0, np.inf]
 
 
-def test_a_path_in_bytes():
-    assert kernels.shortest_paths(bytes(SAMPLE), 0).variant == "dijkstra/scipy"
-
-
 @pytest.mark.parametrize("nothing", [[], (), np.array([]), np.zeros(0, np.int8)], ids=repr)
 def test_a_graph_without_arcs(nothing):
     graph = Graph.from_arcs(3, nothing, nothing, nothing)
     assert (graph.vertices, graph.arcs, graph.indices.dtype) == (3, 0, np.int32)
 
 
-def test_arcs_of_any_integers():
-    for dtype in ("int8", "uint64", ">i4"):
-        graph = Graph.from_arcs(np.int64(300), *np.array([[0, 1], [1, 2], [5, 127]], dtype))
-        assert (graph.vertices, graph.weights.tolist(), graph.weights.dtype) == (300, [5, 127], np.int32)
+@pytest.mark.parametrize("dtype", ["int8", "uint64", ">i4"])
+def test_arcs_of_any_integers(dtype):
+    graph = Graph.from_arcs(np.int64(300), *np.array([[0, 1], [1, 2], [5, 127]], dtype))
+    assert (graph.vertices, graph.weights.tolist(), graph.weights.dtype) == (300, [5, 127], np.int32)
+
+
+TAILS, WEIGHTS = "tails of the arcs must be ", "weights of the arcs must be "
+VERTICES = "the number of vertices must be a whole number, not "
 
 
 @pytest.mark.parametrize(
-    ("arcs", "message"),
+    ("vertices", "arcs", "message"),
     [
-        *(
-            (([0], [1], [weight]), "weights of the arcs must be integers")
-            for weight in (1.5, 1.0, True, np.nan, 1j, None)
-        ),
-        *((([end], [1], [1]), "tails of the arcs must be integers") for end in (0.0, "0", False, 2**64)),
-        (([0, True], [1, 1], [1, 1]), "tails of the arcs must be integers, not bool"),
-        (([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
-        (([0], [1], np.array([1], object)), "weights of the arcs must be integers, not object"),
-        (([[0]], [[1]], [[1]]), r"tails of the arcs must be of one dimension, not of shape \(1, 1\)"),
-        ((0, 1, 1), r"tails of the arcs must be of one dimension, not of shape \(\)"),
-        (([[0], [1, 2]], [1], [1]), "the tails of the arcs are no array"),
-        (([0, 1], [1], [1]), "tails, heads and weights differ in length: 2, 1, 1"),
+        *((3, ([0], [1], [weight]), f"{WEIGHTS}integers") for weight in (1.5, 1.0, True, np.nan, 1j, None)),
+        *((3, ([end], [1], [1]), f"{TAILS}integers") for end in (0.0, "0", False, 2**64)),
+        (3, ([0, True], [1, 1], [1, 1]), f"{TAILS}integers, not bool"),
+        (3, ([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
+        (3, ([0], [1], [MAX_WEIGHT + 1]), "weight 2147483647 is outside"),  # which stands for no path
+        (3, ([0], [1], np.array([1], object)), f"{WEIGHTS}integers, not object"),
+        (3, ([[0]], [[1]], [[1]]), rf"{TAILS}of one dimension, not of shape \(1, 1\)"),
+        (3, (0, 1, 1), rf"{TAILS}of one dimension, not of shape \(\)"),
+        (3, ([[0], [1, 2]], [1], [1]), "the tails of the arcs are no array"),
+        (3, ([0, 1], [1], [1]), "tails, heads and weights differ in length: 2, 1, 1"),
+        *((vertices, ([], [], []), VERTICES) for vertices in (3.0, "3", None, True, np.array([3]))),
+        *((n, ([], [], []), f"a graph has 1 to 2,147,483,647 vertices, not {n:,}") for n in (0, -1, 2**31, 2**70)),
     ],
 )
-def test_arcs_that_are_none(arcs, message):
+def test_no_graph_can_be_made(vertices, arcs, message):
     with pytest.raises(InputError, match=message):
-        Graph.from_arcs(3, *arcs)
-
-
-@pytest.mark.parametrize("vertices", [3.0, "3", None, True, np.array([3])], ids=repr)
-def test_vertices_that_are_no_whole_number(vertices):
-    with pytest.raises(InputError, match="the number of vertices must be a whole number, not "):
-        Graph.from_arcs(vertices, [], [], [])
-
-
-@pytest.mark.parametrize("vertices", [0, -1, 2**31, 2**70])
-def test_vertices_that_cannot_be_numbered(vertices):
-    with pytest.raises(InputError, match=f"a graph has 1 to 2,147,483,647 vertices, not {vertices:,}"):
-        Graph.from_arcs(vertices, [], [], [])
+        Graph.from_arcs(vertices, *arcs)
 
 
 @pytest.mark.parametrize(
@@ -477,17 +472,30 @@ def test_the_longest_distance_there_may_be():
     assert found.distances.tolist() == [0, 2**31 - 3, 2**31 - 2]
 
 
-def test_no_source_and_no_room():
-    graph = random_graph(5, 9)
-    with pytest.raises(InputError, match=r"source 5 is not a vertex of graph: choose one in \[0, 5\)"):
-        kernels.shortest_paths(graph, 5)
-    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"):
-        kernels.all_pairs(large)
-    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes"):
-        kernels.all_pairs(FloatGraph.of(large))
-    with pytest.raises(InputError, match="paths from 1,000,000 sources take 200,000,000,000,000 bytes"):
-        kernels.prepare(large).paths_from(np.arange(10**6))
+LARGE = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("solve", "message"),
+    [
+        (lambda: kernels.all_pairs(LARGE), "all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"),
+        (
+            lambda: kernels.all_pairs(FloatGraph.of(LARGE)),
+            "all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes",
+        ),
+        (
+            lambda: kernels.prepare(LARGE).paths_from(np.arange(10**6)),
+            "paths from 1,000,000 sources take 200,000,000,000,000 bytes",
+        ),
+        (
+            lambda: kernels.distances(LARGE, np.zeros(100_000, int)),
+            "distances from 100,000 sources to 10,000,000 vertices take 8,000,000,000,000",
+        ),
+    ],
+)
+def test_no_room(solve, message):
+    with pytest.raises(InputError, match=message):
+        solve()
 
 
 def test_a_full_card_is_said(monkeypatch):
@@ -599,14 +607,6 @@ def test_sources_that_are_none(sources, message):
     for solve in (kernels.distances, kernels.eccentricities):
         with pytest.raises(InputError, match=message):
             solve(SAMPLE, sources)
-
-
-def test_no_room_for_the_rows():
-    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    with pytest.raises(
-        InputError, match="distances from 100,000 sources to 10,000,000 vertices take 8,000,000,000,000"
-    ):
-        kernels.distances(large, np.zeros(100_000, int))
 
 
 @pytest.fixture(scope="module")

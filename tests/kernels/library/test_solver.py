@@ -20,8 +20,7 @@ from kernels.library import choice, csgraph, inputs, searches, solver
 from kernels.library.choice import Card, Pays
 from kernels.run import Run
 from tests.support import graphs
-
-CARD = Card(shared=232_384, free=140 * 10**9)
+from tests.support.trees import CARD
 
 
 class Noting(Run):
