@@ -17,6 +17,7 @@ from kernels.check import check
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.registry import Variant
 from kernels.run import Result, Run
+from tests.support.trees import assert_trees, lengths, with_scipys_fills
 
 FILLINGS = 0xA5, 0x5A  # as an int32 less than any distance, and more than most
 WEIGHTS = np.arange(1, 1000)
@@ -167,7 +168,8 @@ def assert_right(on: Graph, problem: str, result: Result, source: int, rows: int
         wrong = np.argwhere(result.distances != distances)
         assert not len(wrong), f"{len(wrong)} wrong distances, the first at {wrong[0].tolist()}"
         if not fit:
-            return assert_tree(on, problem, result, source)
+            sources = [source] if problem == "sssp" else range(on.vertices)
+            return assert_trees(lengths(on.to_scipy(), True), sources, *with_scipys_fills(result))
     full, rows = (on.vertices, 1) if rows is None else (0, rows)
     assert check(on, problem, result, source, full_check=full, checked_rows=rows)
 
@@ -177,16 +179,6 @@ def expected(on: Graph, problem: str, source: int) -> tuple[np.ndarray, bool]:
     """SciPy's distances, INF where they are too long for the result, and whether none is."""
     exact = csgraph.dijkstra(on.to_scipy(), indices=source if problem == "sssp" else None)
     return np.where(exact <= MAX_WEIGHT, exact, INF).astype(np.int32), not (np.isfinite(exact) & (exact > INF)).any()
-
-
-def assert_tree(on: Graph, problem: str, result: Result, source: int) -> None:
-    """Each predecessor is -1, or has an arc that makes up the difference of the distances; all weights are positive."""
-    arcs = set(zip(on.tails.tolist(), on.indices.tolist(), on.weights.tolist(), strict=True))
-    sources = [source] if problem == "sssp" else range(on.vertices)
-    distances, predecessors = (a.reshape(len(sources), -1).tolist() for a in (result.distances, result.predecessors))
-    for s, to, last in zip(sources, distances, predecessors, strict=True):
-        for v, u in enumerate(last):
-            assert u == -1 if v == s or to[v] == INF else (u, v, to[v] - to[u]) in arcs
 
 
 def near_far_with(**constants: int) -> ModuleType:

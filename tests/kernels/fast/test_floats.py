@@ -9,7 +9,7 @@ from kernels.fast import floats, floats_kernels
 from kernels.fast.floats import FloatGraph, Searches
 from kernels.graph import INF, Graph
 from kernels.run import Run
-from tests.support import graphs
+from tests.support import graphs, trees
 
 RUN = {"block": 8}
 FUNCTIONS = {
@@ -47,21 +47,7 @@ def whole_distances(graph, sources):
 
 
 def assert_trees(graph, found, sources):
-    """Each predecessor has an arc that makes up the distance, and leads to the row's source."""
-    arcs = {}
-    for u, v, w in zip(tails(graph), graph.indices, graph.weights, strict=True):
-        arcs.setdefault((u, v), []).append(w)
-    for source, dist, last in zip(sources, found.dist, found.predecessors, strict=True):
-        for v in range(graph.vertices):
-            path = [v]
-            while last[path[-1]] != floats.SOURCE:
-                path.append(last[path[-1]])
-                assert len(path) <= graph.vertices
-            if np.isinf(dist[v]):
-                assert len(path) == 1
-            else:
-                assert path[-1] == source
-                assert len(path) == 1 or dist[v] in [dist[path[1]] + w for w in arcs[path[1], v]]
+    trees.assert_trees(trees.lengths(graph.to_scipy(), True), sources, found.dist, found.predecessors)
 
 
 @pytest.mark.parametrize("weights", FUNCTIONS)

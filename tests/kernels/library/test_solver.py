@@ -18,9 +18,9 @@ from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, csgraph, inputs, searches, solver
 from kernels.library.choice import Card, Pays
-from kernels.run import Run
+from kernels.run import Result, Run
 from tests.support import graphs
-from tests.support.trees import CARD
+from tests.support.trees import CARD, assert_trees, lengths, with_scipys_fills
 
 
 class Noting(Run):
@@ -69,10 +69,7 @@ def chain(*weights):
 def assert_right(found, graph, source):
     expected = scipys.dijkstra(graph.to_scipy(), indices=source)
     np.testing.assert_array_equal(found.distances, expected, strict=True)
-    for v, before in enumerate(found.predecessors):
-        there = (graph.tails == before) & (graph.indices == v)
-        assert (before == -9999) == (v == source or np.isinf(expected[v]))
-        assert before == -9999 or expected[before] + graph.weights[there].min() == expected[v]
+    assert_trees(lengths(graph.to_scipy(), True), [source], found.distances, found.predecessors)
 
 
 @pytest.mark.simulator
@@ -132,11 +129,10 @@ def test_results_left_on_the_card_are_the_callers(on_card):
         found = {source: solver.shortest_paths(source, out="device") for source in (3, 0)}
         solver.shortest_paths(7)
         for source, paths in found.items():
-            distances, predecessors = (a.copy_to_host() for a in (paths.distances, paths.predecessors))
+            left = Result(paths.distances.copy_to_host(), paths.predecessors.copy_to_host())
             expected = solver.shortest_paths(source)
-            assert distances.dtype == predecessors.dtype == np.int32
-            np.testing.assert_array_equal(np.where(distances == INF, np.inf, distances), expected.distances)
-            np.testing.assert_array_equal(np.where(predecessors == -1, -9999, predecessors), expected.predecessors)
+            assert left.distances.dtype == left.predecessors.dtype == np.int32
+            np.testing.assert_array_equal(with_scipys_fills(left), (expected.distances, expected.predecessors))
 
 
 @pytest.mark.simulator
