@@ -212,13 +212,6 @@ def test_from_the_nearest_source(indices, limit, not_scipy):
     np.testing.assert_array_equal(csgraph.dijkstra(array, indices=indices, limit=limit, min_only=True), expected[0])
 
 
-@pytest.mark.simulator
-def test_from_the_nearest_of_all(not_scipy):
-    array = random_array()
-    dist, last, sources = csgraph.dijkstra(array, min_only=True, return_predecessors=True)
-    assert not dist.any() and (last == -9999).all() and sources.tolist() == list(range(N))
-
-
 def with_negatives(whole):
     """An array without a negative cycle; whole: its weights are whole numbers, up to 2^40."""
     random, array = np.random.default_rng(2), random_array()
@@ -244,14 +237,6 @@ def test_weights_below_zero(name, whole, not_scipy):
 
 
 CYCLE = sparse.csr_array(([1.0, 1.0, -2.5, 1.0], ([0, 1, 2, 3], [1, 2, 1, 0])), shape=(5, 5))
-
-
-@pytest.mark.simulator
-@pytest.mark.parametrize("name", ["johnson", "bellman_ford", "floyd_warshall", "shortest_path"])
-def test_a_negative_cycle(name, not_scipy):
-    for array, directed in ((CYCLE, True), (sparse.csr_array([[0, -1.0], [0, 0]]), False)):
-        with pytest.raises(csgraph.NegativeCycleError):
-            getattr(csgraph, name)(array, directed=directed)
 
 
 @pytest.mark.simulator
