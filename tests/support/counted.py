@@ -1,10 +1,10 @@
-"""An array that counts how often one entry of it is read, for tests of how much work is done."""
+"""An array that counts reads of single entries, for tests of how much work is done."""
 
 import numpy as np
 
 
 class Counted(np.ndarray):
-    """reads: since the test set it to 0, over all such arrays."""
+    """reads: of all such arrays, since the test set it to 0."""
 
     reads = 0
 

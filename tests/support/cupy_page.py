@@ -25,14 +25,14 @@ with kernels.prepare(graph / 2) as solver, pytest.raises(InputError, match="is f
 
 
 class Array(np.ndarray):
-    """On no card: get() copies, as CuPy's."""
+    """get() copies, as CuPy's does."""
 
     def get(self) -> np.ndarray:
         return np.array(self)
 
 
 class SparseArray:
-    """Of CuPy's, which is none of SciPy's."""
+    """CuPy's, which SciPy does not know."""
 
     def __init__(self, arrays, shape):
         self.arrays, self.shape = arrays, shape
@@ -42,7 +42,7 @@ class SparseArray:
 
 
 def taken(array, device: str | None = None) -> Array:
-    """cupy.asarray and torch.as_tensor, of an array of the simulator."""
+    """Stand in for cupy.asarray and torch.as_tensor."""
     assert device in (None, "cuda")
     return array._ary.view(Array)
 

@@ -68,17 +68,6 @@ def test_a_dear_arc_that_no_shortest_path_takes_calls_for_nothing():
     assert run("blocked16", graph).launches == ROUND
 
 
-@pytest.mark.simulator
-def test_pairs_are_added_and_compared_apart():
-    low, high = (
-        np.array([[3, 7, 32767], [32767, 32767, 32767], [0, 32767, 5]]),
-        np.array([[32767, 1, 9], [2, 2, 32767], [32767, 32767, 0]]),
-    )
-    for (a, b, c), (d, e, f) in zip(low, high, strict=True):
-        words = [np.uint32(y << 16 | x) for x, y in ((a, d), (b, e), (c, f))]
-        assert blocked.add_min_pairs(*words) == min(d + e, f) << 16 | min(a + b, c)
-
-
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("vertices", [1, 128, 129, 36682])
 def test_a_matrix_is_padded_to_whole_tiles(vertices, packed):
@@ -188,15 +177,6 @@ def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enoug
         ):
             measured(variant, more, harness.Protocol())
     variant.check_size(Graph.from_arcs(2**16 - 1, *np.empty((3, 0), int)))
-
-
-def test_arcs_by_head_have_the_cheapest_first():
-    graph = Graph.from_arcs(4, [0, 2, 0, 3, 1], [1, 1, 1, 0, 3], [9, 4, 2, 1, 5])
-    indptr, tails, weights = blocked.arcs_by_head(graph)
-    assert indptr.tolist() == [0, 1, 4, 4, 5]
-    assert tails.tolist() == [3, 0, 2, 0, 1]
-    assert weights.tolist() == [1, 2, 4, 9, 5]
-    assert all(a.dtype == np.int32 for a in (indptr, tails, weights))
 
 
 @pytest.mark.simulator

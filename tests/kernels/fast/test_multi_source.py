@@ -38,10 +38,6 @@ def test_right_in_every_width_wherever_the_work_is_kept(weights, limit):
     solve(graph(list(weights)), shared=limit)
 
 
-def test_more_core_vertices_than_a_slice():
-    solve(graph(range(1, 30), vertices=55, arcs=90))
-
-
 def test_small_distances_need_16_bits_only(monkeypatch):
     def not_needed(*_):
         raise AssertionError("a word a distance")

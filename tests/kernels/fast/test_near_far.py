@@ -7,7 +7,7 @@ import pytest
 
 from kernels.check import check
 from kernels.fast import near_far, near_far_kernels, near_far_layout
-from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.graph import MAX_WEIGHT, Graph
 from kernels.run import Result, Run
 from tests.support.simulator import blocks_at_once
 
@@ -115,31 +115,6 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
 )
 def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, places, limit):
     assert near_far.places_of_far(on, blocks, threads, 64) == (places, limit)
-
-
-def far_of(on: Graph) -> np.ndarray:
-    """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
-    run = Run(block=5)
-    places, limit = near_far.places_of_far(on, 1, 5, 64)
-    arcs, owners = near_far.lay_out(on, run)
-    dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
-    far, words = np.full(2 * places, POISON), np.empty(int(near_far_layout.LENGTHS) + 2, np.uint32)
-    source, numbers = np.uint32(0), (np.uint64(places), np.uint32(limit), np.uint32(64))
-    run.launch(
-        (near_far_kernels.initialise, 10, 5, (source, arcs, dist, predecessor, words)),
-        (near_far_kernels.search, 1, 5, (source, np.uint32(5), *numbers, arcs, owners, dist, far, words), 8 * 64),
-    )
-    return np.ma.masked_equal(far, POISON).reshape(2, -1)
-
-
-def test_only_what_was_lowered_is_added_to_far():
-    entries = far_of(graph(range(1, 30))).compressed()
-    assert len(entries) and (entries >> np.uint64(32)).max() < INF
-
-
-def test_of_two_equal_ways_one_is_added_to_far():
-    first_half, _ = far_of(Graph.from_arcs(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 9, 9]))
-    assert first_half.compressed().tolist() == [10 << 32 | 3]
 
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
