@@ -136,12 +136,7 @@ def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("sssp", "graph.txt"),
-        ("apsp", "graph.txt"),
-        ("bellman_ford", "cpu", "graph.txt", "--output", "write"),
-    ],
+    "words", [("sssp", "graph.txt"), ("apsp", "graph.txt"), ("bellman_ford", "cpu", "graph.txt", "--output", "write")]
 )
 @pytest.mark.parametrize("to", ["graph.txt", "link"])
 def test_the_graphs_file_is_not_overwritten(kernels, words, to):

@@ -326,11 +326,7 @@ def test_a_small_file_that_inflates_to_much_is_refused_at_once(put):
 
 @pytest.mark.parametrize(
     ("form", "content"),
-    [
-        ("text", "2147483647 0\n"),
-        ("dimacs", "p sp 5 2147483647\n"),
-        ("snap", "# Nodes: 5 Edges: 2147483647\n1 2\n"),
-    ],
+    [("text", "2147483647 0\n"), ("dimacs", "p sp 5 2147483647\n"), ("snap", "# Nodes: 5 Edges: 2147483647\n1 2\n")],
 )
 def test_a_header_that_asks_for_more_memory_than_there_is(put, monkeypatch, form, content):
     monkeypatch.setattr(memory, "host_memory", lambda: 16 << 30)

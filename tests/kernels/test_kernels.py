@@ -98,8 +98,7 @@ def true_distances(case):
 
 
 @pytest.mark.parametrize(
-    "variant",
-    [pytest.param(v, id=key, marks=[pytest.mark.simulator] * v.on_gpu) for key, v in VARIANTS.items()],
+    "variant", [pytest.param(v, id=key, marks=[pytest.mark.simulator] * v.on_gpu) for key, v in VARIANTS.items()]
 )
 def test_every_variant_against_scipy(variant):
     random = 1 if variant.cuda_graph else EXAMPLES[variant.problem]  # CUDA graphs are of a real card

@@ -101,7 +101,6 @@ def test_extensions_plan_what_is_generated_and_all_does_not(tmp_path):
 def test_bellman_ford_on_gnutella_graphs_is_in_no_fit(tmp_path):
     nyc, gnutella = DATASETS["nyc"], DATASETS["gnutella04"]
     project = Project.make(
-        tmp_path,
-        datasets=DATASETS | {"gnutella04": gnutella | {"gpu": ["bellman_ford/stride"], "cpu": []}, "nyc": nyc},
+        tmp_path, datasets=DATASETS | {"gnutella04": gnutella | {"gpu": ["bellman_ford/stride"], "cpu": []}, "nyc": nyc}
     )
     assert not {job for job in project.plan("growth", "launch_overhead") if "gnutella04" in job}

@@ -30,9 +30,7 @@ def solve(on: Graph, **settings) -> Result:
 
 @pytest.mark.parametrize("limit", [0, 1 << 11], ids=["global", "shared"])
 @pytest.mark.parametrize(
-    "weights",
-    [range(1, 30), [40_000, 9], [0, 1, 2], [0]],
-    ids=["16 bits", "32 bits", "64 bits", "64 bits, all 0"],
+    "weights", [range(1, 30), [40_000, 9], [0, 1, 2], [0]], ids=["16 bits", "32 bits", "64 bits", "64 bits, all 0"]
 )
 def test_right_in_every_width_wherever_the_work_is_kept(weights, limit):
     solve(graph(list(weights)), shared=limit)
@@ -75,13 +73,7 @@ def test_a_sum_that_is_the_number_of_no_path(first):
 
 
 @pytest.mark.parametrize(
-    ("arcs", "no_path"),
-    [
-        ([], 0),
-        ([(0, 1, 0x7FFF)], 0x8000),
-        ([(0, 1, 0x8000)], 0),
-        ([(0, 1, 0), (1, 0, 5)], 0),
-    ],
+    ("arcs", "no_path"), [([], 0), ([(0, 1, 0x7FFF)], 0x8000), ([(0, 1, 0x8000)], 0), ([(0, 1, 0), (1, 0, 5)], 0)]
 )
 def test_when_16_bits_are_tried(arcs, no_path):
     assert multi_source.no_path_in_16_bits(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == no_path

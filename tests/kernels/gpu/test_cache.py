@@ -25,10 +25,7 @@ from tests.support import no_card
 from tests.support.graphs import near_far_with
 
 ROOT = Path(__file__).parents[3]
-ARGUMENTS = {
-    "as_scipy": (np.int32, np.int32, np.float64),
-    "as_lengths": (np.int32, "i4", np.float64, np.int32),
-}
+ARGUMENTS = {"as_scipy": (np.int32, np.int32, np.float64), "as_lengths": (np.int32, "i4", np.float64, np.int32)}
 
 
 @pytest.fixture(autouse=True)

@@ -320,8 +320,7 @@ def test_an_entry_that_was_moved_in_place_is_read_anew(asked, axis, on_card):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("form", "kind", "readings"),
-    [(sparse.csr_array, float, 1), (np.array, int, 1), (sparse.csr_array, int, 2)],
+    ("form", "kind", "readings"), [(sparse.csr_array, float, 1), (np.array, int, 1), (sparse.csr_array, int, 2)]
 )
 def test_floyd_warshall_reads_an_array_anew_only_where_it_reads_it_otherwise(form, kind, readings, on_card, read):
     array = form(np.array([[0, 2, 0], [0, 0, 1], [3, 0, 0]], kind))
