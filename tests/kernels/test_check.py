@@ -11,7 +11,7 @@ from kernels.check import BATCH, check
 from kernels.errors import WrongResult
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import POISON, Result
-from tests.support.counted import Counted
+from tests.support.trees import Counted
 
 # 6 and 7 are out of reach of 0, 5 is a sink; 0 -> 1 is parallel, the dearer arc last; 2 -> 2 is a loop.
 ARCS = [(0, 1, 4), (0, 1, 9), (0, 2, 1), (2, 1, 2), (1, 3, 5), (2, 3, 8), (3, 4, 1), (4, 5, 2), (2, 2, 1), (6, 7, 1)]

@@ -8,7 +8,7 @@ from kernels.errors import TimeLimit
 from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from tests.support.counted import Counted
+from tests.support.trees import Counted
 
 BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == libraries.__name__]
 

@@ -1,4 +1,4 @@
-"""A card to choose for, and checks of trees of shortest paths by the graph's arcs."""
+"""A card to choose for, checks of trees of shortest paths by the graph's arcs, and counted reads of arcs."""
 
 import numpy as np
 
@@ -47,3 +47,13 @@ def assert_trees(arcs, sources, distances, predecessors, exact=True):
         assert (last[~led] == -9999).all()
         compare(dist[last[led]] + arcs[last[led], vertices[led]], dist[led])
         assert np.isin(csgraph.roots(last, np.atleast_1d(source))[led], source).all()
+
+
+class Counted(np.ndarray):
+    """An array that counts reads of single entries. reads: of all such arrays, since the test set it to 0."""
+
+    reads = 0
+
+    def __getitem__(self, at):
+        Counted.reads += 1
+        return super().__getitem__(at)
