@@ -75,20 +75,17 @@ def launched(monkeypatch):
 
 @pytest.fixture
 def compiled(launched, monkeypatch):
-    """compiled(capability): what was launched, as pairs of a kernel's function and PTX."""
+    """compiled(launch, capability): the functions of the kernels that `launch` launches, each with its PTX."""
 
-    def compiled(capability=(9, 0)):
-        return [(function, cuda.compile_ptx(function, types, cc=capability)[0]) for (_, types), function in found()]
-
-    def found():
-        assert launched
-        return launched.items()
-
-    def see(capability):  # a kernel that calls a device function asks for the present card
+    def compiled(launch, capability=(9, 0)):
+        # A kernel that calls a device function asks for the present card.
         monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+        launch()
+        assert launched
+        return [
+            (function, cuda.compile_ptx(function, types, cc=capability)[0]) for (_, types), function in launched.items()
+        ]
 
-    see((9, 0))
-    compiled.see = see
     return compiled
 
 
@@ -125,16 +122,14 @@ OTHERS = {
 @pytest.mark.parametrize("capability", CAPABILITIES)
 @pytest.mark.parametrize("key", [*(key for key in GPU_VARIANTS if not VARIANTS[key].cuda_graph), *OTHERS])
 def test_compiles_with_exactly_the_atomic_operations_that_are_listed(key, capability, launched, compiled):
-    compiled.see(capability)
     launch, count = OTHERS.get(key, (lambda: by_variant(key), None))
-    launch()
-    assert count in (len(launched), None)
-    for function, ptx in compiled(capability):
+    for function, ptx in compiled(launch, capability):
         assert f".target sm_{capability[0]}{capability[1]}" in ptx and ".entry" in ptx, function
         of_module = ATOMICS.get(function.__module__.removeprefix("kernels."))
         if of_module is not None:
             needed = of_module.get(function, of_module.get(function.__name__, {}))
             assert_atomics(ptx, needed, function.__name__)
+    assert count in (len(launched), None)
 
 
 def assert_atomics(ptx: str, needed: dict, kernel: str) -> None:
@@ -149,8 +144,7 @@ def assert_atomics(ptx: str, needed: dict, kernel: str) -> None:
 def test_a_block_waits_for_what_its_first_thread_reads(compiled):
     """In the simulator the first thread is nearly always the first."""
     variant = VARIANTS["floyd_warshall/super_naive_shared"]
-    variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder())
-    ((_, ptx),) = compiled()
+    ((_, ptx),) = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
     assert len(re.findall(r"\bbar(?:rier)?\.sync", ptx)) == 1
 
 
@@ -211,16 +205,17 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
 
 def test_halves_are_compared_at_once_if_the_card_can(compiled, monkeypatch):
     monkeypatch.setattr(multi_source, "has_16_bit_pair_minimum", lambda: True)
-    multi_source.apsp(path(2, directed=True), Result.poisoned("apsp", 2), Recorder(shared=SHARED))
-    ((_, ptx),) = compiled()
+    run = Recorder(shared=SHARED)
+    ((_, ptx),) = compiled(lambda: multi_source.apsp(path(2, True), Result.poisoned("apsp", 2), run))
     assert "min.u16x2" in ptx
 
 
 @pytest.mark.parametrize(("name", "count"), [("blocked", 2), ("blocked16", 4)])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled, monkeypatch):
     monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_16_bit_pair_minimum", lambda: True)
-    VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
-    products = [ptx for function, ptx in compiled() if function.__name__ in ("panel", "trailing")]
+    variant = VARIANTS[f"floyd_warshall/{name}"]
+    found = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
+    products = [ptx for function, ptx in found if function.__name__ in ("panel", "trailing")]
     assert len(products) == count
     for ptx in products:
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)
