@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def kernels(monkeypatch, capsys):
-    """Run the command in this process; returns (stdout, stderr, what it exits with: None where all is well)."""
+    """Run the command in this process; return stdout, stderr and its exit value (None on success)."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["kernels", *map(str, arguments)])
@@ -51,7 +51,7 @@ def command(*arguments, **environment):
 
 
 def assert_paths(text, sources):
-    """Each path goes by arcs of the sample from its source to its node and costs what is said, the least there is."""
+    """Check that each path follows arcs from its source to its node and has the stated, least cost."""
     graph = io.read_graph(SAMPLE).cheapest()
     cost_of = {(u, v): w for u, v, w in zip(graph.tails, graph.indices, graph.weights, strict=True)}
     header, *lines = text.splitlines()
@@ -216,7 +216,7 @@ PRINT = ("bellman_ford", "cpu", SAMPLE, "--output", "print")
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_has_enough(unbuffered):
-    """As `| head`: a program that a signal ends has 128 more than the signal's number."""
+    """As `| head`: the exit status is 128 plus the signal's number."""
     words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
@@ -359,7 +359,7 @@ def test_a_tool_refuses_a_negative_seed(kernels):
 
 @pytest.mark.parametrize("problem", ["sssp", "apsp"])
 def test_paths_by_the_variant_that_suits(folder, problem):
-    """As a reader types it where there is no GPU; SciPy reads what is written."""
+    """Without a GPU; SciPy reads the files."""
     more = ("--source", 3) if problem == "sssp" else ()
     ran = command(problem, SAMPLE, *more, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
     to = folder / f"results/output/{problem}_sample3.npz"
@@ -391,7 +391,7 @@ def test_distances_from_many_sources(kernels):
 
 
 def test_predecessors_in_a_circle_are_no_path():
-    """As the paper's variants may find them where weights are 0."""
+    """As the paper's variants may find them if weights are 0."""
     with pytest.raises(
         InputError, match=r"predecessors of vertex 1 run in a circle of arcs that weigh 0: take a variant"
     ):

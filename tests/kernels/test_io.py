@@ -1,4 +1,4 @@
-"""The readers, what they refuse, and the tools that write the text form."""
+"""The readers of graph files, their refusals, and the tools that write the text form."""
 
 import functools
 import gzip
@@ -54,7 +54,7 @@ def zipped(content):
 
 @pytest.fixture
 def put(tmp_path):
-    """Writes a file and gives its path."""
+    """A function that writes a file and returns its path."""
 
     def write(content, name="graph.txt"):
         path = tmp_path / name
@@ -70,7 +70,7 @@ def lists(arcs):
 
 
 def dimacs(line):
-    """The example with its third arc, line 7, replaced."""
+    """Return the example with its third arc, line 7, replaced."""
     return DIMACS.replace("a 4 3 2147483646", line)
 
 
@@ -121,7 +121,7 @@ def test_a_file_is_read(put, form, arcs, content):
 
 
 def test_both_passes_read_the_same(put, monkeypatch):
-    """Of 100,000 arcs, in pieces of 64 KiB, a comment sends the reader through the last of them line by line."""
+    """100,000 arcs in pieces of 64 KiB; because of a comment the last piece is read line by line."""
     monkeypatch.setattr(io, "PIECE", 1 << 16)
     rng = np.random.default_rng(1)
     arcs = np.column_stack([rng.integers(1, 1001, (100_000, 2)), rng.integers(1, MAX_WEIGHT + 1, 100_000)])
@@ -237,7 +237,7 @@ def short_pieces(monkeypatch, **limits):
 
 
 def unreadable_after_some(monkeypatch):
-    """Reading more than the first pieces of a file fails the test."""
+    """Fail the test if more than the first pieces of a file are read."""
     whole = io.unpacked
 
     def some(path):
@@ -280,7 +280,7 @@ def test_reading_stops_at_a_byte_too_many(put, monkeypatch, form, before):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_last_byte_that_a_file_may_have(put, monkeypatch, packed):
-    """It does not matter by which way the arcs before it were read."""
+    """Whether the arcs before it were read at once or line by line."""
     short_pieces(monkeypatch)
     for arc in ("a 1 2 3\n", "a 1  2 3\n"):
         content = "p sp 2 1000\n" + arc * 1000
@@ -469,7 +469,7 @@ def test_random_arcs_are_the_same_for_a_seed_and_not_the_weights_numbers():
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     tails, _ = generate.draw_arcs(100, 1000, 4)
     assert not np.array_equal(tails, generate.draw(1000, 1, 100, 4) - 1)
-    # Known bytes: another version of NumPy that draws other numbers is to be noticed.
+    # Known bytes: a version of NumPy that draws other numbers is noticed.
     assert hashlib.sha256(np.stack(generate.draw_arcs(1 << 10, 1 << 13, 1, 3.0)).tobytes()).hexdigest() == KNOWN
 
 

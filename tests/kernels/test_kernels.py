@@ -32,7 +32,7 @@ class Case(NamedTuple):
 MAX_VERTICES = {"sssp": 13, "apsp": 5}
 EXAMPLES = {"sssp": 25, "apsp": 5}
 
-# 4 and 7 are sinks; 6 and 7 are out of reach of the others; 0 -> 1 is parallel, 3 -> 3 a loop;
+# 4 and 7 are sinks; 6 and 7 are unreachable from the others; 0 -> 1 is parallel, 3 -> 3 a loop;
 # 0 -> 5 and 2 -> 4 are as long as a distance may be, 0 -> 4 is longer.
 HARD = Case(
     vertices=8,
@@ -80,7 +80,7 @@ def circle(vertices):
 
 @st.composite
 def cases(draw, problem, least):
-    """Sinks, unreachable vertices, loops and parallel arcs come by themselves; no size is a multiple of much."""
+    """Draw a case; sinks, unreachable vertices, loops and parallel arcs are frequent."""
     vertices = draw(st.integers(1, MAX_VERTICES[problem]))
     vertex = st.integers(0, vertices - 1)
     weight = st.one_of(st.integers(least, 9), st.integers(1, MAX_WEIGHT), st.integers(MAX_WEIGHT - 9, MAX_WEIGHT))
@@ -104,7 +104,7 @@ def test_every_variant_against_scipy(variant):
     random = 1 if variant.cuda_graph else EXAMPLES[variant.problem]  # CUDA graphs are of a real card
     free = allows_zero_weights(variant)
 
-    # Cases are small: they are not made smaller still, which takes minutes in the simulator.
+    # Cases are small and not shrunk, which would take minutes in the simulator.
     @settings(max_examples=random, phases=(Phase.explicit, Phase.generate), derandomize=True, deadline=None)
     @given(cases(variant.problem, 0 if free else 1))
     def is_right(case):
@@ -133,7 +133,7 @@ def solve(key, arcs, **settings):
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", ["tiled", "tiled_shared"])
 def test_the_threads_of_a_tile_wait_for_each_other(name):
-    """Along a path within one tile nearly every thread needs what others found."""
+    """Along a path within one tile nearly every thread needs results of others."""
     for path in ([0, 3, 2, 1], [0, 7, 3, 6, 1, 5, 2, 4]):
         distances, predecessors = solve(f"floyd_warshall/{name}", [(u, v, 1) for u, v in pairwise(path)], tile=8)
         for start, source in enumerate(path):

@@ -1,4 +1,4 @@
-"""The libraries' answers become ours: block by block, with arcs of weight 0, and within the time limit."""
+"""Results of libraries, converted in blocks of rows, with arcs of weight 0, and within the time limit."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__modu
 
 
 def random_graph(seed, vertices=40, arcs=90, heaviest=3):
-    """Weights from 0, so that circles of no length are among its arcs, as are loops, parallel arcs and sinks."""
+    """Weights from 0, with cycles of weight 0, loops, parallel arcs and sinks."""
     random = np.random.default_rng(seed)
     tails, heads = random.integers(0, vertices, (2, arcs))
     return Graph.from_arcs(vertices, tails, heads, random.integers(0, heaviest, arcs))
@@ -49,7 +49,7 @@ def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
 
 @pytest.mark.parametrize("vertices", [50, 200])
 def test_each_free_arc_is_read_no_more_than_twice(vertices, monkeypatch):
-    """On a path to vertex 0: against the order in which the vertices are gone through."""
+    """On a path to vertex 0, against the order in which vertices are visited."""
     monkeypatch.setattr(Counted, "reads", 0)
     u = np.arange(vertices - 1)
     path = Graph.from_arcs(vertices, u + 1, u, np.zeros(len(u), int))

@@ -1,4 +1,4 @@
-"""How much memory there is, and graphs that ask for more."""
+"""The memory of the host, and graphs that need more."""
 
 import os
 import tracemalloc

@@ -100,7 +100,7 @@ def with_array(kind: str, name: str, value) -> bytes:
 
 
 def with_fields(whole: bytes, offset: int, number: int) -> bytes:
-    """All headers of members with another number: the flags (offset 6) or the method (8)."""
+    """Change a number in all headers of members: the flags (offset 6) or the method (8)."""
     changed = bytearray(whole)
     for mark, after in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
         at = whole.find(mark)
@@ -111,7 +111,7 @@ def with_fields(whole: bytes, offset: int, number: int) -> bytes:
 
 
 def with_header(kind: str, header: str) -> bytes:
-    """Another header of the second array."""
+    """Replace the header of the second array."""
     name, text = f"{ARRAYS[kind][1]}.npy", header.encode()
     described = b"\x93NUMPY\x02\x00" + struct.pack("<I", len(text)) + text
     return zipped(members(WHOLE[kind]) | {name: described + bytes(400)})
@@ -222,7 +222,7 @@ def test_each_wrong_value_of_a_hierarchy(refused):
 
 
 def without(arc: int) -> dict[str, np.ndarray]:
-    """The arrays of the hierarchy without one of its arcs."""
+    """Return the arrays of the hierarchy without one of its arcs."""
     start, places = PREPARED.start.copy(), PREPARED.places.copy()
     start[start > arc] -= 1
     places[places >> 1 > arc] -= 2

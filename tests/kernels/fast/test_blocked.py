@@ -1,4 +1,4 @@
-"""Blocked Floyd-Warshall: what the test of every variant, on small random graphs, does not reach."""
+"""Blocked Floyd-Warshall: cases beyond the small random graphs of test_kernels.py."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one shape
 
 
 def run(name: str, graph: Graph):
-    """The Run, after every row was compared with the oracle, and every predecessor with the arcs."""
+    """Run a variant, check every row, and return the Run."""
     done, result = harness.run_once(
         VARIANTS[f"floyd_warshall/{name}"], graph, harness.Protocol(warmup_launches=0, block=8, tile=4)
     )
@@ -105,7 +105,7 @@ def test_shared_memory_holds_a_part_of_a_tile_at_a_time(packed, kind, inf, monke
 
 
 class Sparse(dict):
-    """A long array on the card, of which few words are touched; the others hold 0."""
+    """A long array on the card; words that were not set are 0."""
 
     def __missing__(self, index):
         return np.uint32(0)
@@ -119,7 +119,7 @@ class Sparse(dict):
 
 
 class FarApart(TileShape):
-    """Rows so long that those of a few vertices pass 2^32 words."""
+    """Rows so long that a few vertices take more than 2^32 words."""
 
     def pitch(self, vertices):
         return 2**30 - self.tile

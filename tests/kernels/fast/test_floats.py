@@ -42,7 +42,7 @@ def tails(graph):
 
 
 def whole_distances(graph, sources):
-    """Distances in graph.scaled, as a variant gives them."""
+    """Return distances in graph.scaled, as a variant does."""
     return np.minimum(csgraph.dijkstra(graph.scaled.to_scipy(), indices=sources), INF).astype(np.int32)
 
 
@@ -101,14 +101,14 @@ def test_arcs_of_weight_zero_form_no_circle(make):
 
 @pytest.mark.simulator
 def test_only_a_vertex_with_a_predecessor_becomes_one():
-    """Of 1 and 2 each has an arc of weight 0 to the other; 2 is reached from 3, which comes after them."""
+    """1 and 2 have arcs of weight 0 to each other; 2 is reached from 3, a higher number."""
     graph = float_graph(4, np.array([0, 3, 2, 1]), np.array([3, 2, 1, 2]), np.array([1.0, 0, 0, 0]))
     found = Searches(graph, Run(**RUN)).search([0], 1)
     assert found.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
 
 
 def with_potentials(n=12, m=40):
-    """A graph without a negative cycle, of which most weights are below 0 or above."""
+    """Return a graph with positive and negative weights and without negative cycles."""
     random = np.random.default_rng(5)
     height, ends = random.normal(size=n) * 100, random.integers(0, n, (2, m))
     return float_graph(n, *ends, random.random(m) + height[ends[1]] - height[ends[0]])
@@ -129,7 +129,7 @@ def test_potentials_leave_no_weight_below_zero():
 @pytest.mark.parametrize("last", [0.7, 0.7 - 1e-14, 0.5])
 @pytest.mark.simulator
 def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
-    """0.2 - 0.9 + 0.7 is 0 but for rounding, with which each round lowers something."""
+    """0.2 - 0.9 + 0.7 is 0 except for rounding errors, by which each round lowers a distance."""
     graph = float_graph(4, np.array([3, 0, 1, 2]), np.array([0, 1, 2, 0]), np.array([1.0, 0.2, -0.9, last]))
     searches = Searches(graph, Run(**RUN))
     if last == 0.7:

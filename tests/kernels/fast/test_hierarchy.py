@@ -63,7 +63,7 @@ def shape(request):
 
 
 def eliminated(on: Graph, vertices: np.ndarray) -> dict[int, set[int]]:
-    """By vertex, its later neighbours, by eliminating vertices from the last to the first of `vertices` one by one."""
+    """Eliminate vertices one by one, from the last of `vertices`; return each one's later neighbours."""
     around = {v: set() for v in range(on.vertices)}
     for tail, head in zip(on.tails.tolist(), on.indices.tolist(), strict=True):
         if tail != head:

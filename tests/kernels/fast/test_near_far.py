@@ -72,7 +72,7 @@ def test_several_blocks(blocks, places, crowded, monkeypatch):
 
 
 def funnel(hub: int = 100) -> Graph:
-    """A hub that every other vertex of a path lowers again, and each time with it 16 far vertices."""
+    """A hub whose distance every second vertex of a path lowers, each time with those of 16 far vertices."""
     arcs = [(t, t + 1, 1) for t in range(hub - 1)] + [(t, hub, 3 * (hub - t)) for t in range(0, hub, 2)]
     arcs += [(hub, hub + 1 + j, 1) for j in range(4)]
     arcs += [(hub + 1 + j, hub + 5 + 4 * j + k, 5000) for j in range(4) for k in range(4)]

@@ -1,4 +1,4 @@
-"""Whether a graph is narrow, by going through it breadth first."""
+"""The breadth-first search that decides whether a graph is narrow."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ def searches_on(graph):
 
 
 def levels_by_scipy(graph, source):
-    """How many vertices each level has."""
+    """Return the number of vertices of each level."""
     hops = csgraph.dijkstra(graph.to_scipy(), indices=source, unweighted=True)
     return np.bincount(hops[np.isfinite(hops)].astype(int))
 

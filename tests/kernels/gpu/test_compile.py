@@ -58,7 +58,7 @@ ATOMICS = {
 
 
 class OnHost:
-    """What a device array shows of itself."""
+    """The attributes of a device array that are read."""
 
     def __init__(self, array):
         self.size, self.dtype, self.shape, self.strides = array.size, array.dtype, array.shape, array.strides
@@ -67,7 +67,7 @@ class OnHost:
 
 @pytest.fixture
 def launched(monkeypatch):
-    """What is launched, by kernel and types of its arguments; with a card too, nothing is launched on it."""
+    """The functions of launched kernels, by kernel and types of its arguments; no card is used."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
     monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
     return Recorder.launched

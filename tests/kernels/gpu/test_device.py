@@ -31,7 +31,7 @@ ALLOWED = (100, 107, 0)  # shared memory of SECOND
 
 
 class OnCard:
-    """What a device array shows of itself."""
+    """The attributes of a device array that are read."""
 
     def __init__(self, size=6, dtype=np.int32, address=4096):
         self.size, self.dtype, self.shape = size, np.dtype(dtype), (size,)
@@ -236,7 +236,7 @@ def test_arguments_are_checked_once_and_before_anything_is_launched(arrives, mon
 
 
 class Kernel:
-    """A kernel of numba's; made: for which types it was compiled."""
+    """In place of numba's kernel; made: the types that it was compiled for."""
 
     def __init__(self):
         self.made = []
@@ -271,7 +271,7 @@ def test_a_kernel_is_compiled_once_for_each_card_and_combination_of_types(monkey
 
 
 def refusing(monkeypatch, code):
-    """A card that refuses memory so, of which 1000 bytes are free."""
+    """Let the card refuse memory with this code while 1000 bytes are free."""
 
     def refuse(*given):
         raise CudaAPIError(code, "refused")
@@ -332,7 +332,7 @@ def test_what_the_driver_refuses_is_an_error():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What is asked of the card and of the host's clock, in order; a phase takes 1500 ms, and the clock's steps 2 s."""
+    """Calls of the card and the host's clock, in order; a phase takes 1500 ms, a step of the clock 2 s."""
     done, names = [], cycle(("start", "end"))
 
     def event(timing):

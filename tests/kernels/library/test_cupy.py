@@ -1,4 +1,4 @@
-"""The page for users of CuPy and PyTorch: its blocks run with stand-ins for both; test_gpu.py runs them for real."""
+"""Run the blocks of docs/cupy.md with stand-ins for CuPy and PyTorch; test_gpu.py runs them on a card."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The functions of `import kernels`: which variant is chosen, and results that scipy.sparse.csgraph can read."""
+"""The functions of `import kernels`: the choice of a variant, and results as scipy.sparse.csgraph has them."""
 
 import dataclasses
 import functools
@@ -173,7 +173,7 @@ def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
 
 
 def float_graphs():
-    """Sparse arrays whose weights or distances are no whole numbers below 2^31 - 1, by what they have."""
+    """Return sparse arrays whose weights or distances do not fit in int32, by name."""
     return {
         "halves": sparse.csr_array([[0, 0.5, 3], [0, 0, 0.25], [1, 0, 0]]),
         "float32": sparse.csc_array(np.array([[0, 0.1, 0.3], [0, 0, 0.1], [0, 0, 0]], np.float32)),
@@ -187,7 +187,7 @@ def float_graphs():
 
 
 def assert_as_scipy(array):
-    """All four functions against SciPy's Dijkstra, or its Johnson's algorithm where a weight is below 0."""
+    """Compare all four functions with SciPy's Dijkstra, or with Johnson if a weight is negative."""
     expected = (csgraph.johnson if array.min() < 0 else csgraph.dijkstra)(array)
     np.testing.assert_array_equal(kernels.distances(array, [2, 0, 2]).distances, expected[[2, 0, 2]], strict=True)
     for found, rows in ((kernels.all_pairs(array), ...), (kernels.shortest_paths(array, 1), 1)):
@@ -312,7 +312,7 @@ def int32(*values):
 
 
 def with_a_list(name):
-    """A sparse array, one array of which was replaced by a list."""
+    """Return a sparse array in which a list replaces one array."""
     array = sparse.csr_array([[0.0, 1], [0, 0]])
     setattr(array, name, getattr(array, name).tolist())
     return array
@@ -421,7 +421,7 @@ def test_a_graphs_arrays_are_looked_at(arrays, message, tmp_path):
 
 
 def packed(path, indptr, indices, weights, directed=True, meta=()):
-    """A file as Graph.save writes it, whatever the values are."""
+    """Write a file as Graph.save does, without checks."""
     meta = np.array(json.dumps(meta or {}))
     np.savez(path, indptr=indptr, indices=indices, weights=weights, directed=np.array(directed), meta=meta)
     return path
@@ -496,7 +496,7 @@ def test_no_room(solve, message):
 
 
 def test_a_full_card_is_said(monkeypatch):
-    """With a CPU variant, as if it were the card's."""
+    """A CPU variant stands in for the card's."""
 
     key = "dijkstra/networkit_apsp"
 
@@ -542,7 +542,7 @@ def test_distances_from_many_sources_are_scipys(form, sources):
 
 
 def reduced(graph, sources):
-    """Eccentricity, vertices reached and sum of distances of each source by SciPy; and its distances."""
+    """Return eccentricity, vertices reached and sum of distances of each source, and all distances, by SciPy."""
     rows = csgraph.dijkstra(graph.to_scipy(), indices=sources)
     finite = np.isfinite(rows)
     return rows.max(axis=1, initial=0, where=finite), finite.sum(axis=1), rows.sum(axis=1, where=finite), rows
@@ -613,7 +613,7 @@ def streets():
 
 @pytest.fixture
 def few(monkeypatch):
-    """A hierarchy pays for few sources."""
+    """Let a hierarchy pay for few sources."""
     monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(500, 50, 2)))
 
 
@@ -655,7 +655,7 @@ def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(stre
 
 
 def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
-    """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
+    """The host has no memory for all pairs; the reason says why there is no hierarchy."""
     monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
     chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
@@ -697,7 +697,7 @@ def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
 
 
 def test_rows_by_a_variant(monkeypatch):
-    """With SciPy's in its place."""
+    """SciPy's variant stands in for it."""
     graph, asked, key = random_graph(40, 90), [], "bellman_ford/multi_source_apsp"
     variant = VARIANTS[key]
 
@@ -717,7 +717,7 @@ def test_rows_by_a_variant(monkeypatch):
 
 @pytest.fixture
 def on_card(monkeypatch):
-    """As if the simulator's card were worth it; several levels of cells, and memory for a few sources at once."""
+    """Choose the simulator's card for small graphs, with several levels of cells and memory for a few sources."""
     for name, value in {"SMALLEST": 8, "STEP": 3}.items():
         monkeypatch.setattr(cells, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
@@ -733,7 +733,7 @@ def on_card(monkeypatch):
 
 
 def town(vertices):
-    """Streets, and two vertices that are not reached from them."""
+    """Return streets, and two vertices that they do not reach."""
     grid = graphs.grid(vertices)
     arcs = np.r_[grid.tails, vertices], np.r_[grid.indices, 0], np.r_[grid.weights, 0]
     return Graph.from_arcs(vertices + 2, *arcs)

@@ -19,7 +19,7 @@ REACHED: list[bool] = []  # whether a call was searched on the card, in the proc
 
 
 def compare(actual, desired, *more, compare=suite.assert_array_almost_equal):
-    """Compare where predecessors exist only: ties may be broken otherwise, and test_csgraph.py checks the trees."""
+    """Of predecessors, compare only which exist: ties may differ, and test_csgraph.py checks trees."""
     if actual.dtype == np.int32:
         actual, desired = actual == NO_PREDECESSOR, desired == NO_PREDECESSOR
     compare(actual, desired, *more)
@@ -47,6 +47,6 @@ def our_functions(request, monkeypatch):
 
 
 def test_calls_are_searched_on_the_card(request):
-    """The tests above made them; SciPy 1.17 makes 168 that are ours."""
+    """The tests above made the calls; in SciPy 1.17 168 are for the card."""
     if request.node.callspec.params["our_functions"]:
         assert sum(REACHED) >= 160

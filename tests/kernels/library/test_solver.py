@@ -1,4 +1,4 @@
-"""kernels.prepare: one graph, laid out once; its threads, its end, results on the card; what is kept of an array."""
+"""kernels.prepare: layouts, threads, closing, results on the card; and what is kept of an array."""
 
 import functools
 import gc
@@ -24,7 +24,7 @@ from tests.support.trees import CARD, assert_trees, lengths, with_scipys_fills
 
 
 class Noting(Run):
-    """Notes how often memory is taken, and the uploads."""
+    """Counts allocations and uploads."""
 
     taken = 0
 
@@ -39,7 +39,7 @@ class Noting(Run):
 
 @pytest.fixture
 def on_card(monkeypatch):
-    """As if the simulator's card were worth it, with small blocks, and nothing kept."""
+    """Choose the simulator's card for small graphs, with small blocks and nothing kept."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "Run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
@@ -55,7 +55,7 @@ def no_card(monkeypatch):
 
 
 def example(vertices=12, free=False):
-    """With sinks, and a vertex that no arc leads to."""
+    """Return a random graph with sinks and an unreachable vertex."""
     random = np.random.default_rng(vertices)
     tails, heads = random.integers(0, vertices - 2, 30), random.integers(0, vertices - 1, 30)
     return Graph.from_arcs(vertices, tails, heads, random.integers(0 if free else 1, 9, 30))
@@ -153,7 +153,7 @@ def test_what_cannot_be_left_on_the_card(on_card, monkeypatch):
 @pytest.mark.simulator
 @pytest.mark.parametrize("solvers", [1, 2])
 def test_threads(solvers, on_card):
-    """Four, of one solver or of two. The simulator refuses two kernels at once."""
+    """Four threads on one or two solvers. The simulator refuses two kernels at once."""
     on = [example(), example(10, free=True)][:solvers]
     made, results, start = [kernels.prepare(graph) for graph in on], {}, threading.Barrier(4)
 
@@ -280,7 +280,7 @@ CHANGES = {
 
 @pytest.fixture
 def read(monkeypatch):
-    """Grows when a graph is made of arcs."""
+    """A list that grows with each graph that is made."""
     made, of = [], inputs.graph_of
     for module in (inputs, csgraph):
         monkeypatch.setattr(module, "graph_of", lambda *arcs: made.append(1) or of(*arcs))

@@ -20,7 +20,7 @@ DRIVERS = {
 
 
 def graph(directed: bool, vertices: int = 7, edges: int = 9) -> Graph:
-    """Random, with parallel arcs, a self-loop, and vertices that nothing leads to."""
+    """Random, with parallel arcs, a self-loop, and unreachable vertices."""
     rng = np.random.default_rng(5)
     tails, heads = rng.integers(0, vertices - 2, (2, edges))
     weights = rng.integers(1, 30, edges)
@@ -32,7 +32,7 @@ def graph(directed: bool, vertices: int = 7, edges: int = 9) -> Graph:
 
 
 def solve(name: str, on: Graph, **settings) -> tuple[Result, list]:
-    """The checked result, and for each launch whether its work was in shared memory."""
+    """Return the checked result, and for each launch whether its work was in shared memory."""
     problem, driver = DRIVERS[name]
     shared = []
 
