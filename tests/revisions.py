@@ -74,7 +74,7 @@ def launch(variant: Variant) -> None:
 
 
 def launch_all_pairs() -> None:
-    """Launch what all_pairs.py has: rows, what is found of each source, and sums over sources."""
+    """Launch the kernels of all_pairs.py: rows, results of each source, and sums over sources."""
     for graph in measured_graphs(ALL_PAIRS):
         sources = np.arange(graph.vertices)
         rows = all_pairs.AllPairsSearch(graph, reduces=False, run=H200())

@@ -30,7 +30,7 @@ OFTEN = {"MIN_PLACES": 4, "CROWDED": 2, "DIRECT": 4}  # short queues, and blocks
 
 
 def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What a variant is run on, by name."""
+    """Yield the names and runs of what a variant is run on."""
 
     def on(make, n, run_as=variant, **settings):
         return lambda: solve(run_as, make(n), runs=1, **settings)
@@ -67,7 +67,7 @@ def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def run_all(variants: list[Variant]) -> int:
-    """Run them, print a line for each, and return how many gave a wrong answer somewhere."""
+    """Run the variants, print a line for each, and return how many gave a wrong answer."""
     wrong = 0
     for variant in variants:
         started, said = time.perf_counter(), []
@@ -82,7 +82,7 @@ def run_all(variants: list[Variant]) -> int:
 
 
 def chosen(parts: list[str]) -> list[Variant]:
-    """The GPU variants whose names hold one of these parts; all where there are none."""
+    """Return the GPU variants whose names contain one of these parts; all without parts."""
     found = [v for v in VARIANTS.values() if v.on_gpu and (not parts or any(part in v.key for part in parts))]
     if not found:
         sys.exit(f"sanitize: no GPU variant's name holds {' or '.join(parts)}")

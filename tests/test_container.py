@@ -21,12 +21,12 @@ DOCKERFILE, DEFINITION, MAKEFILE = (
 )
 INSTALL = r"python -m pip install (.+)"
 IMAGE = "container/cuda-shortest-paths.sif"
-# What is asked of an environment: all packages fit together, and the project's can be imported.
+# An environment's packages fit together, and the project's dependencies can be imported.
 CHECK = "python -m pip check && python -c 'import numba.cuda, scipy, networkit, pymetis, snakemake'"
 
 
 def found(pattern, text):
-    """What the pattern's one group is in the one place where it matches."""
+    """Return the group of the pattern's only match."""
     (one,) = re.findall(pattern, text, re.MULTILINE)
     return one
 
@@ -58,7 +58,7 @@ def test_python_and_the_lock_are_those_of_make():
     assert found(INSTALL, DOCKERFILE) == found(INSTALL, DEFINITION) == options
 
 
-# In place of a Python: if the version is none, fail as pyenv's shims do; else run the code as if of that version.
+# In place of a Python: fail as pyenv's shims do if the version is none, else run the code as that version.
 PYTHON = """#!/bin/sh
 exec {python} -c 'import sys
 sys.executable, version, _, code, *sys.argv[1:] = sys.argv[1:]
@@ -129,7 +129,7 @@ exec bash -c "$last"
 
 
 def test_jobs_run_in_the_image_by_the_options_that_the_document_names(tmp_path):
-    """With a program called apptainer that runs on this machine what it is to run in an image.
+    """A program called apptainer runs the commands on this machine instead of in an image.
 
     Without these options no job looks for apptainer, or the workflow's other tests would fail for want of it.
     """
@@ -150,7 +150,7 @@ def test_jobs_run_in_the_image_by_the_options_that_the_document_names(tmp_path):
 
 
 def test_what_is_asked_of_the_image_holds_here():
-    """make set up this environment, by the image's own line and lock; the rest of the image is its base and engine."""
+    """make set up this environment by the image's own line and lock."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(["sh", "-ec", CHECK], cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
 

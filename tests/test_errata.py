@@ -1,4 +1,4 @@
-"""docs/errata.md, a test a section: what is described there goes wrong on a small graph, and ours does not."""
+"""docs/errata.md, one test a section: on a small graph the described method fails, and ours does not."""
 
 import re
 import subprocess
@@ -33,22 +33,22 @@ simulator = pytest.mark.simulator
 
 
 def graph_of(vertices, *arcs, **more):
-    """A graph of arcs (tail, head, weight)."""
+    """Return a graph of arcs (tail, head, weight)."""
     return Graph.from_arcs(vertices, *np.array(arcs).T, **more)
 
 
 def truth(graph):
-    """The oracle's distances, a list a source."""
+    """Return the oracle's distances, a list a source."""
     return oracle(graph, tuple(range(graph.vertices))).tolist()
 
 
 def checked(graph, problem, result, source=0):
-    """How many rows of a result hold against the oracle; raises WrongResult."""
+    """Check a result; return the number of rows, or raise WrongResult."""
     return check(graph, problem, result, source, full_check=graph.vertices, checked_rows=graph.vertices)
 
 
 def solve(key, graph, run=None):
-    """The distances of one of our variants as lists; they and the predecessors are checked."""
+    """Return the checked distances of one of our variants as lists."""
     variant, run = VARIANTS[key], run or Run(block=4, tile=2)
     run.on_gpu = variant.on_gpu
     result = Result.poisoned(variant.problem, graph.vertices)
@@ -58,7 +58,7 @@ def solve(key, graph, run=None):
 
 
 def relax_in_order(graph, order):
-    """Floyd-Warshall's relaxation for every (i, j, k) of `order`, and the k that last improved each pair."""
+    """Relax every (i, j, k) of `order` as Floyd-Warshall; return distances and the k that last improved each pair."""
     dist = graph.matrix.astype(np.int64)
     last = np.full(dist.shape, -1)
     last[graph.tails, graph.indices] = graph.tails
@@ -73,7 +73,7 @@ def textbook_order(n):
 
 
 def walk(predecessors, vertex, most=100):
-    """The vertices from `vertex` along the predecessors, at most so many."""
+    """Return the vertices from `vertex` along the predecessors, at most so many."""
     path = [vertex]
     while predecessors[path[-1]] != -1 and len(path) < most:
         path.append(int(predecessors[path[-1]]))
@@ -117,7 +117,7 @@ def test_factors_of_the_text():
     saved = f"{gain['ne']:.1f} s on ne, {gain['e']:.1f} s on e"
     on_four = f"{longer.min():.0f} to {longer.max():.0f} % slower on the other four"
     assert said["stride faster by"] == f"{saved}; {on_four}"
-    # Verdicts stand in one place, which is generated.
+    # Verdicts are generated, in one place only.
     assert "](results.md#the-papers-own-tables-read-in-two-ways)" in section
     assert not re.search(r"\bholds?\b|as claimed|tolerance", section)
     for number, head, right in ((1, "Stride with Flag", flag), (3, "Tiled", tiled)):
@@ -183,7 +183,7 @@ def test_column_tiles_of_phase_two():
 
 
 def rows_scanned(matrix, source, skip_outdated):
-    """The distances from source, and how many rows of the matrix a heap's entries made it look through."""
+    """Return Dijkstra's distances with a heap, and the number of rows of the matrix that were scanned."""
     dist = [INF] * len(matrix)
     dist[source] = 0
     heap, rows = [(0, source)], 0
@@ -424,7 +424,7 @@ def test_half_of_one_block_is_none():
     start[0] = 0
     arrays = [cuda.to_device(a) for a in (graph.indptr, graph.indices, graph.weights, start, start)]
     bellman_ford.relax_stride[blocks_for(graph.vertices, block) // 2, block](*arrays)
-    assert (arrays[-1].copy_to_host() == start).all()  # a card refuses the launch; here nobody works
+    assert (arrays[-1].copy_to_host() == start).all()  # a card refuses the launch; the simulator runs no thread
     for name in ("stride", "stride_flag"):
         blocks = set()
         assert solve(f"bellman_ford/{name}", graph, Watched(block=block)) == truth(graph)[0]
@@ -463,7 +463,7 @@ def test_barrier_that_not_all_threads_reach(monkeypatch):
     from tests.support.simulator import Thread
 
     def arrivals(act):
-        """How often each thread of each block met a barrier."""
+        """Return, for each block, how many barriers its threads met."""
         events = []  # appended to at once, whatever other threads do
 
         def run(thread, runs=Thread.be):
@@ -510,9 +510,9 @@ def test_missing_barriers_of_tiled():
 
 
 def fronts(graph, source, threads, flag=True):
-    """Distances from one source, the vertices shared out among threads, and the flag as it is left.
+    """Return distances from one source, with vertices divided among threads, and the final flag.
 
-    The threads come to the flag one after the other; who finds it cleared leaves.
+    The threads read the flag one after the other; a thread that finds it cleared leaves.
     """
     dist, reached = [INF] * graph.vertices, [INF] * graph.vertices
     dist[source] = reached[source] = 0
@@ -595,7 +595,7 @@ def test_loop_that_does_not_advance():
 
 
 def buckets(graph, source, delta, *, queued, first, most=50):
-    """Delta-stepping from the bucket `first` on, at most so many; the source is queued before it or not."""
+    """Delta-stepping from the bucket `first` on, over `most` buckets; queued: whether the source is queued before."""
     dist = [INF] * graph.vertices
     dist[source] = 0
     waiting, bucket = {source} if queued else set(), first

@@ -1,4 +1,4 @@
-"""What `pip install .` installs: the library and no more, under its own name, which runs without the repository."""
+"""`pip install .` installs the library alone, under its own name; it runs without the repository."""
 
 import ast
 import re
@@ -65,7 +65,7 @@ def test_the_library_cannot_be_installed_in_place():
 
 
 def meaning(source):
-    """The syntax tree without the module that an import names and without texts."""
+    """Return the syntax tree without names of imported modules and without strings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -104,7 +104,7 @@ def test_the_sdist_has_what_the_wheel_is_built_from(tmp_path):
 
 
 def imported(folder):
-    """The first names of what the modules in a folder import, but for the standard library's and the repository's."""
+    """Return the packages that a folder's modules import, without the standard library and the repository."""
     found = set()
     for path in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,4 @@
-"""`make sanitize` without a card: what it refuses, what it starts, and how it ends."""
+"""`make sanitize` without a card: refusals, started commands and exit status."""
 
 import os
 from dataclasses import replace
@@ -15,7 +15,7 @@ EDGE = VARIANTS["edge/sssp"]
 
 @pytest.fixture
 def sanitizer(tmp_path, monkeypatch):
-    """In place of compute-sanitizer a program that writes down its arguments and fails as racecheck; and a card."""
+    """Replace compute-sanitizer by a program that records its arguments and fails as racecheck; simulate a card."""
     program = tmp_path / "compute-sanitizer"
     program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\ntest "$2" = memcheck\n')
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Families of generated graphs: their edges, and what becomes of them in the workflow."""
+"""Families of generated graphs: their edges, and their datasets in the workflow."""
 
 import hashlib
 from pathlib import Path

@@ -1,20 +1,20 @@
-"""The libraries' answers become ours: block by block, with arcs of weight 0, and within the time limit."""
+"""Results of libraries, converted in blocks of rows, with arcs of weight 0, and within the time limit."""
 
 import numpy as np
 import pytest
 
 from kernels import harness, libraries
 from kernels.errors import TimeLimit
-from kernels.graph import INF, Graph
+from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
-from tests.support.counted import Counted
+from tests.support.trees import Counted
 
 BASELINES = [key for key, variant in VARIANTS.items() if variant.function.__module__ == libraries.__name__]
 
 
 def random_graph(seed, vertices=40, arcs=90, heaviest=3):
-    """Weights from 0, so that circles of no length are among its arcs, as are loops, parallel arcs and sinks."""
+    """Weights from 0, with cycles of weight 0, loops, parallel arcs and sinks."""
     random = np.random.default_rng(seed)
     tails, heads = random.integers(0, vertices, (2, arcs))
     return Graph.from_arcs(vertices, tails, heads, random.integers(0, heaviest, arcs))
@@ -39,41 +39,6 @@ def test_results_pass_the_check_whatever_the_blocks(monkeypatch, key, rows):
         assert row["rows_checked"] == (1 if VARIANTS[key].problem == "sssp" else 40)
 
 
-@pytest.mark.parametrize("key", BASELINES)
-def test_a_graph_without_arcs(key):
-    vertices = 3
-    result = Result.poisoned(VARIANTS[key].problem, vertices)
-    VARIANTS[key].function(Graph.from_arcs(vertices, *np.empty((3, 0), int)), result, Run(source=1, on_gpu=False))
-    sources = [1] if VARIANTS[key].problem == "sssp" else range(vertices)
-    expected = [[0 if v == source else INF for v in range(vertices)] for source in sources]
-    assert np.atleast_2d(result.distances).tolist() == expected
-    assert (result.predecessors == -1).all()
-
-
-@pytest.mark.parametrize(
-    ("arcs", "predecessors"),
-    [
-        # 1 and 2 are equally far, by a circle that must not be its own way in.
-        ([(0, 1, 5), (1, 2, 0), (2, 1, 0), (2, 3, 1)], [-1, 0, 1, 2]),
-        # All but the source by arcs of weight 0, each of which waits for the one after it.
-        ([(3, 2, 0), (2, 1, 0), (0, 3, 0)], [-1, 2, 3, 0]),
-        ([(0, 0, 0), (1, 0, 0), (0, 2, 4), (2, 2, 0)], [-1, -1, 0, -1]),
-    ],
-)
-def test_predecessors_that_follow_from_distances(arcs, predecessors):
-    graph = Graph.from_arcs(4, *np.array(arcs).T)
-    result = Result.poisoned("sssp", 4)
-    libraries.networkit_dijkstra(graph, result, Run(on_gpu=False))
-    assert result.predecessors.tolist() == predecessors
-
-
-def test_a_circle_of_free_arcs_that_comes_before_the_source_in_order():
-    graph = Graph.from_arcs(4, *np.array([(0, 1, 0), (1, 0, 0), (3, 0, 5)]).T)
-    result = Result.poisoned("sssp", 4)
-    libraries.networkit_dijkstra(graph, result, Run(source=3, on_gpu=False))
-    assert result.predecessors.tolist() == [3, 0, -1, -1]
-
-
 def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
     graph = Graph.from_arcs(3, [1, 2], [2, 1], [0, 0])
     predecessors = np.full((1, 3), -7, np.int32)
@@ -84,7 +49,7 @@ def test_of_wrong_distances_predecessors_are_left_out_and_it_ends():
 
 @pytest.mark.parametrize("vertices", [50, 200])
 def test_each_free_arc_is_read_no_more_than_twice(vertices, monkeypatch):
-    """On a path to vertex 0: against the order in which the vertices are gone through."""
+    """On a path to vertex 0, against the order in which vertices are visited."""
     monkeypatch.setattr(Counted, "reads", 0)
     u = np.arange(vertices - 1)
     path = Graph.from_arcs(vertices, u + 1, u, np.zeros(len(u), int))

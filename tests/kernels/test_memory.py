@@ -1,19 +1,13 @@
-"""How much memory there is, and graphs that ask for more."""
+"""The memory of the host, and graphs that need more."""
 
 import os
-import sys
 import tracemalloc
-import zipfile
-from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kernels import __main__ as cli
 from kernels import io, memory
 from kernels.errors import InputError
-from kernels.graph import Graph
 
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
@@ -66,47 +60,3 @@ def test_reading_takes_no_more_than_is_asked_for(tmp_path, monkeypatch, form):
     tracemalloc.stop()
     needed = memory.BYTES_OF_VERTEX * vertices + memory.BYTES_OF_ARC * arcs
     assert 0.5 * needed < taken < needed
-
-
-def packed(path, *, method=zipfile.ZIP_STORED, claimed=2, length=2):
-    """A packed graph of two vertices and no arcs, whose indptr's header claims a length and which has another."""
-    with zipfile.ZipFile(path, "w", method) as file:
-        for name, size, there in (("indptr", claimed, length), ("indices", 0, 0), ("weights", 0, 0)):
-            header = BytesIO()
-            described = {"descr": "<i4", "fortran_order": False, "shape": (size,)}
-            np.lib.format.write_array_header_1_0(header, described)
-            file.writestr(f"{name}.npy", header.getvalue() + bytes(4 * there))
-        for name, value in (("directed", True), ("meta", "{}")):
-            whole = BytesIO()
-            np.save(whole, np.array(value))
-            file.writestr(f"{name}.npy", whole.getvalue())
-    return path
-
-
-def test_a_packed_graph_that_inflates_to_more_than_there_is(tmp_path, monkeypatch):
-    path = packed(tmp_path / "g.npz", method=zipfile.ZIP_DEFLATED, claimed=10**6, length=10**6)
-    assert path.stat().st_size < 10**4 and Graph.load(path).vertices == 10**6 - 1
-    monkeypatch.setattr(memory, "host_memory", lambda: 4 * 10**6)
-    monkeypatch.setattr(np.lib.format, "read_array", None)  # nothing is read
-    with pytest.raises(InputError, match=r"g\.npz: a packed graph of this size takes 4,00\d,\d+ bytes of memory, this"):
-        Graph.load(path)
-
-
-@pytest.mark.parametrize("claimed", [2**45, 2**61, 2**70, -3])
-def test_a_packed_graph_whose_array_claims_more_than_it_has(tmp_path, claimed):
-    with pytest.raises(InputError, match=r"g\.npz: .*: name a packed graph, or make this one again"):
-        Graph.load(packed(tmp_path / "g.npz", claimed=claimed))
-
-
-@pytest.mark.parametrize(
-    "command", [["random", "500", "out.txt"], ["dijkstra", "scipy", "huge.txt"], ["add", "huge.snap"]]
-)
-def test_the_command_line_refuses_in_one_line(tmp_path, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
-    monkeypatch.setattr(sys, "argv", ["kernels", *command])
-    Path("huge.txt").write_text("2147483647 2147483647\n")
-    Path("huge.snap").write_text("# Nodes: 2147483647 Edges: 2147483647\n")
-    with pytest.raises(SystemExit, match=r"^error: .* memory, this machine has 1,048,576: take a smaller graph.*$"):
-        cli.main()
-    assert not Path("out.txt").exists()

@@ -1,4 +1,4 @@
-"""What is measured: a variant's revision stands for its kernels' machine code, and settings for other protocols."""
+"""Revisions, which stand for a variant's PTX, and settings, which stand for the protocol."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ COMPILERS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm")
 
 
 def other_compilers() -> str:
-    """Return which compilers are not those of the CUDA 13 lock, for which the digests hold; empty if all are."""
+    """Return the compilers that differ from the CUDA 13 lock, for which the digests hold."""
     locked = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/cu13.txt").read_text(), re.MULTILINE))
     try:
         return ", ".join(name for name in COMPILERS if version(name) != locked[name])

@@ -1,1 +1,1 @@
-"""What tests share: none of this is a test."""
+"""Helpers that tests share."""

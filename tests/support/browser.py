@@ -1,6 +1,6 @@
 """Headless Chromium, driven through its DevTools protocol over two pipes.
 
-It resolves no name, so nothing that a page asks for comes from outside; that it asked is noted.
+It resolves no host names, so pages load nothing from outside; their requests are noted.
 """
 
 import base64
@@ -25,7 +25,7 @@ FLAGS = (
 )
 LOCAL = ("file:", "data:", "blob:", "about:")
 PATIENCE_S = 30
-KEYS = {"Tab": 9, "Enter": 13, "ArrowRight": 39}  # by their virtual key codes
+KEYS = {"Tab": 9, "Enter": 13, "ArrowRight": 39}  # virtual key codes
 
 
 def find() -> str | None:
@@ -37,7 +37,7 @@ class ProtocolError(RuntimeError):
 
 
 class Page:
-    """The one page. errors: of its console and scripts; requests: what it asked for, but for itself and data in it."""
+    """The one page. errors: of its console and scripts; requests: for anything outside the page."""
 
     def __init__(self, orders: int, answers: int):
         self._orders, self._answers = orders, answers
@@ -51,7 +51,7 @@ class Page:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **params) -> dict:
-        """The protocol's answer to a method. Raises RuntimeError where none comes."""
+        """Return the protocol's answer to a method; raise RuntimeError if there is none in time."""
         self._number += 1
         order = {"id": self._number, "method": method, "params": params, **self._session}
         os.write(self._orders, json.dumps(order).encode() + b"\0")
@@ -86,13 +86,13 @@ class Page:
             self.requests.append(params["request"]["url"])
 
     def open(self, path: Path) -> None:
-        """Show a file; nothing is noted yet."""
+        """Show a file; clear the notes."""
         self.errors, self.requests = [], []
         self.call("Page.navigate", url=path.as_uri())
         self.wait("document.readyState == 'complete'")
 
     def evaluate(self, expression: str, **where):
-        """The value of a JavaScript expression; where: in which of the page's worlds."""
+        """Return the value of a JavaScript expression; where: arguments that name one of the page's worlds."""
         said = self.call("Runtime.evaluate", expression=expression, returnByValue=True, **where)
         if "exceptionDetails" in said:
             raise RuntimeError(f"{expression}: {said['exceptionDetails']}")
@@ -125,7 +125,7 @@ class Page:
         return False
 
     def show_as(self, width: int | None = None, scheme: str = "light") -> None:
-        """How the page is shown from now on: with the width of a phone in pixels, or the window's; light or dark."""
+        """Show the page with the width of a phone in pixels, or of the window; light or dark."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         if width:
             size = {"width": width, "height": 800, "deviceScaleFactor": 1}
@@ -145,7 +145,7 @@ class Page:
 
 @contextmanager
 def opened(folder: Path, size: str = "1500,900"):
-    """A page in a Chromium of its own, whose profile lies in the folder."""
+    """Start Chromium with its profile in the folder; yield its page."""
     read_order, write_order = os.pipe()
     read_answer, write_answer = os.pipe()
     command = [find(), *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size}", "about:blank"]

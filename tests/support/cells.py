@@ -1,4 +1,4 @@
-"""The cells of a table as its readers get them."""
+"""The cells of a table as a reader sees them."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ def read_csv(text):
 
 
 class Cells(HTMLParser):
-    """The cells of an HTML page's table, as lines of text; one that spans columns stands in each of them."""
+    """The cells of an HTML table, as lines of text; one that spans columns is repeated in each."""
 
     def __init__(self, page):
         super().__init__()
@@ -37,7 +37,7 @@ class Cells(HTMLParser):
 
 
 def cells(suffix, content):
-    """The text of a reader's table: rows of cells, lines joined by a line break; heads with that of their group."""
+    """Return a table's rows of cells; lines within a cell are joined by a line break, heads include their group's."""
     if suffix == ".html":
         rows = Cells(content).rows
         if rows[0][0] == "":
@@ -50,5 +50,5 @@ def cells(suffix, content):
 
 
 def within(group, head):
-    """A column's head with its group's, as where there is one row of heads."""
+    """Return a column's head with its group's, as in a table with one row of heads."""
     return f"{head} ({group[0].lower()}{group[1:]})" if group else head

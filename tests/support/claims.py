@@ -15,12 +15,12 @@ CLAIMS = {claim.id: claim for claim in claims.claims()}
 
 
 def around(middle, n=6, part=0.01):
-    """n times with that median, all within a part of it."""
+    """Return n times around a median, within a fraction of it."""
     return list(middle * (1 + part * np.linspace(-1, 1, n)))
 
 
 def put(folder, cells, devices=None, throttling=None):
-    """The CSV and JSON of cells {(algorithm/variant, dataset): seconds of the repeats}; returns the CSVs."""
+    """Write the CSV and JSON of cells {(algorithm/variant, dataset): seconds of the repeats}; return the CSVs."""
     paths = []
     for (key, dataset), times in cells.items():
         path = folder / key / f"{dataset}.csv"

@@ -1,4 +1,4 @@
-"""A copy of the project that a test may change, and pytest run in it."""
+"""Copy the project for a test to change, and run pytest in the copy."""
 
 import os
 import shutil

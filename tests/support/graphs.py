@@ -1,7 +1,7 @@
-"""Graphs on which a kernel that races, wraps or forgets to write goes wrong, and checked runs of a variant on them.
+"""Graphs that reveal kernels that race, wrap or forget to write, and checked runs of a variant on them.
 
-For tests/kernels/test_gpu.py and tests/sanitize.py. Every graph is the same for the same number of vertices. Neighbours
-have numbers that lie apart, so that one warp writes what another reads.
+A graph depends on the number of vertices alone. Neighbours have distant numbers, so that one warp writes what another
+reads.
 """
 
 import importlib.util
@@ -17,13 +17,14 @@ from kernels.check import check
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.registry import Variant
 from kernels.run import Result, Run
+from tests.support.trees import assert_trees, lengths, with_scipys_fills
 
 FILLINGS = 0xA5, 0x5A  # as an int32 less than any distance, and more than most
 WEIGHTS = np.arange(1, 1000)
 
 
 def make(vertices: int, tails, heads, weights, *, directed: bool = True) -> Graph:
-    """The vertices numbered anew at random, but for 0; weights: one of them at random for each arc, or a list."""
+    """Renumber all vertices but 0 at random; weights: a list, or an array from which each arc's is drawn."""
     rng = np.random.default_rng(vertices)
     number = np.r_[0, 1 + rng.permutation(vertices - 1)]
     tails, heads = number[np.asarray(tails, int)], number[np.asarray(heads, int)]
@@ -34,7 +35,7 @@ def make(vertices: int, tails, heads, weights, *, directed: bool = True) -> Grap
 
 
 def sparse(n: int, weights=WEIGHTS) -> Graph:
-    """Four arcs a vertex; from a quarter of the vertices none leads on, to an eighth none leads."""
+    """Four arcs a vertex; a quarter of the vertices have no out-arcs, an eighth no in-arcs."""
     rng = np.random.default_rng(1)
     return make(n, rng.integers(0, max(1, 3 * n // 4), 4 * n), rng.integers(0, max(1, 7 * n // 8), 4 * n), weights)
 
@@ -45,7 +46,7 @@ def dense(n: int, weights=WEIGHTS) -> Graph:
 
 
 def hubs(n: int, weights=WEIGHTS) -> Graph:
-    """Six arcs a vertex, most of them from and to a few."""
+    """Six arcs a vertex, most from and to a few vertices."""
     ends = np.random.default_rng(2).random((2, 6 * n)) ** 4
     return make(n, *(n * ends).astype(int), weights)
 
@@ -76,7 +77,7 @@ def star(n: int, weights=WEIGHTS) -> Graph:
 
 
 def funnel(n: int) -> Graph:
-    """From 0 by equal arcs to all but the last three, from all of these by unequal arcs to each of those, and back."""
+    """Equal arcs from 0 to all but the last three, unequal ones from all of these to the last three, and back to 0."""
     middle, last = np.arange(1, n - 3), np.arange(n - 3, n)
     to_last = np.random.default_rng(3).integers(1, 10**6, 3 * len(middle)).tolist()
     tails = np.r_[0 * middle, np.repeat(middle, 3), last]
@@ -85,7 +86,7 @@ def funnel(n: int) -> Graph:
 
 
 def parallel(n: int, weights=WEIGHTS) -> Graph:
-    """Twelve arcs a vertex to itself and the next two: loops, and several arcs of each pair."""
+    """Twelve arcs a vertex, to itself and the next two: loops and parallel arcs."""
     tails = np.repeat(np.arange(n), 12)
     return make(n, tails, (tails + np.random.default_rng(4).integers(0, 3, 12 * n)) % n, weights)
 
@@ -101,7 +102,7 @@ def bare(n: int) -> Graph:
 
 
 def heavy(n: int) -> Graph:
-    """Weights near 2^31, distances of up to just what fits, and longer ones, of which there is none; n > 9."""
+    """Weights near 2^31, distances of exactly 2^31 - 2, and paths that are too long; n > 9."""
     arcs = [(0, 1, MAX_WEIGHT - 5), (1, 2, 5), (1, 3, 6), (2, 4, 1), (0, 5, MAX_WEIGHT), (5, 6, MAX_WEIGHT), (3, 7, 1)]
     rng = np.random.default_rng(5)
     weights = np.r_[1, 2**28, 2**30, MAX_WEIGHT // 2, MAX_WEIGHT - np.arange(3)]
@@ -129,12 +130,12 @@ def free_hubs(n: int) -> Graph:
 
 
 def narrow_path(n: int) -> Graph:
-    """A path whose distances do not fit in 16 bits from its first vertices, and do from its last."""
+    """A path with distances that fit in 16 bits only from its last vertices."""
     return path(n, np.array([0x6000, 0x7000]))
 
 
 class Dirty(Run):
-    """A Run whose new memory on the card is filled with one byte, so that nothing of an earlier run is left in it."""
+    """A Run whose new memory on the card is filled with one byte, so that no earlier result is left in it."""
 
     filling = 0
 
@@ -147,7 +148,7 @@ class Dirty(Run):
 
 
 def solve(variant: Variant, on: Graph, *, runs: int = len(FILLINGS), rows: int | None = None, **settings) -> list[Run]:
-    """Let a variant run on a graph with these settings of Run; every result is checked, or so many rows of it."""
+    """Run a variant on a graph with these settings of Run; check every row of each result, or `rows` of them."""
     done, result = [], Result.poisoned(variant.problem, on.vertices)
     for i in range(runs):
         run = Dirty(cuda_graph=variant.cuda_graph, **settings)
@@ -161,36 +162,27 @@ def solve(variant: Variant, on: Graph, *, runs: int = len(FILLINGS), rows: int |
 
 
 def assert_right(on: Graph, problem: str, result: Result, source: int, rows: int | None = None) -> None:
-    """Compare with SciPy, and let kernels.check go through it; only that, of so many rows, where they are given."""
+    """Compare with SciPy and by kernels.check; with `rows`, only by the latter, and only so many."""
     if rows is None:
         distances, fit = expected(on, problem, source)
         wrong = np.argwhere(result.distances != distances)
         assert not len(wrong), f"{len(wrong)} wrong distances, the first at {wrong[0].tolist()}"
         if not fit:
-            return assert_tree(on, problem, result, source)
+            sources = [source] if problem == "sssp" else range(on.vertices)
+            return assert_trees(lengths(on.to_scipy(), True), sources, *with_scipys_fills(result))
     full, rows = (on.vertices, 1) if rows is None else (0, rows)
     assert check(on, problem, result, source, full_check=full, checked_rows=rows)
 
 
 @lru_cache(maxsize=4)
 def expected(on: Graph, problem: str, source: int) -> tuple[np.ndarray, bool]:
-    """SciPy's distances, INF where they are too long for the result, and whether none is."""
+    """Return SciPy's distances, INF if too long for a result, and whether all fit."""
     exact = csgraph.dijkstra(on.to_scipy(), indices=source if problem == "sssp" else None)
     return np.where(exact <= MAX_WEIGHT, exact, INF).astype(np.int32), not (np.isfinite(exact) & (exact > INF)).any()
 
 
-def assert_tree(on: Graph, problem: str, result: Result, source: int) -> None:
-    """Each predecessor is -1, or has an arc that makes up the difference of the distances; all weights are positive."""
-    arcs = set(zip(on.tails.tolist(), on.indices.tolist(), on.weights.tolist(), strict=True))
-    sources = [source] if problem == "sssp" else range(on.vertices)
-    distances, predecessors = (a.reshape(len(sources), -1).tolist() for a in (result.distances, result.predecessors))
-    for s, to, last in zip(sources, distances, predecessors, strict=True):
-        for v, u in enumerate(last):
-            assert u == -1 if v == s or to[v] == INF else (u, v, to[v] - to[u]) in arcs
-
-
 def near_far_with(**constants: int) -> ModuleType:
-    """A second kernels.fast.near_far with other constants: a kernel keeps those that it was compiled with."""
+    """Import a second kernels.fast.near_far with other constants: kernels keep those that they were compiled with."""
     made = {}
     with patch.dict(sys.modules):
         for name in (f"kernels.fast.near_far{part}" for part in ("_layout", "", "_kernels")):
@@ -207,7 +199,7 @@ def near_far_with(**constants: int) -> ModuleType:
 
 
 def graph_of(vertices):
-    """A path of so many vertices, with weights of 8."""
+    """Return a path with weights of 8."""
     steps = np.arange(vertices - 1)
     meta = {"name": "path", "sha256": "5" * 64, "substitute": "made up"}
     return Graph.from_arcs(vertices, steps, steps + 1, np.full(vertices - 1, 8), meta=meta)

@@ -1,4 +1,4 @@
-"""What the system refuses, for the time of a test."""
+"""Limits of the system during a test."""
 
 import contextlib
 import resource
@@ -7,7 +7,7 @@ import signal
 
 @contextlib.contextmanager
 def files_of_at_most(size):
-    """No file grows above so many bytes: EFBIG, at a place where a full disk would give ENOSPC."""
+    """Limit the size of files: EFBIG is raised where a full disk would give ENOSPC."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))

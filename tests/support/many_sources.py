@@ -1,4 +1,4 @@
-"""Rows of searches from many sources as they are written, for tests to change."""
+"""Rows of searches from many sources, as they are written."""
 
 from tests.support.rows import SIZES
 

@@ -1,4 +1,4 @@
-"""Which marked tests are skipped, or fail."""
+"""Skip or fail tests by their marks."""
 
 import os
 
@@ -8,7 +8,6 @@ from kernels.gpu.card import gpu_visible
 
 
 def pytest_runtest_setup(item):
-    """Skip a test that only .ci/run asks for; skip one that needs a card where there is none, or let it fail."""
     if item.get_closest_marker("ci") and os.environ.get("CI_TESTS") != "1":
         pytest.skip("only .ci/run runs this, or CI_TESTS=1")
     if item.get_closest_marker("gpu") and not gpu_visible():

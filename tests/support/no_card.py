@@ -1,7 +1,4 @@
-"""Numba without a card: kernels are compiled for compute capability 9.0, and a driver loads nothing.
-
-`install` puts it in place. `LOADED` has a kernel's machine code, by its handle.
-"""
+"""Numba without a card: kernels are compiled for compute capability 9.0, and no driver loads them."""
 
 from types import SimpleNamespace
 
@@ -12,7 +9,7 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numba.cuda.cudadrv.driver import MemoryPointer, binding
 
 COMPILED: list[str] = []  # the names of the kernels that were compiled
-LOADED: list[bytes] = []  # by handle
+LOADED: list[bytes] = []  # machine code, by handle
 
 
 def _load(library):
@@ -29,7 +26,7 @@ def _compile(kernel, function, *given, **options):
 
 
 def install(replace=setattr) -> None:
-    """replace: as setattr, or monkeypatch.setattr."""
+    """Replace numba's driver; replace: setattr, or monkeypatch.setattr."""
     card = SimpleNamespace(compute_capability=(9, 0))
     replace(driver, "cuDriverGetVersion", lambda: (driver.CUresult.CUDA_SUCCESS, 13000))
     replace(dispatcher, "get_current_device", lambda: card)
@@ -41,6 +38,6 @@ def install(replace=setattr) -> None:
 
 
 def array(dtype, size: int = 6) -> DeviceNDArray:
-    """An array on no card."""
+    """Return a device array without a device."""
     memory = MemoryPointer(context=None, pointer=binding.CUdeviceptr(4096), size=8 * size)
     return DeviceNDArray((size,), (np.dtype(dtype).itemsize,), dtype, gpu_data=memory)

@@ -1,4 +1,4 @@
-"""The library as it is installed: built as a wheel, and unpacked."""
+"""The library as it is installed: build the wheel and unpack it."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1", "NUMBA_ENABLE_CUDASIM": "0"}
 
 
 def build(folder: Path, project: Path = ROOT, target: str = "wheel") -> Path:
-    """The wheel or sdist of a project, made in the folder."""
+    """Build the wheel or sdist of a project in the folder; return its path."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
     subprocess.run(command, cwd=project, check=True, capture_output=True)
     (made,) = folder.glob("*.whl" if target == "wheel" else "*.tar.gz")
@@ -20,14 +20,14 @@ def build(folder: Path, project: Path = ROOT, target: str = "wheel") -> Path:
 
 
 def unpacked(folder: Path) -> Path:
-    """A folder for PYTHONPATH that has what pip would install, its entry points too."""
+    """Return a folder for PYTHONPATH with what pip would install, including entry points."""
     with zipfile.ZipFile(build(folder)) as wheel:
         wheel.extractall(folder / "site")
     return folder / "site"
 
 
 def python(site: Path, *arguments, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run Python where the library can be imported and the repository cannot."""
+    """Run Python with the library on its path and without the repository."""
     return subprocess.run(
         [sys.executable, "-P", *map(str, arguments)],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""Whether the text of a figure can be read."""
+"""Checks of the text of figures."""
 
 import html
 import itertools
@@ -9,20 +9,20 @@ from matplotlib.transforms import Bbox
 
 
 def words(svg):
-    """The text of an SVG, a line each; it is drawn as paths, each with its text in a comment."""
+    """Return the texts of an SVG, which are drawn as paths, each with its text in a comment."""
     assert b"<text" not in svg
     return [html.unescape(text) for text in re.findall("<!-- (.*?) -->", svg.decode(), re.DOTALL)]
 
 
 def beyond_view(axis, bounds):
-    """The labels of ticks outside these bounds, which are not drawn."""
+    """Return the labels of ticks outside these bounds, which are not drawn."""
     ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
     low, high = sorted(bounds)
     return {label for tick in ticks if not low <= tick.get_loc() <= high for label in (tick.label1, tick.label2)}
 
 
 def edges(axes):
-    """The four sides of the axes."""
+    """Yield the four sides of the axes."""
     box = axes.get_window_extent()
     for x in (box.x0, box.x1):
         yield Bbox.from_extents(x, box.y0, x, box.y1)
@@ -31,7 +31,7 @@ def edges(axes):
 
 
 def legible(figure):
-    """No text is too small, touches another or an edge of axes, or leaves the figure."""
+    """Check that no text is too small, overlaps another text or an edge of axes, or leaves the figure."""
     hidden = set()
     for axes in figure.axes:
         hidden |= beyond_view(axes.xaxis, axes.get_xlim()) | beyond_view(axes.yaxis, axes.get_ylim())

@@ -1,6 +1,6 @@
-"""A copy of the project with small datasets, run through Snakemake itself, and the jobs that it plans.
+"""A copy of the project with small datasets, run by Snakemake, and the jobs that it plans.
 
-Where only the order of jobs matters, a stub measures: it writes a cell or a job at once, as if the card had no memory.
+If only the order of jobs matters, a stub measures: it writes a cell or a job at once, as if the card had no memory.
 """
 
 import json
@@ -126,13 +126,13 @@ class Project:
         )
 
     def snakemake(self, *words, code=0, environment=ENVIRONMENT):
-        """What snakemake says; it must exit with the code."""
+        """Run snakemake, check its exit status, and return its output."""
         ran = warm.run("snakemake", "--cores", "1", *words, cwd=self.folder, env=environment, together=True)
         assert ran.returncode == code, ran.stdout
         return ran.stdout
 
     def plan(self, *words, environment=ENVIRONMENT):
-        """The jobs that `snakemake -n` announces, in short; not the targets that only name others."""
+        """Return the jobs that `snakemake -n` announces, without targets that only name others."""
         said = self.snakemake("-n", *words, environment=environment)
         jobs = re.findall(JOB, said, re.MULTILINE)
         assert len(set(jobs)) == len(jobs) == len(re.findall(r"^Job \d+:", said, re.MULTILINE))
@@ -140,7 +140,7 @@ class Project:
         return set(jobs)
 
     def files(self, *folders):
-        """Path, relative to the project, and bytes of all files that the workflow made."""
+        """Return the bytes of all files that the workflow made, by path relative to the project."""
         made = [
             path for top in folders or ("resources", "results", "figures") for path in (self.folder / top).rglob("*")
         ]

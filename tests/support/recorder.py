@@ -1,4 +1,4 @@
-"""Which kernels a variant launches, with the types of their arguments, found without a card."""
+"""Record which kernels a variant launches, with the types of their arguments, without a card."""
 
 from contextlib import nullcontext
 
@@ -9,11 +9,11 @@ from kernels.gpu.launching import STEP
 from kernels.graph import Graph
 from kernels.run import Run
 
-SHARED = 200  # bytes of shared memory that a block may have here
+SHARED = 200  # bytes of shared memory a block
 
 
 class Recorder(Run):
-    """Notes in `launched` what a driver would launch; uploads stay on the host."""
+    """Note in `launched` what a driver would launch; uploads stay on the host."""
 
     launched: dict
 

@@ -1,4 +1,4 @@
-"""Rows of measurements and records of cells as they are written, for tests to change."""
+"""Rows of measurements and records of cells, as they are written."""
 
 import csv
 from itertools import zip_longest
@@ -15,7 +15,7 @@ from workflow.views import tables
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
-SHA256 = "5" * 64  # a graph's, whichever
+SHA256 = "5" * 64  # of any graph
 DATASETS = tables.of_config(CONFIG)
 SIZES = measurements.paper_datasets()
 STATE = {
@@ -25,7 +25,7 @@ STATE = {
 
 
 def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
-    """One repeat of a variant on one of the paper's datasets, which took so many seconds, all in its kernels."""
+    """Return one repeat of a variant on one of the paper's datasets; all its seconds are in kernels."""
     variant, graph = VARIANTS[key], SIZES.loc[dataset]
     of_card = {"device": "test card", "driver": "580.1", "cuda": "13.0"}
     launches = variant.launches(int(graph.vertices), 32)
@@ -46,11 +46,11 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
     return dict.fromkeys(columns.COLUMNS, "") | values
 
 
-SUBSTITUTE = "drawn arc lengths"  # what a dataset is instead of the paper's
+SUBSTITUTE = "drawn arc lengths"  # in place of the paper's dataset
 
 
 def rows_of(times, device="test card", **more):
-    """Two rows for each {(algorithm/variant, dataset): kernels_s}, of which that is the median; more: other columns."""
+    """Return two rows for each {(algorithm/variant, dataset): median of kernels_s}; more: other columns."""
     found = [
         measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, **more)
         for (key, dataset), seconds in times.items()
@@ -60,15 +60,15 @@ def rows_of(times, device="test card", **more):
 
 
 def frame(found):
-    """Measurements as measurements.load gives them, but for columns of numbers that no test here reads."""
+    """Return measurements as measurements.load does, but for numeric columns that no test reads."""
     rows = pd.DataFrame(found, columns=columns.COLUMNS).assign(throttling="")
     return rows.assign(**{name: pd.to_numeric(rows[name]) for name in columns.NUMBERS})
 
 
 def in_batches(rows, names=("a", "b", "c"), factors=()):
-    """Rows as jobs of these batches measured them, each on a card and host of its own.
+    """Return the rows as measured in these batches, each on its own card and host.
 
-    factors: by batch, {algorithm/variant: what its times are multiplied by there}.
+    factors: by batch, {algorithm/variant: factor of its times}.
     """
     found = []
     for name, factor in zip_longest(names, factors, fillvalue={}):
@@ -81,7 +81,7 @@ def in_batches(rows, names=("a", "b", "c"), factors=()):
 
 
 def record(key, dataset, card=None, **changes):
-    """What a cell was measured on, as JSON holds it."""
+    """Return the record of a cell, as its JSON has it."""
     variant = VARIANTS[key]
     return {
         **{"algorithm": variant.algorithm, "variant": variant.name, "dataset": dataset, "commit": "", "card": card},
@@ -93,7 +93,7 @@ def record(key, dataset, card=None, **changes):
 
 
 def measured(tmp_path, cells):
-    """Measurements of {(algorithm/variant, dataset): (seconds, other columns)}, otherwise as measurement() has them."""
+    """Return measurements of {(algorithm/variant, dataset): (seconds, other columns)}, else as `measurement` does."""
     path = tmp_path / "timings.csv"
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, columns.COLUMNS)

@@ -1,4 +1,4 @@
-"""A program named sbatch that writes its words down and takes no job."""
+"""An sbatch that records its arguments and refuses the job."""
 
 import shutil
 
@@ -13,7 +13,7 @@ SITE = {"CPU_PARTITION": "slow", "GPU_MODEL": "h100", "SBATCH_ACCOUNT": "physics
 
 
 def fake_slurm(folder):
-    """The folder of a Slurm whose sbatch writes each call into calls/, and whose other programs say nothing."""
+    """Make a folder of Slurm's programs: sbatch writes each call into calls/, the others print nothing."""
     (folder / "calls").mkdir(parents=True)
     for name, text in {"sbatch": SBATCH, **dict.fromkeys(("scontrol", "sacctmgr", "sshare"), "#!/bin/sh\n")}.items():
         (folder / name).write_text(text)
@@ -22,7 +22,7 @@ def fake_slurm(folder):
 
 
 def sbatch_calls(project, folder, *targets):
-    """The words of each call of sbatch by the job's comment, where the profile asks for these targets."""
+    """Run these targets with the Slurm profile; return the arguments of each call of sbatch by the job's comment."""
     programs = fake_slurm(folder / "programs")
     shutil.copytree(ROOT / "slurm", project.folder / "slurm", dirs_exist_ok=True)
     environment = {name: value for name, value in ENVIRONMENT.items() if name not in ("GPU_PARTITION", *SITE)}

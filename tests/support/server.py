@@ -6,9 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Site(ThreadingHTTPServer):
-    """A server that gives each path's answers in turn, the last one again and again.
+    """A server with a list of answers for each path; the last answer repeats.
 
-    An answer is a function of the request's handler. requests: path and headers of each request.
+    An answer is a function that takes the request's handler. requests: path and headers of each request.
     """
 
     daemon_threads = True
@@ -19,7 +19,7 @@ class Site(ThreadingHTTPServer):
         self.stopped = threading.Event()
 
     def url(self, path, *answers):
-        """The URL of a path, which from now on has these answers."""
+        """Set the answers of a path and return its URL."""
         self.answers[path] = list(answers)
         return f"http://127.0.0.1:{self.server_port}{path}"
 
@@ -27,7 +27,7 @@ class Site(ThreadingHTTPServer):
         return [path for path, _ in self.requests]
 
     def ranges(self):
-        """What each request asked for: None is the whole file."""
+        """Return each request's Range; None for the whole file."""
         return [headers["Range"] for _, headers in self.requests]
 
 
@@ -49,7 +49,7 @@ def status(code, body=b"sorry"):
 
 
 def whole(body, *, code=200, length=None, sent=None, stalls=False, **headers):
-    """The body; with a Content-Length of `length`, only `sent` bytes of it, and silence after them."""
+    """Answer with the body; or claim a Content-Length of `length`, send only `sent` bytes, and stall."""
 
     def answer(handler):
         handler.send_response(code)
@@ -67,7 +67,7 @@ def whole(body, *, code=200, length=None, sent=None, stalls=False, **headers):
 
 
 def ranged(body, etag='"1"', **options):
-    """As whole, but a Range of the file with this ETag is answered with what it asks for."""
+    """Answer as `whole` does, and a Range request with this ETag with the part of the body."""
 
     def answer(handler):
         wanted = handler.headers["Range"]
@@ -84,7 +84,7 @@ def ranged(body, etag='"1"', **options):
 
 @contextmanager
 def serving():
-    """A site that answers in a thread of its own."""
+    """Run a site in a thread."""
     with Site() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -1,7 +1,6 @@
-"""A Slurm of one's own: slurmctld and a slurmd of three GPUs, run by whoever runs the tests.
+"""A private Slurm: slurmctld and a slurmd with three GPUs, run by the user who runs the tests.
 
-The GPUs are device files where nothing computes; Slurm counts and allots them. No munge, no
-accounting database, nothing outside the folder.
+The GPUs are device files that only count. There is no munge, no accounting database, and no file outside the folder.
 """
 
 import getpass
@@ -53,12 +52,12 @@ DAEMONS = (("slurmctld",), ("slurmd", "-N", "localhost"))
 
 
 def find(program: str) -> str | None:
-    """Where a program of Slurm is; the daemons need not be in PATH."""
+    """Return the path of a program of Slurm; daemons are often not in PATH."""
     return shutil.which(program, path=os.pathsep.join((os.environ["PATH"], "/usr/sbin", "/usr/local/sbin")))
 
 
 class Slurm:
-    """environment: what a command needs so that it speaks to this Slurm."""
+    """environment: of commands that talk to this Slurm."""
 
     def __init__(self, folder: Path):
         self.environment = {
@@ -68,19 +67,19 @@ class Slurm:
         }
 
     def run(self, *words: str) -> str:
-        """What a Slurm command prints."""
+        """Return the output of a Slurm command."""
         ran = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True, timeout=60)
         return ran.stdout
 
     def jobs(self, folder: Path) -> list[dict[str, str]]:
-        """Slurm's records of the jobs, done ones too, that were submitted from a folder."""
+        """Return Slurm's records of all jobs, also ended ones, that were submitted from a folder."""
         records = self.run("scontrol", "--oneliner", "show", "job").splitlines()
         jobs = [dict(re.findall(r"(\S+?)=(\S*)", record)) for record in records]
         return [job for job in jobs if job.get("WorkDir") == str(folder)]
 
 
 def wait_for(condition, what: str, seconds: float = 60) -> None:
-    """Return as soon as the condition holds; RuntimeError where it does not within so many seconds."""
+    """Return as soon as the condition holds; raise RuntimeError after so many seconds."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -90,7 +89,7 @@ def wait_for(condition, what: str, seconds: float = 60) -> None:
 
 @contextmanager
 def started(folder: Path) -> Iterator[Slurm]:
-    """A Slurm whose files lie in the folder; its jobs are cancelled and its daemons stopped at the end."""
+    """Start a Slurm with its files in the folder; cancel its jobs and stop its daemons at the end."""
     slurm = Slurm(folder)
     for name in ("state", "spool", "bin"):
         (folder / name).mkdir()

@@ -1,7 +1,8 @@
-"""A card to choose for, and trees of shortest paths held against the graph's arcs."""
+"""A card to choose for, checks of trees of shortest paths by the graph's arcs, and counted reads of arcs."""
 
 import numpy as np
 
+from kernels.graph import INF
 from kernels.library import csgraph
 from kernels.library.choice import Card
 
@@ -19,15 +20,21 @@ def allows_zero_weights(variant):
     return variant.function.__module__ in ZERO_WEIGHTS
 
 
+def with_scipys_fills(result):
+    """Return distances and predecessors with inf and -9999 if there is no path."""
+    distances, predecessors = result.distances, result.predecessors
+    return np.where(distances == INF, np.inf, distances), np.where(predecessors == -1, -9999, predecessors)
+
+
 def lengths(array, directed):
-    """The matrix of the arcs' weights, infinite where there is none."""
+    """Return the matrix of the arcs' weights, infinite if there is no arc."""
     matrix = np.full(array.shape, np.inf)
     np.fmin.at(matrix, array.tocoo().coords, array.tocoo().data)
     return matrix if directed else np.minimum(matrix, matrix.T)
 
 
 def assert_trees(arcs, sources, distances, predecessors, exact=True):
-    """Each predecessor's distance and one arc make up a vertex's, and it leads to the row's source, or to one of them.
+    """Check that predecessors lead to the row's source, or one of its sources, by arcs that make up the distances.
 
     arcs: of `lengths`. exact: bit for bit, else within rounding.
     """
@@ -40,3 +47,13 @@ def assert_trees(arcs, sources, distances, predecessors, exact=True):
         assert (last[~led] == -9999).all()
         compare(dist[last[led]] + arcs[last[led], vertices[led]], dist[led])
         assert np.isin(csgraph.roots(last, np.atleast_1d(source))[led], source).all()
+
+
+class Counted(np.ndarray):
+    """An array that counts reads of single entries. reads: of all such arrays, since the test set it to 0."""
+
+    reads = 0
+
+    def __getitem__(self, at):
+        Counted.reads += 1
+        return super().__getitem__(at)

@@ -1,4 +1,4 @@
-"""Views, rendered into a folder as a rule or an archive does it."""
+"""Render views into a folder, as a rule or an archive does."""
 
 from tests.support.rows import DATASETS
 from workflow.views import plots
@@ -14,5 +14,5 @@ def draw(name, rows, folder, *, formats=plots.FORMATS, **context):
 
 
 def configured(archive="h200", datasets=DATASETS):
-    """What of a configuration an archive reads."""
+    """Return the parts of a configuration that an archive reads."""
     return {"archive": archive, "datasets": datasets, "audit": {"tolerance": 0.05}}

@@ -1,7 +1,7 @@
-"""Python commands without their start: each is a fork of a Python that has the slow imports behind it.
+"""Start Python commands fast: each is a fork of a Python that has made the slow imports.
 
-Nothing of the project is imported before the fork, so that a changed copy of the project runs its own code. The steps
-that Snakemake starts are such forks too: it finds this file as `python`.
+The project is imported after the fork, so that a changed copy of the project runs its own code. The steps that
+Snakemake starts are forks too: it finds this file as `python`.
 """
 
 import array
@@ -13,8 +13,8 @@ import sys
 from contextlib import suppress
 from functools import cache
 
-WHEN_IMPORTED = "NUMBA_ENABLE_CUDASIM"  # numba reads it then; all else is read by the run
-ADDRESS = "WARM_PYTHON_"  # with the value of that: the environment's word for the socket of the process that forks
+WHEN_IMPORTED = "NUMBA_ENABLE_CUDASIM"  # the one variable that is read before the fork, by numba
+ADDRESS = "WARM_PYTHON_"  # and the value of WHEN_IMPORTED: the variable with the socket of the process that forks
 SLOW = (
     *("numba.cuda", "pandas", "scipy.sparse.csgraph", "scipy.stats", "jsonschema", "requests", "matplotlib.figure"),
     *("pandas.io.formats.style", "tabulate", "fontTools.subset", "PIL.PngImagePlugin", "psutil", "networkit"),
@@ -24,9 +24,9 @@ SLOW = (
 
 
 def run(module: str, *words: str, cwd, env: dict[str, str], together: bool = False):
-    """`python -m module words` in a folder, and `snakemake words` as that is typed, to the end.
+    """Run `python -m module words`, or `snakemake words`, in a folder; return what subprocess.run does.
 
-    Returns what subprocess.run does; together: stdout has what is said on stderr too.
+    together: stdout includes stderr.
     """
     import subprocess
     import tempfile
@@ -47,7 +47,7 @@ def _value(env) -> str:
 
 
 def _forked(address: str, module: str, words: list[str], cwd: str, env: dict, files: list[int]) -> int:
-    """Have a process forked that is the command; its exit status."""
+    """Have a process forked that runs the command; return its exit status."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.connect(address)
         order = json.dumps([module, words, cwd, env]).encode()
@@ -58,7 +58,7 @@ def _forked(address: str, module: str, words: list[str], cwd: str, env: dict, fi
 
 @cache
 def _folder():
-    """A folder in which this file is `python`."""
+    """Return a folder in which this file is `python`."""
     import tempfile
 
     folder = tempfile.TemporaryDirectory()
@@ -70,9 +70,9 @@ def _folder():
 
 
 def share_with_workers() -> None:
-    """Let the processes that this one starts use the same two that fork, which start now.
+    """Start both forking processes now, for all processes that this one starts.
 
-    What forks will import is compiled now, since a copy of the project takes that with it.
+    Compile the project, so that copies of it have the compiled files.
     """
     import compileall
 
@@ -83,7 +83,7 @@ def share_with_workers() -> None:
 
 @cache
 def _started(value: str) -> str:
-    """The socket of the process that forks for this value of WHEN_IMPORTED. It ends with the one that started it."""
+    """Start the process that forks for this value of WHEN_IMPORTED, which ends with this one; return its socket."""
     if address := os.environ.get(ADDRESS + value):  # share_with_workers() was called in the process above this one
         return address
     import atexit
@@ -112,7 +112,7 @@ def _serve(server: socket.socket) -> None:
     gc.freeze()  # else a fork's first collection copies all of it
     while True:
         ready, _, _ = select.select([server, sys.stdin], [], [])
-        if sys.stdin in ready:  # closed: the one that started this has ended
+        if sys.stdin in ready:  # closed: the parent has ended
             return
         channel, _ = server.accept()
         if not os.fork():
@@ -125,7 +125,7 @@ def _serve(server: socket.socket) -> None:
 
 
 def _attend(channel: socket.socket) -> None:
-    """Fork the command that the channel asks for; say there how it ended; kill it where nobody listens any more."""
+    """Fork the command that the channel asks for and send its exit status; kill it if the channel closes."""
     files = array.array("i")
     size, data, *_ = channel.recvmsg(12, socket.CMSG_SPACE(3 * files.itemsize))
     files.frombytes(data[0][2])
@@ -145,7 +145,7 @@ def _attend(channel: socket.socket) -> None:
 
 
 def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files) -> None:
-    """Be the command, and end with it."""
+    """Run the command in this process and exit."""
     import atexit
     import runpy
     import threading
@@ -175,7 +175,7 @@ def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files)
             print(end.code, file=sys.stderr)
     except BaseException:
         sys.excepthook(*sys.exc_info())
-    # As the interpreter ends, but that it does not take apart what was imported before the fork: that takes a second.
+    # As the interpreter ends, but without tearing down imported modules, which takes a second.
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -185,7 +185,7 @@ def _become(module: str, words: list[str], cwd: str, env: dict[str, str], files)
 
 
 def _shim(words: list[str]) -> None:
-    """Be what was typed after `python`: a step is forked, anything else is run as it is."""
+    """Run what was typed after `python`: a step in a fork, anything else as it is."""
     address = os.environ.get(ADDRESS + _value(os.environ))
     if words[:1] == ["-m"] and words[1].startswith("workflow.") and address:
         sys.exit(_forked(address, words[1], words[2:], os.getcwd(), dict(os.environ), [0, 1, 2]))

@@ -1,4 +1,4 @@
-"""Blocked Floyd-Warshall: what the test of every variant, on small random graphs, does not reach."""
+"""Blocked Floyd-Warshall: cases beyond the small random graphs of test_kernels.py."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -21,13 +21,12 @@ from kernels.registry import VARIANTS
 from kernels.run import Run
 from workflow.measure import peak as peak_script
 
-NAMES = ["blocked", "blocked16", "staged"]
 CARD = Run(tile=32)
 ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one shape
 
 
 def run(name: str, graph: Graph):
-    """The Run, after every row was compared with the oracle, and every predecessor with the arcs."""
+    """Run a variant, check every row, and return the Run."""
     done, result = harness.run_once(
         VARIANTS[f"floyd_warshall/{name}"], graph, harness.Protocol(warmup_launches=0, block=8, tile=4)
     )
@@ -38,15 +37,6 @@ def run(name: str, graph: Graph):
 
 def chain(weights: list[int]) -> Graph:
     return Graph.from_arcs(13, np.arange(len(weights)), np.arange(1, len(weights) + 1), np.array(weights))
-
-
-@pytest.mark.simulator
-@pytest.mark.parametrize("name", NAMES)
-def test_weights_of_zero_in_circles(name):
-    """0 - 1 - 2 - 0 costs nothing, nor does 4 - 5; 3 leads from one to the other, 6 with a loop only to the second."""
-    free = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 4), (6, 6), (6, 4)]
-    arcs = [*((tail, head, 0) for tail, head in free), (3, 4, 7), (0, 5, 9)]
-    run(name, Graph.from_arcs(7, *np.array(arcs).T))
 
 
 @pytest.mark.simulator
@@ -78,17 +68,6 @@ def test_a_dear_arc_that_no_shortest_path_takes_calls_for_nothing():
     assert run("blocked16", graph).launches == ROUND
 
 
-@pytest.mark.simulator
-def test_pairs_are_added_and_compared_apart():
-    low, high = (
-        np.array([[3, 7, 32767], [32767, 32767, 32767], [0, 32767, 5]]),
-        np.array([[32767, 1, 9], [2, 2, 32767], [32767, 32767, 0]]),
-    )
-    for (a, b, c), (d, e, f) in zip(low, high, strict=True):
-        words = [np.uint32(y << 16 | x) for x, y in ((a, d), (b, e), (c, f))]
-        assert blocked.add_min_pairs(*words) == min(d + e, f) << 16 | min(a + b, c)
-
-
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("vertices", [1, 128, 129, 36682])
 def test_a_matrix_is_padded_to_whole_tiles(vertices, packed):
@@ -105,6 +84,8 @@ def test_strips_take_a_quarter_of_the_matrix(vertices):
     height, strips = staged.strips_of(shape, vertices)
     assert staged.STRIPS * height * shape.tile * shape.pitch(vertices) * 4 <= 4 * shape.pitch(vertices) ** 2 / 4
     assert (strips - 1) * height < shape.rounds(vertices) <= strips * height
+    assert strips * height * shape.tile < 2**32
+    assert staged.launches(vertices, 32) == shape.rounds(vertices) * (3 + strips - 1) + 2 * strips
 
 
 @pytest.mark.simulator
@@ -124,7 +105,7 @@ def test_shared_memory_holds_a_part_of_a_tile_at_a_time(packed, kind, inf, monke
 
 
 class Sparse(dict):
-    """A long array on the card, of which few words are touched; the others hold 0."""
+    """A long array on the card; words that were not set are 0."""
 
     def __missing__(self, index):
         return np.uint32(0)
@@ -138,7 +119,7 @@ class Sparse(dict):
 
 
 class FarApart(TileShape):
-    """Rows so long that those of a few vertices pass 2^32 words."""
+    """Rows so long that a few vertices take more than 2^32 words."""
 
     def pitch(self, vertices):
         return 2**30 - self.tile
@@ -196,23 +177,6 @@ def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enoug
         ):
             measured(variant, more, harness.Protocol())
     variant.check_size(Graph.from_arcs(2**16 - 1, *np.empty((3, 0), int)))
-
-
-def test_strips_of_65536_vertices_are_all_rows_once():
-    shape, n = TileShape.of(CARD, packed=False), 65536
-    height, strips = staged.strips_of(shape, n)
-    assert (strips - 1) * height * shape.tile < n <= strips * height * shape.tile
-    assert strips * height * shape.tile < 2**32
-    assert staged.launches(n, 32) == shape.rounds(n) * (3 + strips - 1) + 2 * strips
-
-
-def test_arcs_by_head_have_the_cheapest_first():
-    graph = Graph.from_arcs(4, [0, 2, 0, 3, 1], [1, 1, 1, 0, 3], [9, 4, 2, 1, 5])
-    indptr, tails, weights = blocked.arcs_by_head(graph)
-    assert indptr.tolist() == [0, 1, 4, 4, 5]
-    assert tails.tolist() == [3, 0, 2, 0, 1]
-    assert weights.tolist() == [1, 2, 4, 9, 5]
-    assert all(a.dtype == np.int32 for a in (indptr, tails, weights))
 
 
 @pytest.mark.simulator

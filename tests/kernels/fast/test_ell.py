@@ -1,4 +1,4 @@
-"""Bellman-Ford on an ELL layout: the layout itself, and what of it the test of every variant does not reach."""
+"""Bellman-Ford on an ELL layout: the layout, and cases beyond test_kernels.py."""
 
 import numpy as np
 import pytest
@@ -21,13 +21,13 @@ GENERATED = {
 
 
 def star(leaves: int) -> Graph:
-    """From vertex 0 an arc to each leaf, and on from one leaf to the next."""
+    """Arcs from vertex 0 to each leaf, and from each leaf to the next."""
     u = np.arange(1, leaves)
     return Graph.from_arcs(leaves + 1, np.r_[np.zeros(leaves, int), u], np.r_[1, u + 1, u + 1], np.r_[1, u + 9, u])
 
 
 def arcs_of(graph: Graph) -> list:
-    """(tail, head, weight) as they lie in the layout, sorted."""
+    """Return the arcs (tail, head, weight) of the layout, sorted."""
     parts, column = ell.layout(graph), ell.pitch(graph.vertices)
     (slots,) = np.nonzero(parts.heads >= 0)
     inside = zip(slots % column, parts.heads[slots], parts.weights[slots], strict=True)
@@ -101,7 +101,6 @@ def test_extensions_plan_what_is_generated_and_all_does_not(tmp_path):
 def test_bellman_ford_on_gnutella_graphs_is_in_no_fit(tmp_path):
     nyc, gnutella = DATASETS["nyc"], DATASETS["gnutella04"]
     project = Project.make(
-        tmp_path,
-        datasets=DATASETS | {"gnutella04": gnutella | {"gpu": ["bellman_ford/stride"], "cpu": []}, "nyc": nyc},
+        tmp_path, datasets=DATASETS | {"gnutella04": gnutella | {"gpu": ["bellman_ford/stride"], "cpu": []}, "nyc": nyc}
     )
     assert not {job for job in project.plan("growth", "launch_overhead") if "gnutella04" in job}

@@ -1,21 +1,15 @@
 """kernels/fast/floats.py: weights in float64, scaled, searched, and made positive by potentials."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from numba import cuda
-from numba.cuda import dispatcher
 from scipy.sparse import csgraph
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels.fast import floats, floats_kernels
+from kernels.fast import floats
 from kernels.fast.floats import FloatGraph, Searches
 from kernels.graph import INF, Graph
 from kernels.run import Run
-from tests.support import graphs
-from tests.support.ptx import CAPABILITIES, assert_atomics
-from tests.support.recorder import Recorder
+from tests.support import graphs, trees
 
 RUN = {"block": 8}
 FUNCTIONS = {
@@ -48,26 +42,12 @@ def tails(graph):
 
 
 def whole_distances(graph, sources):
-    """Distances in graph.scaled, as a variant gives them."""
+    """Return distances in graph.scaled, as a variant does."""
     return np.minimum(csgraph.dijkstra(graph.scaled.to_scipy(), indices=sources), INF).astype(np.int32)
 
 
 def assert_trees(graph, found, sources):
-    """Each predecessor has an arc that makes up the distance, and leads to the row's source."""
-    arcs = {}
-    for u, v, w in zip(tails(graph), graph.indices, graph.weights, strict=True):
-        arcs.setdefault((u, v), []).append(w)
-    for source, dist, last in zip(sources, found.dist, found.predecessors, strict=True):
-        for v in range(graph.vertices):
-            path = [v]
-            while last[path[-1]] != floats.SOURCE:
-                path.append(last[path[-1]])
-                assert len(path) <= graph.vertices
-            if np.isinf(dist[v]):
-                assert len(path) == 1
-            else:
-                assert path[-1] == source
-                assert len(path) == 1 or dist[v] in [dist[path[1]] + w for w in arcs[path[1], v]]
+    trees.assert_trees(trees.lengths(graph.to_scipy(), True), sources, found.dist, found.predecessors)
 
 
 @pytest.mark.parametrize("weights", FUNCTIONS)
@@ -99,33 +79,6 @@ def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bo
 
 
 @pytest.mark.simulator
-def test_each_distance_is_the_least_sum_over_its_arcs():
-    graph = random_graph("unit")
-    (dist,) = Searches(graph, Run(**RUN)).search([0], 1).dist
-    through = np.full(12, np.inf)
-    np.minimum.at(through, graph.indices, dist[tails(graph)] + graph.weights)
-    through[0] = 0
-    np.testing.assert_array_equal(dist, through)
-
-
-@pytest.mark.parametrize("weights", FUNCTIONS)
-@pytest.mark.simulator
-def test_bounds_are_just_above_the_distances(weights):
-    graph = random_graph(weights)
-    whole = whole_distances(graph, [0])
-    run, exact = Run(**RUN), csgraph.dijkstra(graph.to_scipy(), indices=0)
-    bounds, beyond = run.allocate((12, np.float64), (12, np.uint32))
-    constants = np.array([np.ldexp(1 + 24 * np.finfo(float).eps, -graph.exponent), np.inf])
-    arguments = *run.upload(constants, whole.ravel()), bounds, beyond, run.allocate((1, np.int32))[0]
-    run.launch((floats_kernels.set_bounds, 1, 8, arguments))
-    bounds = bounds.copy_to_host()
-    there = exact < np.inf
-    assert (bounds[there] > exact[there]).all() and np.isinf(bounds[~there]).all()
-    slack = 12 * np.ldexp(1.0, -graph.exponent)  # each weight of a path was rounded up by less than 1
-    assert (bounds[there] <= (exact[there] + slack) * (1 + 1e-13) + 1e-307).all()
-
-
-@pytest.mark.simulator
 def test_nothing_beyond_a_limit_is_searched():
     v = np.arange(30)
     graph = float_graph(31, np.r_[v, v], np.r_[v + 1, v + 1], np.r_[np.full(30, 0.1), np.full(30, 9.0)])
@@ -148,23 +101,14 @@ def test_arcs_of_weight_zero_form_no_circle(make):
 
 @pytest.mark.simulator
 def test_only_a_vertex_with_a_predecessor_becomes_one():
-    """Of 1 and 2 each has an arc of weight 0 to the other; 2 is reached from 3, which comes after them."""
+    """1 and 2 have arcs of weight 0 to each other; 2 is reached from 3, a higher number."""
     graph = float_graph(4, np.array([0, 3, 2, 1]), np.array([3, 2, 1, 2]), np.array([1.0, 0, 0, 0]))
     found = Searches(graph, Run(**RUN)).search([0], 1)
     assert found.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
 
 
-@pytest.mark.simulator
-def test_from_the_nearest_of_several():
-    graph = random_graph("unit")
-    found = Searches(graph, Run(**RUN)).search([2, 9, 5], 1)
-    dist, _, _ = csgraph.dijkstra(graph.to_scipy(), indices=[2, 9, 5], min_only=True, return_predecessors=True)
-    np.testing.assert_array_equal(found.dist[0], dist)
-    assert found.predecessors[0, [2, 5, 9]].tolist() == [floats.SOURCE] * 3
-
-
 def with_potentials(n=12, m=40):
-    """A graph without a negative cycle, of which most weights are below 0 or above."""
+    """Return a graph with positive and negative weights and without negative cycles."""
     random = np.random.default_rng(5)
     height, ends = random.normal(size=n) * 100, random.integers(0, n, (2, m))
     return float_graph(n, *ends, random.random(m) + height[ends[1]] - height[ends[0]])
@@ -185,7 +129,7 @@ def test_potentials_leave_no_weight_below_zero():
 @pytest.mark.parametrize("last", [0.7, 0.7 - 1e-14, 0.5])
 @pytest.mark.simulator
 def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
-    """0.2 - 0.9 + 0.7 is 0 but for rounding, with which each round lowers something."""
+    """0.2 - 0.9 + 0.7 is 0 except for rounding errors, by which each round lowers a distance."""
     graph = float_graph(4, np.array([3, 0, 1, 2]), np.array([0, 1, 2, 0]), np.array([1.0, 0.2, -0.9, last]))
     searches = Searches(graph, Run(**RUN))
     if last == 0.7:
@@ -202,27 +146,3 @@ def test_a_graph_without_arcs():
     graph = FloatGraph.of(Graph.from_arcs(2, [], [], []))
     found = Searches(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
     assert found.dist.tolist() == [[np.inf, 0]] and found.rounds == 1
-
-
-class Unfinished(Recorder):
-    """Nothing has a predecessor, so that all kernels are launched."""
-
-    def download(self, *pairs):
-        for _, host in pairs:
-            host[...] = floats.NONE if host.dtype == np.int32 else 0
-
-
-@pytest.mark.parametrize("capability", CAPABILITIES)
-def test_the_kernels_compile(capability, monkeypatch):
-    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
-    Searches(random_graph("unit"), Unfinished()).search([0], 1)
-    needed = {
-        floats_kernels.relax: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
-        floats_kernels.follow_ties: {"cas.b32": 1, "add.u32": 1},
-    }
-    assert len(Recorder.launched) == 5 and set(needed) <= {kernel for kernel, _ in Recorder.launched}
-    for (kernel, types), function in Recorder.launched.items():
-        ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-        assert ".entry" in ptx
-        assert_atomics(ptx, needed.get(kernel, {}), function.__name__)

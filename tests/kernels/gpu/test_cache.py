@@ -1,4 +1,4 @@
-"""kernels/gpu/cache.py: compiled kernels on disk, which are never those of another source, compiler or card."""
+"""kernels/gpu/cache.py: compiled kernels on disk, which depend on source, compiler and card."""
 
 import hashlib
 import json
@@ -25,10 +25,7 @@ from tests.support import no_card
 from tests.support.graphs import near_far_with
 
 ROOT = Path(__file__).parents[3]
-ARGUMENTS = {
-    "as_scipy": (np.int32, np.int32, np.float64),
-    "as_lengths": (np.int32, "i4", np.float64, np.int32),
-}
+ARGUMENTS = {"as_scipy": (np.int32, np.int32, np.float64), "as_lengths": (np.int32, "i4", np.float64, np.int32)}
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +36,7 @@ def fresh():
 
 
 def forget():
-    """Forget what a process knows of kernels, sources and settings."""
+    """Forget all that a process keeps of kernels, sources and settings."""
     caching.folder.cache_clear()
     internals._HANDLES.clear()
     for name in ARGUMENTS:
@@ -64,7 +61,7 @@ def compiled(cache, monkeypatch):
 
 @pytest.fixture
 def take(compiled):
-    """Takes a kernel as a new process does, and checks that it is this kernel."""
+    """Take a kernel as a new process does, and check that it is this kernel."""
 
     def take(name="as_scipy", *others):
         forget()
@@ -199,7 +196,7 @@ def test_what_the_key_does_not_tell_apart_is_not_kept(cache):
 
 
 def contents(folder):
-    """All below a folder, with the files' bytes."""
+    """Return all paths below a folder, with the bytes of files."""
     return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
 
 
@@ -266,7 +263,7 @@ def test_what_another_user_may_change_is_not_loaded(changed, change, take, compi
 
 
 def test_no_other_user_can_write_to_what_is_made(take, compiled, cache):
-    """However generous the user's mask is."""
+    """Whatever the user's mask is."""
     former = os.umask(0)
     try:
         take(), take()
@@ -281,7 +278,7 @@ def test_no_other_user_can_write_to_what_is_made(take, compiled, cache):
 
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
-    """A copy of the package, of which digests are made."""
+    """A copy of the package, from which the key is computed."""
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(caching, "SOURCES", tmp_path / "kernels")
     no_card.install(monkeypatch.setattr)
@@ -363,7 +360,7 @@ print(json.dumps(no_card.COMPILED))
 
 
 def test_a_later_process_compiles_nothing_until_a_source_changes(tmp_path):
-    """A copy of the package in four processes one after the other."""
+    """Run a copy of the package in four processes, one after the other."""
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests/support/no_card.py", tmp_path)
     environment = {

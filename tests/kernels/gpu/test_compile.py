@@ -1,7 +1,8 @@
-"""Every kernel a variant launches compiles for three generations of cards, without a card, and before it is timed."""
+"""Every kernel compiles for three generations of cards, without a card, and before it is timed."""
 
 import ctypes
 import re
+from collections import Counter
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -13,19 +14,51 @@ from numba.cuda import dispatcher
 
 from kernels import harness
 from kernels import run as runs
-from kernels.fast import multi_source
+from kernels.fast import floats, floats_kernels, multi_source, near_far, probe
+from kernels.fast.floats import FloatGraph
 from kernels.gpu import internals
 from kernels.registry import VARIANTS
 from kernels.run import Result
 from tests.revisions import digest
-from tests.support.ptx import CAPABILITIES, assert_atomics, atomics_of
 from tests.support.recorder import SHARED, Recorder, path
 
+CAPABILITIES = [  # the newest always, the older ones only in CI
+    pytest.param((9, 0), id="cc90"),
+    pytest.param((8, 0), id="cc80", marks=pytest.mark.ci),
+    pytest.param((7, 5), id="cc75", marks=pytest.mark.ci),
+]
 GPU_VARIANTS = [key for key, variant in VARIANTS.items() if variant.on_gpu]
+RELAX = {"min.s32": 1}
+ZERO_ARCS = {name: {"cas.b32": 1, "add.u32": 1} for name in ("start_zero_arcs", "follow_zero_arcs")}
+# By module and kernel (its function if two have one name), the least number of each atomic operation. An atomic
+# operation made a plain write gives right results in the simulator, and on a card nearly always.
+ATOMICS = {
+    "paper.bellman_ford": {f"relax_{name}": RELAX for name in ("naive", "stride", "stride_flag")},
+    "paper.dijkstra": {},
+    "paper.floyd_warshall": {},
+    "sparry.edge": {"kernel": RELAX},
+    "sparry.dijkstra": {"kernel": RELAX},
+    "sparry.delta_stepping": {"kernel": {"min.s32": 3, "shared.min.s32": 1}},
+    "fast.ell": {"relax": {"min.s32": 2}},
+    "fast.blocked_floyd_warshall": {"initial": {"cas.b32": 2}},
+    "fast.near_far_kernels": {
+        "search": {
+            **{"min.s32": 4, "shared.add.u32": 8, "shared.min.u32": 2},
+            **{"global.min.u32": 1, "global.max.u32": 2},
+        },
+        **ZERO_ARCS,
+    },
+    "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
+    "fast.floats_kernels": {
+        floats_kernels.relax.py_func: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
+        floats_kernels.follow_ties.py_func: {"cas.b32": 1, "add.u32": 1},
+    },
+    "fast.probe_kernels": {"walk": {"cas.b32": 2, "add.u32": 2}},
+}
 
 
 class OnHost:
-    """What a device array shows of itself."""
+    """The attributes of a device array that are read."""
 
     def __init__(self, array):
         self.size, self.dtype, self.shape, self.strides = array.size, array.dtype, array.shape, array.strides
@@ -34,44 +67,84 @@ class OnHost:
 
 @pytest.fixture
 def launched(monkeypatch):
-    """What is launched, by kernel and types of its arguments."""
+    """The functions of launched kernels, by kernel and types of its arguments; no card is used."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr(
-        "kernels.gpu.card.gpu_visible", lambda: False
-    )  # also where a card is: nothing is to be prepared
+    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
     return Recorder.launched
 
 
-def test_every_gpu_variant_is_here():
-    assert len(GPU_VARIANTS) >= 9
+@pytest.fixture
+def compiled(launched, monkeypatch):
+    """compiled(launch, capability): the functions of the kernels that `launch` launches, each with its PTX."""
+
+    def compiled(launch, capability=(9, 0)):
+        # A kernel that calls a device function asks for the present card.
+        monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+        launch()
+        assert launched
+        return [
+            (function, cuda.compile_ptx(function, types, cc=capability)[0]) for (_, types), function in launched.items()
+        ]
+
+    return compiled
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES)
-@pytest.mark.parametrize("key", [key for key in GPU_VARIANTS if not VARIANTS[key].cuda_graph])
-def test_compiles(key, capability, launched, monkeypatch):
-    # A kernel that calls a device function asks for the present card: let it see the target.
-    card = SimpleNamespace(compute_capability=capability)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
+class Unfinished(Recorder):
+    """Nothing has a predecessor, so that all kernels are launched."""
+
+    def download(self, *pairs):
+        for _, host in pairs:
+            host[...] = floats.NONE if host.dtype == np.int32 else 0
+
+
+def by_variant(key):
     variant = VARIANTS[key]
     for shared in (0, SHARED):  # work kept in global memory, and in shared memory
         for graph in (path(2, True), path(2, False), path(2, True, weight=0)):
             variant.function(graph, Result.poisoned(variant.problem, 2), Recorder(shared=shared))
-    assert launched
-    for (kernel, types), function in launched.items():
-        ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-        assert f".target sm_{capability[0]}{capability[1]}" in ptx, kernel
-        assert ".entry" in ptx, kernel
-        if (needed := atomics_of(function)) is not None:
+
+
+def searches():
+    found = near_far.Searches(path(9, True), Recorder())
+    found.allocate()
+    Recorder.launched.clear()
+    return found
+
+
+# What the library launches besides variants, and how many kernels these are.
+OTHERS = {
+    "floats": (lambda: floats.Searches(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
+    "probe": (lambda: probe.reach(searches(), 0), None),
+    "find_too_long": (lambda: searches().is_too_long(), 1),
+}
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("key", [*(key for key in GPU_VARIANTS if not VARIANTS[key].cuda_graph), *OTHERS])
+def test_compiles_with_exactly_the_atomic_operations_that_are_listed(key, capability, launched, compiled):
+    launch, count = OTHERS.get(key, (lambda: by_variant(key), None))
+    for function, ptx in compiled(launch, capability):
+        assert f".target sm_{capability[0]}{capability[1]}" in ptx and ".entry" in ptx, function
+        of_module = ATOMICS.get(function.__module__.removeprefix("kernels."))
+        if of_module is not None:
+            needed = of_module.get(function, of_module.get(function.__name__, {}))
             assert_atomics(ptx, needed, function.__name__)
+    assert count in (len(launched), None)
 
 
-def test_a_block_waits_for_what_its_first_thread_reads(launched, monkeypatch):
+def assert_atomics(ptx: str, needed: dict, kernel: str) -> None:
+    found = Counter(f".{operation}" for operation in re.findall(r"\s(?:atom|red)\.(\S+)", ptx))
+    for operation, least in needed.items():
+        there = sum(number for name, number in found.items() if name.endswith(f".{operation}"))
+        assert there >= least, f"{kernel}: {there} times {operation}, at least {least} are needed"
+    unknown = [name for name in found if not any(name.endswith(f".{operation}") for operation in needed)]
+    assert not unknown, f"{kernel}: ATOMICS does not list {unknown}"
+
+
+def test_a_block_waits_for_what_its_first_thread_reads(compiled):
     """In the simulator the first thread is nearly always the first."""
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     variant = VARIANTS["floyd_warshall/super_naive_shared"]
-    variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder())
-    (((_, types), function),) = launched.items()
-    ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
+    ((_, ptx),) = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
     assert len(re.findall(r"\bbar(?:rier)?\.sync", ptx)) == 1
 
 
@@ -79,9 +152,8 @@ def test_a_block_waits_for_what_its_first_thread_reads(launched, monkeypatch):
 def test_the_kernel_that_checks_the_arguments_compiles(capability):
     arguments = (*internals.ECHOED, internals.EXPECTED)
     ptx, _ = cuda.compile_ptx(internals.echo.py_func, tuple(map(typeof, arguments)), cc=capability)
-    assert ".entry" in ptx
     values = sum(len(internals.as_passed(OnHost(a) if a.ndim else a)) for a in arguments)
-    assert ptx.count(".param .") == values  # as many as as_passed lays out
+    assert ".entry" in ptx and ptx.count(".param .") == values  # as many as as_passed lays out
 
 
 class Pair(NamedTuple):
@@ -99,11 +171,11 @@ def write_parts(number, array, other):
 
 def test_a_tuple_is_passed_as_its_fields():
     number, array = np.uint32(1), np.zeros(1, np.uint32)
-    ptx = [
+    one, other = (
         cuda.compile_ptx(function, tuple(map(typeof, arguments)), cc=(9, 0))[0]
         for function, arguments in ((write_pair, (Pair(number, array), array)), (write_parts, (number, array, array)))
-    ]
-    assert digest(ptx[0]) == digest(ptx[1])
+    )
+    assert digest(one) == digest(other)
 
 
 SIZES = [(key, vertices) for key in GPU_VARIANTS for vertices in (20, 60)]  # fits in shared memory, and does not
@@ -131,24 +203,21 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
         launched.clear()
 
 
-def test_halves_are_compared_at_once_where_the_card_can(launched, monkeypatch):
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+def test_halves_are_compared_at_once_if_the_card_can(compiled, monkeypatch):
     monkeypatch.setattr(multi_source, "has_16_bit_pair_minimum", lambda: True)
-    multi_source.apsp(path(2, directed=True), Result.poisoned("apsp", 2), Recorder(shared=SHARED))
-    (((_, types), function),) = launched.items()
-    ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
+    run = Recorder(shared=SHARED)
+    ((_, ptx),) = compiled(lambda: multi_source.apsp(path(2, True), Result.poisoned("apsp", 2), run))
     assert "min.u16x2" in ptx
 
 
-@pytest.mark.parametrize("name", ["blocked", "blocked16"])
-def test_the_product_of_tiles_takes_four_words_at_a_time(name, launched, monkeypatch):
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+@pytest.mark.parametrize(("name", "count"), [("blocked", 2), ("blocked16", 4)])
+def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled, monkeypatch):
     monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_16_bit_pair_minimum", lambda: True)
-    VARIANTS[f"floyd_warshall/{name}"].function(path(2, directed=True), Result.poisoned("apsp", 2), Recorder())
-    products = [(f, types) for (_, types), f in launched.items() if f.__name__ in ("panel", "trailing")]
-    assert len(products) == (4 if name == "blocked16" else 2)
-    for function, types in products:
-        ptx, _ = cuda.compile_ptx(function, types, cc=(9, 0))
+    variant = VARIANTS[f"floyd_warshall/{name}"]
+    found = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
+    products = [ptx for function, ptx in found if function.__name__ in ("panel", "trailing")]
+    assert len(products) == count
+    for ptx in products:
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)
         assert set(taken) == {("ld", "v4"), ("st", "v4")}
         assert ".local" not in ptx

@@ -1,8 +1,8 @@
-"""How launches are made, checked and timed, with a driver and a card that only write down what they are asked for."""
+"""How launches are made, checked and timed, with a driver and a card that only note what they are asked for."""
 
 import ctypes
 import sys
-from functools import cache, partial
+from functools import cache
 from itertools import cycle
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -22,80 +22,16 @@ from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
 from kernels.gpu.launching import STEP, compile_loop
 from kernels.run import Run
 
-LAUNCHES = {
-    said: ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * pointers)
-    for said, pointers in (("plain", 3), ("cooperative", 2))
-}
-SYNCHRONIZE = ctypes.CFUNCTYPE(ctypes.c_int)
-
-
-@pytest.fixture
-def driver():
-    """run(times, wait, fails_at) and what it did: "wait", or (kernel, shape and shared memory, stream, argument, how).
-
-    The second of two kernels is cooperative.
-    """
-    done, refusals = [], []
-
-    def launch(how, kernel, *rest):
-        *shape, stream, parameters = rest[:9]
-        first = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_uint64))[0]
-        done.append((kernel, tuple(shape), stream, ctypes.c_uint32.from_address(first).value, how))
-        return 700 if len(done) in refusals else 0
-
-    callbacks = [
-        *(kind(partial(launch, how)) for how, kind in LAUNCHES.items()),
-        SYNCHRONIZE(lambda: done.append("wait") or 0),
-    ]
-    for callback, kind in zip(callbacks, LAUNCHES.values(), strict=False):
-        callback.argtypes = kind._argtypes_
-    loop = compile_loop(*callbacks)
-    step, other = np.zeros(1, np.uint64), np.array([42], np.uint64)
-    pointers = [np.array([step.ctypes.data], np.uint64), np.array([other.ctypes.data], np.uint64)]
-
-    def run(times, wait, *fails_at):
-        refusals[:] = fails_at
-        done.clear()
-        error = loop(
-            np.array([7, 8], np.uint64),
-            np.array([[5, 4, 1, 32, 16, 1], [9, 1, 1, 64, 1, 1]], np.uint32),
-            np.array([0, 100], np.uint32),
-            np.array([False, True]),
-            np.array([p.ctypes.data for p in pointers], np.uint64),
-            step,
-            times,
-            0 if wait else 3,
-            wait,
-        )
-        return error, list(done)
-
-    run.alive = callbacks, other, pointers
-    return run
-
-
-def test_every_launch_is_made_in_turn_and_waited_for(driver):
-    first, second = (5, 4, 1, 32, 16, 1, 0), (9, 1, 1, 64, 1, 1, 100)
-    expected = []
-    for step in range(3):
-        expected += [(7, first, None, step, "plain"), "wait", (8, second, None, 42, "cooperative"), "wait"]
-    assert driver(3, True) == (0, expected)
-
-
-def test_a_capture_goes_to_its_stream_and_waits_for_nothing(driver):
-    error, done = driver(2, False)
-    assert error == 0
-    assert [call[0] for call in done] == [7, 8, 7, 8]
-    assert {call[2] for call in done} == {3}
-
-
-def test_a_refused_launch_ends_the_loop_with_the_drivers_code(driver):
-    error, done = driver(3, True, 3)
-    assert error == 700
-    assert len(done) == 3
+SUCCESS = CUresult.CUDA_SUCCESS
+SHAPE = [ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7]
+KINDS = [ctypes.CFUNCTYPE(*SHAPE, *[ctypes.c_void_p] * pointers) for pointers in (3, 2)]  # plain, cooperative
+FIRST = (7, (5, 4), (32, 16), (STEP, np.uint32(9)))
+SECOND = (107, 3, 64, (np.uint64(2**40), np.int32(-1)), 100)
+ALLOWED = (100, 107, 0)  # shared memory of SECOND
 
 
 class OnCard:
-    """What a device array shows of itself."""
+    """The attributes of a device array that are read."""
 
     def __init__(self, size=6, dtype=np.int32, address=4096):
         self.size, self.dtype, self.shape = size, np.dtype(dtype), (size,)
@@ -107,10 +43,142 @@ class Pair(NamedTuple):
     array: OnCard
 
 
+class Driver(list):
+    """What was asked for, in order: "wait", or a launch with its stream and the values of its `arguments` arguments.
+
+    A kernel is its number; from 100 on it is cooperative. answers: to the next launches, first to last.
+    """
+
+    def __init__(self):
+        self.answers, self.arguments = [], 2
+
+    def plain(self, kernel, *given):
+        assert kernel < 100
+        return self._launch(kernel, *given[:-1])
+
+    def cooperative(self, kernel, *given):
+        assert kernel >= 100
+        return self._launch(kernel, *given)
+
+    def _launch(self, *given):
+        *shape, stream, address = given
+        values = list((ctypes.c_uint64 * self.arguments).from_address(address))
+        values = [ctypes.c_uint64.from_address(place).value for place in values]
+        self.append((*map(int, shape), int(stream or 0), values))
+        return self.answers.pop(0) if self.answers else SUCCESS
+
+    def wait(self):
+        self.append("wait")
+        return SUCCESS
+
+
+@pytest.fixture(scope="module")
+def loop():
+    """The compiled loop, which calls the methods of `loop.driver`."""
+    loop = SimpleNamespace(driver=None)
+    loop.functions = [
+        KINDS[0](lambda *given: int(loop.driver.plain(*given))),
+        KINDS[1](lambda *given: int(loop.driver.cooperative(*given))),
+        ctypes.CFUNCTYPE(ctypes.c_int)(lambda: int(loop.driver.wait())),
+    ]
+    for function, kind in zip(loop.functions, KINDS, strict=False):
+        function.argtypes = kind._argtypes_
+    loop.compiled = compile_loop(*loop.functions)
+    return loop
+
+
+@pytest.fixture
+def driver(loop, monkeypatch):
+    loop.driver = driver = Driver()
+    monkeypatch.setattr(launching, "_launch_loop", lambda: loop.compiled)
+    monkeypatch.setattr(bindings, "cuCtxGetDevice", lambda: (SUCCESS, 0))
+    monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: (driver.plain(*given),))
+    monkeypatch.setattr(bindings, "cuLaunchCooperativeKernel", lambda *given: (driver.cooperative(*given),))
+    monkeypatch.setattr(bindings, "cuKernelSetAttribute", lambda _, *given: driver.append(given) or (SUCCESS,))
+    monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, arguments, device: (kernel, kernel >= 100))
+    monkeypatch.setattr(launching, "check_arguments", lambda: None)
+    monkeypatch.setattr(launching, "ALLOWED", {})
+    monkeypatch.setattr(runs.card, "gpu_visible", lambda: True)
+    return driver
+
+
+def first(step, stream=0):
+    return 7, 5, 4, 1, 32, 16, 1, 0, stream, [step, 9]
+
+
+def second(stream=0):
+    return 107, 3, 1, 1, 64, 1, 1, 100, stream, [2**40, 2**64 - 1]
+
+
+@pytest.mark.parametrize("loops", [False, True], ids=["from Python", "by the loop"])
+def test_launches_are_made_in_turn_and_not_waited_for(loops, driver):
+    ready = launching.Prepared([FIRST, SECOND])
+    ready.loop(wait=False, stream=5)(2) if loops else ready.enqueue(stream=5, times=2)
+    assert driver == [ALLOWED, first(0, 5), second(5), first(1, 5), second(5)]
+
+
+def test_the_loop_waits_after_each_launch(driver):
+    launching.Prepared([FIRST, SECOND]).loop(wait=True)(2)
+    assert driver == [ALLOWED, first(0), "wait", second(), "wait", first(1), "wait", second(), "wait"]
+
+
+def test_arrays_and_numbers_are_laid_out_one_after_the_other(driver):
+    driver.arguments = 8
+    launching.Prepared([(7, 1, 1, (np.uint32(5), OnCard()))]).enqueue()
+    assert driver == [(7, 1, 1, 1, 1, 1, 1, 0, 0, [5, 0, 0, 6, 4, 4096, 6, 4])]
+
+
+def test_shared_memory_is_allowed_up_to_the_most_that_was_asked_for(driver):
+    for shared in (64, 64, 128, 64, 0):
+        launching.Prepared([(7, 1, 1, (STEP, STEP), shared)])
+    assert driver == [(64, 7, 0), (128, 7, 0)]
+
+
+@pytest.mark.parametrize("launch", [lambda ready: ready.enqueue(), lambda ready: ready.loop(wait=True)(1)])
+@pytest.mark.parametrize(
+    ("code", "error", "said"),
+    [
+        (
+            CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+            InputError,
+            "which wait for each other: take a smaller grid",
+        ),
+        (CUresult.CUDA_ERROR_ILLEGAL_ADDRESS, RuntimeError, "refused a launch: error 700"),
+    ],
+)
+def test_a_refused_launch_is_the_last_and_an_error(code, error, said, launch, driver):
+    driver.answers = [SUCCESS, code]
+    with pytest.raises(error, match=said):
+        launch(launching.Prepared([FIRST, SECOND, FIRST]))
+    assert [given for given in driver if given != "wait"] == [ALLOWED, first(0), second()]
+
+
+def test_a_run_that_waits_launches_by_the_compiled_loop(driver):
+    run = Run()
+    run.launch(FIRST, times=2)
+    launch = run.prepare(FIRST)
+    assert driver == [first(0), "wait", first(1), "wait"]
+    launch()
+    assert driver[4:] == [first(0), "wait"] and run.launches == 3
+
+
+def test_a_run_that_does_not_wait_compiles_no_loop_and_lays_out_arguments_when_it_launches(driver, monkeypatch):
+    laid_out, as_passed = [], internals.as_passed
+    monkeypatch.setattr(internals, "as_passed", lambda a: laid_out.append(a) or as_passed(a))
+    monkeypatch.setattr(launching, "_launch_loop", None)
+    run = Run(waits=False)
+    run.launch(FIRST, times=2)
+    launching.enqueued(run, FIRST)()
+    laid_out.clear()
+    launch = run.prepare(FIRST)
+    assert len(driver) == 3 and laid_out == []
+    launch()
+    assert driver == [first(0), first(1), first(0), first(0)] and laid_out == [9] and run.launches == 4
+
+
 def test_arguments_as_numba_passes_them():
     assert as_passed(OnCard()) == [0, 0, 6, 4, 4096, 6, 4]
     assert as_passed(OnCard(2**32)) == [0, 0, 2**32, 4, 4096, 2**32, 4]  # all pairs of 65,536 vertices
-    assert as_passed(np.uint32(5)) == [5]
     assert as_passed(np.int32(-1)) == [2**64 - 1]
     assert as_passed(Pair(np.uint32(5), OnCard())) == [5, 0, 0, 6, 4, 4096, 6, 4]
 
@@ -119,19 +187,16 @@ def test_arguments_as_numba_passes_them():
 def test_echo_writes_down_what_it_is_sent():
     arrived = np.zeros_like(EXPECTED)
     internals.echo[1, 1](*ECHOED, arrived)
-    assert arrived.tolist() == EXPECTED.tolist()
     internals.check_echo(arrived)
+    assert arrived.tolist() == EXPECTED.tolist()
 
 
 @pytest.mark.parametrize("place", range(len(EXPECTED)))
 def test_other_arguments_than_were_sent_name_both_versions(place, monkeypatch):
     monkeypatch.setattr(internals, "version", lambda package: {"numba-cuda": "9.8.7"}[package])
     arrived = EXPECTED.copy()
-    internals.check_echo(arrived)
     arrived[place] += np.uint64(1)
-    with pytest.raises(
-        RuntimeError, match=rf"numba-cuda 9\.8\.7 passes .* than numba-cuda {WRITTEN_FOR}, .*install"
-    ) as said:
+    with pytest.raises(RuntimeError, match=rf"numba-cuda 9\.8\.7 .* than numba-cuda {WRITTEN_FOR}, .*install") as said:
         internals.check_echo(arrived)
     assert str(arrived.tolist()) in str(said.value)
 
@@ -142,154 +207,36 @@ class OnHost(np.ndarray):
     copy_to_host = np.ndarray.copy
 
 
-@pytest.fixture
-def built(monkeypatch):
-    """built.kernels: what was launched or made ready, in order; built.arrives: what a launched `echo` writes."""
-    built = SimpleNamespace(kernels=[], arrives=EXPECTED)
+@pytest.mark.parametrize("arrives", [EXPECTED, EXPECTED + np.uint64(1)], ids=["as sent", "otherwise"])
+def test_arguments_are_checked_once_and_before_anything_is_launched(arrives, monkeypatch):
+    kernels = []
 
     class Prepared:
         def __init__(self, launches):
             ((kernel, _, _, self.arguments),) = launches
-            built.kernels.append(kernel)
+            kernels.append(kernel)
 
         def enqueue(self):
             for sent, argument in zip(ECHOED, self.arguments, strict=False):
                 assert np.array_equal(sent, argument)
-            self.arguments[-1][:] = built.arrives
+            self.arguments[-1][:] = arrives
 
     monkeypatch.setattr(launching, "Prepared", Prepared)
     monkeypatch.setattr(launching, "cuda", SimpleNamespace(to_device=lambda array: array.copy().view(OnHost)))
     monkeypatch.setattr(launching, "check_arguments", cache(launching.check_arguments.__wrapped__))
-    return built
-
-
-def test_arguments_are_checked_once_before_anything_is_launched(built):
-    for _ in range(2):
-        launching.prepared((("kernel", 1, 1, ()),))
-    assert built.kernels == [internals.echo, "kernel", "kernel"]
-
-
-def test_nothing_is_launched_where_other_arguments_arrive(built):
-    built.arrives = EXPECTED + np.uint64(1)
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
+    if arrives is EXPECTED:
+        for _ in range(2):
             launching.prepared((("kernel", 1, 1, ()),))
-    assert "kernel" not in built.kernels
-
-
-class Launched(list):
-    """What a driver without a card was asked for, in order. answers: what it says to the next launches, first to last.
-
-    A kernel is its number; those from 100 on are cooperative. Of a launch all is there that the driver is given, with
-    the arguments' values in place of their addresses: as many as `arguments` says.
-    """
-
-    def __init__(self, monkeypatch):
-        self.answers, self.arguments = [], 2
-        monkeypatch.setattr(bindings, "cuCtxGetDevice", lambda: (SUCCESS, 0))
-        monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: self.launch(*given[:-1]))
-        monkeypatch.setattr(bindings, "cuLaunchCooperativeKernel", self.launch)
-        monkeypatch.setattr(bindings, "cuKernelSetAttribute", lambda _, *given: self.append(given) or (SUCCESS,))
-        monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, arguments, device: (kernel, kernel >= 100))
-        monkeypatch.setattr(launching, "check_arguments", lambda: None)
-        monkeypatch.setattr(launching, "ALLOWED", {})
-        monkeypatch.setattr(runs.card, "gpu_visible", lambda: True)
-
-    def launch(self, *given):
-        places = (ctypes.c_uint64 * self.arguments).from_address(given[-1])
-        values = [ctypes.c_uint64.from_address(place).value for place in places]
-        self.append((*map(int, given[:-1]), values))
-        return (self.answers.pop(0) if self.answers else SUCCESS,)
-
-
-SUCCESS = CUresult.CUDA_SUCCESS
-FIRST = (7, (5, 4), (32, 16), (STEP, np.uint32(9)))
-SECOND = (107, 3, 64, (np.uint64(2**40), np.int32(-1)), 100)
-OF_FIRST, OF_SECOND = (7, 5, 4, 1, 32, 16, 1, 0), (107, 3, 1, 1, 64, 1, 1, 100)
-
-
-@pytest.fixture
-def launched(monkeypatch):
-    launched = Launched(monkeypatch)
-    loops = []
-
-    def loop(handles, shapes, shared, cooperative, parameters, step, times, stream, wait):
-        loops.append(wait)
-        for step[0] in range(times):
-            for i in range(len(handles)):
-                assert cooperative[i] == (handles[i] >= 100)
-                (error,) = launched.launch(handles[i], *shapes[i], shared[i], stream, int(parameters[i]))
-                if error:
-                    return int(error)
-        return 0
-
-    launched.loops = loops
-    monkeypatch.setattr(launching, "_launch_loop", lambda: loop)
-    return launched
-
-
-def both(step, stream=0):
-    return [(*OF_FIRST, stream, [step, 9]), (*OF_SECOND, stream, [2**40, 2**64 - 1])]
-
-
-def test_launches_from_python_are_made_in_turn_and_not_waited_for(launched):
-    launching.Prepared([FIRST, SECOND]).enqueue(stream=5, times=2)
-    assert launched == [(100, 107, 0), *both(0, 5), *both(1, 5)] and not launched.loops
-
-
-def test_the_compiled_loop_is_given_the_same(launched):
-    launching.Prepared([FIRST, SECOND]).loop(wait=True, stream=5)(2)
-    assert launched == [(100, 107, 0), *both(0, 5), *both(1, 5)] and launched.loops == [True]
-
-
-def test_arrays_and_numbers_are_laid_out_one_after_the_other(launched):
-    launched.arguments = 8
-    launching.Prepared([(7, 1, 1, (np.uint32(5), OnCard()))]).enqueue()
-    assert launched == [(7, 1, 1, 1, 1, 1, 1, 0, 0, [5, 0, 0, 6, 4, 4096, 6, 4])]
-
-
-def test_shared_memory_is_allowed_up_to_the_most_that_was_asked_for(launched):
-    for shared in (64, 64, 128, 64, 0):
-        launching.Prepared([(7, 1, 1, (STEP, STEP), shared)])
-    assert launched == [(64, 7, 0), (128, 7, 0)]
-
-
-@pytest.mark.parametrize("launch", [lambda ready: ready.enqueue(), lambda ready: ready.loop(wait=True)(1)])
-def test_blocks_that_do_not_fit_on_the_card_at_once_are_refused_in_a_line(launch, launched):
-    ready = launching.Prepared([SECOND])
-    launched.answers = [CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE]
-    with pytest.raises(InputError, match="which wait for each other: take a smaller grid"):
-        launch(ready)
-    launched.answers = [CUresult.CUDA_ERROR_ILLEGAL_ADDRESS]
-    with pytest.raises(RuntimeError, match="refused a launch: error 700"):
-        launch(ready)
-
-
-def test_a_run_that_waits_launches_by_the_compiled_loop(launched):
-    run = Run()
-    run.launch(FIRST, times=2)
-    launch = run.prepare(FIRST)
-    assert launched == [(*OF_FIRST, 0, [step, 9]) for step in (0, 1)] and launched.loops == [True]
-    launch()
-    assert len(launched) == 3 and launched.loops == [True, True] and run.launches == 3
-
-
-def test_a_run_that_does_not_wait_compiles_no_loop_and_lays_out_arguments_when_it_launches(launched, monkeypatch):
-    laid_out, as_passed = [], internals.as_passed
-    monkeypatch.setattr(internals, "as_passed", lambda a: laid_out.append(a) or as_passed(a))
-    run = Run(waits=False)
-    run.launch(FIRST, times=2)
-    launching.enqueued(run, FIRST)()
-    laid_out.clear()
-    launch = run.prepare(FIRST)
-    assert len(launched) == 3 and laid_out == []
-    launch()
-    assert launched == [(*OF_FIRST, 0, [step, 9]) for step in (0, 1, 0, 0)] and laid_out == [9]
-    assert launched.loops == [] and run.launches == 4
+        assert kernels == [internals.echo, "kernel", "kernel"]
+    else:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
+                launching.prepared((("kernel", 1, 1, ()),))
+        assert "kernel" not in kernels
 
 
 class Kernel:
-    """A kernel of numba's; made: for which types it was compiled."""
+    """In place of numba's kernel; made: the types that it was compiled for."""
 
     def __init__(self):
         self.made = []
@@ -324,7 +271,7 @@ def test_a_kernel_is_compiled_once_for_each_card_and_combination_of_types(monkey
 
 
 def refusing(monkeypatch, code):
-    """A card that refuses memory so, of which 1000 bytes are free."""
+    """Let the card refuse memory with this code while 1000 bytes are free."""
 
     def refuse(*given):
         raise CudaAPIError(code, "refused")
@@ -385,7 +332,7 @@ def test_what_the_driver_refuses_is_an_error():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """What is asked of the card and of the host's clock, in order; a phase takes 1500 ms, and the clock's steps 2 s."""
+    """Calls of the card and the host's clock, in order; a phase takes 1500 ms, a step of the clock 2 s."""
     done, names = [], cycle(("start", "end"))
 
     def event(timing):

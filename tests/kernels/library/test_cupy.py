@@ -1,16 +1,15 @@
-"""The page for users of CuPy and PyTorch: its blocks run with stand-ins for both; test_gpu.py runs them for real."""
+"""Run the blocks of docs/cupy.md with stand-ins for CuPy and PyTorch; test_gpu.py runs them on a card."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 from tests.support.cupy_page import BLOCKS, REFUSED, ROOT
 
 WITHOUT_A_CARD = """
-import stand_in_cupy
+from tests.support import cupy_page
 
-stand_in_cupy.install()
+cupy_page.install()
 from kernels.library import choice, searches
 from kernels.run import Run
 
@@ -21,8 +20,7 @@ searches.Run = lambda **settings: Run(**settings | {"block": 4})
 
 
 def test_the_blocks_run_with_stand_ins(tmp_path):
-    shutil.copy(ROOT / "tests/support/stand_in_cupy.py", tmp_path)
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
     script = "\n".join([WITHOUT_A_CARD, *BLOCKS, REFUSED])
     ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

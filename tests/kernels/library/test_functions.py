@@ -1,4 +1,4 @@
-"""The functions of `import kernels`: which variant is chosen, and results that scipy.sparse.csgraph can read."""
+"""The functions of `import kernels`: the choice of a variant, and results as scipy.sparse.csgraph has them."""
 
 import dataclasses
 import functools
@@ -28,10 +28,10 @@ from kernels.library.inputs import as_graph
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
 from tests.support import graphs
+from tests.support.trees import CARD
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
-CARD = Card(shared=232_384, free=140 * 10**9)
 
 
 @pytest.fixture(autouse=True)
@@ -78,10 +78,7 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
     assert choose_sssp(graph, None)[0] == "dijkstra/scipy"
     assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert choose_apsp(graph, None) == (
-        "dijkstra/scipy_apsp",
-        "no GPU is visible, and NetworKit is not installed",
-    )
+    assert choose_apsp(graph, None) == ("dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +173,7 @@ def test_what_is_refused_is_refused_in_one_message(graph, message, solve):
 
 
 def float_graphs():
-    """Sparse arrays whose weights or distances are no whole numbers below 2^31 - 1, by what they have."""
+    """Return sparse arrays whose weights or distances do not fit in int32, by name."""
     return {
         "halves": sparse.csr_array([[0, 0.5, 3], [0, 0, 0.25], [1, 0, 0]]),
         "float32": sparse.csc_array(np.array([[0, 0.1, 0.3], [0, 0, 0.1], [0, 0, 0]], np.float32)),
@@ -190,7 +187,7 @@ def float_graphs():
 
 
 def assert_as_scipy(array):
-    """All four functions against SciPy's Dijkstra, or its Johnson's algorithm where a weight is below 0."""
+    """Compare all four functions with SciPy's Dijkstra, or with Johnson if a weight is negative."""
     expected = (csgraph.johnson if array.min() < 0 else csgraph.dijkstra)(array)
     np.testing.assert_array_equal(kernels.distances(array, [2, 0, 2]).distances, expected[[2, 0, 2]], strict=True)
     for found, rows in ((kernels.all_pairs(array), ...), (kernels.shortest_paths(array, 1), 1)):
@@ -238,16 +235,23 @@ def test_rounds_are_the_most_of_all_searches(on_card, monkeypatch):
 
 @pytest.mark.parametrize("source", [np.int64(3), np.uint8(3), np.array(3)], ids=repr)
 def test_a_source_may_be_numpys(source):
-    np.testing.assert_array_equal(
-        kernels.shortest_paths(SAMPLE, source).distances, kernels.shortest_paths(SAMPLE, 3).distances
-    )
+    found, expected = kernels.shortest_paths(SAMPLE, source), kernels.shortest_paths(bytes(SAMPLE), 3)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+NO_WHOLE = ["0", None, [0], 1.5, 1.0, True, np.True_, np.float64(1), np.array([1]), np.array(True), 1j]
 
 
 @pytest.mark.parametrize(
-    "source", ["0", None, [0], 1.5, 1.0, True, np.True_, np.float64(1), np.array([1]), np.array(True), 1j], ids=repr
+    ("source", "message"),
+    [
+        *((source, "source must be a whole number, not ") for source in NO_WHOLE),
+        (13, r"source 13 is not a vertex of sample3: choose one in \[0, 13\)"),
+    ],
+    ids=repr,
 )
-def test_a_source_that_is_no_whole_number(source):
-    with pytest.raises(InputError, match="source must be a whole number, not "):
+def test_a_source_that_is_none(source, message):
+    with pytest.raises(InputError, match=message):
         kernels.shortest_paths(SAMPLE, source)
 
 
@@ -308,7 +312,7 @@ def int32(*values):
 
 
 def with_a_list(name):
-    """A sparse array, one array of which was replaced by a list."""
+    """Return a sparse array in which a list replaces one array."""
     array = sparse.csr_array([[0.0, 1], [0, 0]])
     setattr(array, name, getattr(array, name).tolist())
     return array
@@ -351,54 +355,42 @@ def test_an_array_in_which_a_list_is_set_between_two_calls():
     assert kernels.shortest_paths(array, 0).distances.tolist() == [0, np.inf]
 
 
-def test_a_path_in_bytes():
-    assert kernels.shortest_paths(bytes(SAMPLE), 0).variant == "dijkstra/scipy"
-
-
 @pytest.mark.parametrize("nothing", [[], (), np.array([]), np.zeros(0, np.int8)], ids=repr)
 def test_a_graph_without_arcs(nothing):
     graph = Graph.from_arcs(3, nothing, nothing, nothing)
     assert (graph.vertices, graph.arcs, graph.indices.dtype) == (3, 0, np.int32)
 
 
-def test_arcs_of_any_integers():
-    for dtype in ("int8", "uint64", ">i4"):
-        graph = Graph.from_arcs(np.int64(300), *np.array([[0, 1], [1, 2], [5, 127]], dtype))
-        assert (graph.vertices, graph.weights.tolist(), graph.weights.dtype) == (300, [5, 127], np.int32)
+@pytest.mark.parametrize("dtype", ["int8", "uint64", ">i4"])
+def test_arcs_of_any_integers(dtype):
+    graph = Graph.from_arcs(np.int64(300), *np.array([[0, 1], [1, 2], [5, 127]], dtype))
+    assert (graph.vertices, graph.weights.tolist(), graph.weights.dtype) == (300, [5, 127], np.int32)
+
+
+TAILS, WEIGHTS = "tails of the arcs must be ", "weights of the arcs must be "
+VERTICES = "the number of vertices must be a whole number, not "
 
 
 @pytest.mark.parametrize(
-    ("arcs", "message"),
+    ("vertices", "arcs", "message"),
     [
-        *(
-            (([0], [1], [weight]), "weights of the arcs must be integers")
-            for weight in (1.5, 1.0, True, np.nan, 1j, None)
-        ),
-        *((([end], [1], [1]), "tails of the arcs must be integers") for end in (0.0, "0", False, 2**64)),
-        (([0, True], [1, 1], [1, 1]), "tails of the arcs must be integers, not bool"),
-        (([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
-        (([0], [1], np.array([1], object)), "weights of the arcs must be integers, not object"),
-        (([[0]], [[1]], [[1]]), r"tails of the arcs must be of one dimension, not of shape \(1, 1\)"),
-        ((0, 1, 1), r"tails of the arcs must be of one dimension, not of shape \(\)"),
-        (([[0], [1, 2]], [1], [1]), "the tails of the arcs are no array"),
-        (([0, 1], [1], [1]), "tails, heads and weights differ in length: 2, 1, 1"),
+        *((3, ([0], [1], [weight]), f"{WEIGHTS}integers") for weight in (1.5, 1.0, True, np.nan, 1j, None)),
+        *((3, ([end], [1], [1]), f"{TAILS}integers") for end in (0.0, "0", False, 2**64)),
+        (3, ([0, True], [1, 1], [1, 1]), f"{TAILS}integers, not bool"),
+        (3, ([0], [1], [2**63]), "arc 0: weight 9223372036854775808 is outside"),
+        (3, ([0], [1], [MAX_WEIGHT + 1]), "weight 2147483647 is outside"),  # which stands for no path
+        (3, ([0], [1], np.array([1], object)), f"{WEIGHTS}integers, not object"),
+        (3, ([[0]], [[1]], [[1]]), rf"{TAILS}of one dimension, not of shape \(1, 1\)"),
+        (3, (0, 1, 1), rf"{TAILS}of one dimension, not of shape \(\)"),
+        (3, ([[0], [1, 2]], [1], [1]), "the tails of the arcs are no array"),
+        (3, ([0, 1], [1], [1]), "tails, heads and weights differ in length: 2, 1, 1"),
+        *((vertices, ([], [], []), VERTICES) for vertices in (3.0, "3", None, True, np.array([3]))),
+        *((n, ([], [], []), f"a graph has 1 to 2,147,483,647 vertices, not {n:,}") for n in (0, -1, 2**31, 2**70)),
     ],
 )
-def test_arcs_that_are_none(arcs, message):
+def test_no_graph_can_be_made(vertices, arcs, message):
     with pytest.raises(InputError, match=message):
-        Graph.from_arcs(3, *arcs)
-
-
-@pytest.mark.parametrize("vertices", [3.0, "3", None, True, np.array([3])], ids=repr)
-def test_vertices_that_are_no_whole_number(vertices):
-    with pytest.raises(InputError, match="the number of vertices must be a whole number, not "):
-        Graph.from_arcs(vertices, [], [], [])
-
-
-@pytest.mark.parametrize("vertices", [0, -1, 2**31, 2**70])
-def test_vertices_that_cannot_be_numbered(vertices):
-    with pytest.raises(InputError, match=f"a graph has 1 to 2,147,483,647 vertices, not {vertices:,}"):
-        Graph.from_arcs(vertices, [], [], [])
+        Graph.from_arcs(vertices, *arcs)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +421,7 @@ def test_a_graphs_arrays_are_looked_at(arrays, message, tmp_path):
 
 
 def packed(path, indptr, indices, weights, directed=True, meta=()):
-    """A file as Graph.save writes it, whatever the values are."""
+    """Write a file as Graph.save does, without checks."""
     meta = np.array(json.dumps(meta or {}))
     np.savez(path, indptr=indptr, indices=indices, weights=weights, directed=np.array(directed), meta=meta)
     return path
@@ -477,21 +469,34 @@ def test_the_longest_distance_there_may_be():
     assert found.distances.tolist() == [0, 2**31 - 3, 2**31 - 2]
 
 
-def test_no_source_and_no_room():
-    graph = random_graph(5, 9)
-    with pytest.raises(InputError, match=r"source 5 is not a vertex of graph: choose one in \[0, 5\)"):
-        kernels.shortest_paths(graph, 5)
-    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"):
-        kernels.all_pairs(large)
-    with pytest.raises(InputError, match="all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes"):
-        kernels.all_pairs(FloatGraph.of(large))
-    with pytest.raises(InputError, match="paths from 1,000,000 sources take 200,000,000,000,000 bytes"):
-        kernels.prepare(large).paths_from(np.arange(10**6))
+LARGE = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("solve", "message"),
+    [
+        (lambda: kernels.all_pairs(LARGE), "all pairs of 10,000,000 vertices take 1,700,000,000,000,000 bytes"),
+        (
+            lambda: kernels.all_pairs(FloatGraph.of(LARGE)),
+            "all pairs of 10,000,000 vertices take 2,000,000,000,000,000 bytes",
+        ),
+        (
+            lambda: kernels.prepare(LARGE).paths_from(np.arange(10**6)),
+            "paths from 1,000,000 sources take 200,000,000,000,000 bytes",
+        ),
+        (
+            lambda: kernels.distances(LARGE, np.zeros(100_000, int)),
+            "distances from 100,000 sources to 10,000,000 vertices take 8,000,000,000,000",
+        ),
+    ],
+)
+def test_no_room(solve, message):
+    with pytest.raises(InputError, match=message):
+        solve()
 
 
 def test_a_full_card_is_said(monkeypatch):
-    """With a CPU variant, as if it were the card's."""
+    """A CPU variant stands in for the card's."""
 
     key = "dijkstra/networkit_apsp"
 
@@ -537,7 +542,7 @@ def test_distances_from_many_sources_are_scipys(form, sources):
 
 
 def reduced(graph, sources):
-    """Eccentricity, vertices reached and sum of distances of each source by SciPy; and its distances."""
+    """Return eccentricity, vertices reached and sum of distances of each source, and all distances, by SciPy."""
     rows = csgraph.dijkstra(graph.to_scipy(), indices=sources)
     finite = np.isfinite(rows)
     return rows.max(axis=1, initial=0, where=finite), finite.sum(axis=1), rows.sum(axis=1, where=finite), rows
@@ -601,14 +606,6 @@ def test_sources_that_are_none(sources, message):
             solve(SAMPLE, sources)
 
 
-def test_no_room_for_the_rows():
-    large = Graph(np.zeros(10**7 + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    with pytest.raises(
-        InputError, match="distances from 100,000 sources to 10,000,000 vertices take 8,000,000,000,000"
-    ):
-        kernels.distances(large, np.zeros(100_000, int))
-
-
 @pytest.fixture(scope="module")
 def streets():
     return graphs.grid(2500)
@@ -616,7 +613,7 @@ def streets():
 
 @pytest.fixture
 def few(monkeypatch):
-    """A hierarchy pays for few sources."""
+    """Let a hierarchy pay for few sources."""
     monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(500, 50, 2)))
 
 
@@ -658,7 +655,7 @@ def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(stre
 
 
 def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
-    """No matrix of all pairs, of which the host has no memory; and why there is no hierarchy."""
+    """The host has no memory for all pairs; the reason says why there is no hierarchy."""
     monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
     chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
@@ -700,7 +697,7 @@ def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
 
 
 def test_rows_by_a_variant(monkeypatch):
-    """With SciPy's in its place."""
+    """SciPy's variant stands in for it."""
     graph, asked, key = random_graph(40, 90), [], "bellman_ford/multi_source_apsp"
     variant = VARIANTS[key]
 
@@ -720,7 +717,7 @@ def test_rows_by_a_variant(monkeypatch):
 
 @pytest.fixture
 def on_card(monkeypatch):
-    """As if the simulator's card were worth it; several levels of cells, and memory for a few sources at once."""
+    """Choose the simulator's card for small graphs, with several levels of cells and memory for a few sources."""
     for name, value in {"SMALLEST": 8, "STEP": 3}.items():
         monkeypatch.setattr(cells, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
@@ -738,7 +735,7 @@ def on_card(monkeypatch):
 
 
 def town(vertices):
-    """Streets, and two vertices that are not reached from them."""
+    """Return streets, and two vertices that they do not reach."""
     grid = graphs.grid(vertices)
     arcs = np.r_[grid.tails, vertices], np.r_[grid.indices, 0], np.r_[grid.weights, 0]
     return Graph.from_arcs(vertices + 2, *arcs)

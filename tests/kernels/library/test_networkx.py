@@ -1,4 +1,4 @@
-"""The NetworkX backend gives what NetworkX gives, and leaves the rest to it."""
+"""The NetworkX backend returns what NetworkX does, and leaves the rest to it."""
 
 import inspect
 import math
@@ -54,7 +54,7 @@ def test_the_functions_are_networkxs_with_their_parameters():
 
 
 def calls(rng):
-    """Every function with arguments of every kind: name, positional ones, named ones."""
+    """Yield every function's name with random arguments."""
     source, target, other = rng.sample(LABELS, 3)
     weight = rng.choice(["weight", "none has it", None, lambda u, v, data: 2])
     cutoff = rng.choice([None, None, -1, 0, 1, 2.5, 4])
@@ -79,7 +79,7 @@ def calls(rng):
 
 
 def leaves(found, *keys):
-    """Numbers and paths in what a function gives, each with where it stands."""
+    """Yield the numbers and paths of a result, each with its keys."""
     if isinstance(found, dict):
         for key, below in found.items():
             yield from leaves(below, *keys, key)
@@ -91,7 +91,7 @@ def leaves(found, *keys):
 
 
 def answer(function, graph, arguments):
-    """What a call gives, or its error."""
+    """Return a call's result or error."""
     try:
         found = function(graph, **arguments)
         return dict(found) if isinstance(found, types.GeneratorType) else found
@@ -114,7 +114,7 @@ def length(graph, weight, path):
 
 
 def assert_alike(name, graph, arguments, ours, theirs):
-    """The same numbers; the same predecessors in any order, or paths with the same ends that are as long."""
+    """Check for the same numbers and predecessors in any order; paths need the same ends and length."""
     if isinstance(theirs, np.ndarray):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
         return
@@ -141,7 +141,7 @@ def assert_alike(name, graph, arguments, ours, theirs):
 
 
 def compare(kind, weights, graphs, arcs):
-    """Compare all functions on random graphs; returns how many answers of each were compared."""
+    """Compare all functions on random graphs; count the compared answers of each."""
     rng, served = random.Random(f"{kind} {weights}"), Counter()
     for _ in range(graphs):
         graph = kind()
@@ -250,7 +250,7 @@ def test_a_source_beyond_the_cutoff_has_no_predecessor():
 
 
 def test_sources_that_can_be_read_only_once():
-    """NetworkX reads them when it looks whether they are nodes, and then finds none."""
+    """NetworkX consumes them when it checks that they are nodes, and then has no sources."""
     graph = nx.path_graph(3)
     converted = backend.convert_from_nx(graph)
     for name in ("multi_source_dijkstra", "multi_source_dijkstra_path", "multi_source_dijkstra_path_length"):
@@ -328,7 +328,7 @@ ADDED = 'nx.config.backend_priority = ["cuda_shortest_paths"]  # the line to add
 
 
 def logged(site, folder, script, **environment):
-    """NetworkX's messages of its backends in a script."""
+    """Run a script; return NetworkX's messages on backends."""
     (log_all,) = re.findall(r"^```python\n(import logging\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     ran = package.python(site, "-c", log_all + script, cwd=folder, **package.NO_GPU, **environment)
     assert ran.returncode == 0, ran.stderr

@@ -1,15 +1,12 @@
-"""kernels.prepare: one graph, laid out once; its threads, its end, results on the card; what is kept of an array."""
+"""kernels.prepare: layouts, threads, closing, results on the card; and what is kept of an array."""
 
 import functools
 import gc
 import threading
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import cuda
-from numba.cuda import dispatcher
 from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
@@ -21,16 +18,13 @@ from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, csgraph, inputs, searches, solver
 from kernels.library.choice import Card, Pays
-from kernels.run import Run
+from kernels.run import Result, Run
 from tests.support import graphs
-from tests.support.ptx import CAPABILITIES, assert_atomics
-from tests.support.recorder import Recorder
-
-CARD = Card(shared=232_384, free=140 * 10**9)
+from tests.support.trees import CARD, assert_trees, lengths, with_scipys_fills
 
 
 class Noting(Run):
-    """Notes how often memory is taken, and the uploads."""
+    """Counts allocations and uploads."""
 
     taken = 0
 
@@ -45,7 +39,7 @@ class Noting(Run):
 
 @pytest.fixture
 def on_card(monkeypatch):
-    """As if the simulator's card were worth it, with small blocks, and nothing kept."""
+    """Choose the simulator's card for small graphs, with small blocks and nothing kept."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "Run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
@@ -61,7 +55,7 @@ def no_card(monkeypatch):
 
 
 def example(vertices=12, free=False):
-    """With sinks, and a vertex that no arc leads to."""
+    """Return a random graph with sinks and an unreachable vertex."""
     random = np.random.default_rng(vertices)
     tails, heads = random.integers(0, vertices - 2, 30), random.integers(0, vertices - 1, 30)
     return Graph.from_arcs(vertices, tails, heads, random.integers(0 if free else 1, 9, 30))
@@ -75,10 +69,7 @@ def chain(*weights):
 def assert_right(found, graph, source):
     expected = scipys.dijkstra(graph.to_scipy(), indices=source)
     np.testing.assert_array_equal(found.distances, expected, strict=True)
-    for v, before in enumerate(found.predecessors):
-        there = (graph.tails == before) & (graph.indices == v)
-        assert (before == -9999) == (v == source or np.isinf(expected[v]))
-        assert before == -9999 or expected[before] + graph.weights[there].min() == expected[v]
+    assert_trees(lengths(graph.to_scipy(), True), [source], found.distances, found.predecessors)
 
 
 @pytest.mark.simulator
@@ -138,11 +129,10 @@ def test_results_left_on_the_card_are_the_callers(on_card):
         found = {source: solver.shortest_paths(source, out="device") for source in (3, 0)}
         solver.shortest_paths(7)
         for source, paths in found.items():
-            distances, predecessors = (a.copy_to_host() for a in (paths.distances, paths.predecessors))
+            left = Result(paths.distances.copy_to_host(), paths.predecessors.copy_to_host())
             expected = solver.shortest_paths(source)
-            assert distances.dtype == predecessors.dtype == np.int32
-            np.testing.assert_array_equal(np.where(distances == INF, np.inf, distances), expected.distances)
-            np.testing.assert_array_equal(np.where(predecessors == -1, -9999, predecessors), expected.predecessors)
+            assert left.distances.dtype == left.predecessors.dtype == np.int32
+            np.testing.assert_array_equal(with_scipys_fills(left), (expected.distances, expected.predecessors))
 
 
 @pytest.mark.simulator
@@ -163,7 +153,7 @@ def test_what_cannot_be_left_on_the_card(on_card, monkeypatch):
 @pytest.mark.simulator
 @pytest.mark.parametrize("solvers", [1, 2])
 def test_threads(solvers, on_card):
-    """Four, of one solver or of two. The simulator refuses two kernels at once."""
+    """Four threads on one or two solvers. The simulator refuses two kernels at once."""
     on = [example(), example(10, free=True)][:solvers]
     made, results, start = [kernels.prepare(graph) for graph in on], {}, threading.Barrier(4)
 
@@ -292,7 +282,7 @@ CHANGES = {
 
 @pytest.fixture
 def read(monkeypatch):
-    """Grows when a graph is made of arcs."""
+    """A list that grows with each graph that is made."""
     made, of = [], inputs.graph_of
     for module in (inputs, csgraph):
         monkeypatch.setattr(module, "graph_of", lambda *arcs: made.append(1) or of(*arcs))
@@ -332,8 +322,7 @@ def test_an_entry_that_was_moved_in_place_is_read_anew(asked, axis, on_card):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("form", "kind", "readings"),
-    [(sparse.csr_array, float, 1), (np.array, int, 1), (sparse.csr_array, int, 2)],
+    ("form", "kind", "readings"), [(sparse.csr_array, float, 1), (np.array, int, 1), (sparse.csr_array, int, 2)]
 )
 def test_floyd_warshall_reads_an_array_anew_only_where_it_reads_it_otherwise(form, kind, readings, on_card, read):
     array = form(np.array([[0, 2, 0], [0, 0, 1], [3, 0, 0]], kind))
@@ -365,21 +354,6 @@ def test_an_array_whose_shape_alone_was_changed_is_read_anew(on_card):
     assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2]
     array.resize(3, 3)
     assert csgraph.dijkstra(array, indices=0).tolist() == [0, 2, np.inf]
-
-
-@pytest.mark.parametrize("capability", CAPABILITIES)
-def test_the_kernel_that_looks_for_long_distances_compiles(capability, monkeypatch):
-    monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
-    searches = near_far.Searches(chain(4, 5), Recorder())
-    searches.allocate()
-    Recorder.launched.clear()
-    searches.is_too_long()
-    (((_, types), function),) = Recorder.launched.items()
-    ptx, _ = cuda.compile_ptx(function, types, cc=capability)
-    assert ".entry" in ptx
-    assert_atomics(ptx, {}, function.__name__)
 
 
 @pytest.mark.simulator

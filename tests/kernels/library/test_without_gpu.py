@@ -1,4 +1,4 @@
-"""Where there is no GPU: what is measured, what is simulated, what is drawn from the archive."""
+"""Without a GPU: what is measured, simulated, and drawn from the archive."""
 
 import json
 import re
