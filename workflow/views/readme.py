@@ -22,7 +22,7 @@ from workflow.store import library_times as library_calls
 from workflow.store.measurements import card, marked, substitutes
 from workflow.views import audit, many_sources_table, pages, performance, reviewers
 from workflow.views.documents import facts, fill, narrow, origins, page_text, spread, substitutes_table, time_text
-from workflow.views.glance import ByCard
+from workflow.views.glance import AuditedByCard as ByCard
 from workflow.views.render import CROSS, digits, markdown_text
 
 README = "README.md"
