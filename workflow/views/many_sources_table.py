@@ -128,8 +128,8 @@ def facts(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     by_kind = rates(many).join(many.groupby(["dataset", "kind"])["sources"].first())
     for kind in KINDS:
         of_kind = by_kind[by_kind.index.get_level_values("kind") == kind].droplevel("kind")
-        names = {"median": "us", "min": "us_min", "max": "us_max", "repeats": "repeats", "sources": "sources"}
-        found = found.join(of_kind[list(names)].rename(columns=lambda name, kind=kind: f"{kind}_{names[name]}"))
+        of_kind = of_kind.rename(columns={"median": "us", "min": "us_min", "max": "us_max"}).drop(columns="batches")
+        found = found.join(of_kind.add_prefix(f"{kind}_"))
     found = found.join(one_source(many, rows))
     found["all_pairs_s"] = found["reduced_us"] * found["vertices"] / 1e6
     prepare_s = found["order_s"] + found["tree_s"] + found["customize_s"]
