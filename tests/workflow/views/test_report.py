@@ -351,6 +351,14 @@ def test_batches_are_listed_by_name_with_hosts_and_cards(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("archive", sorted(ARCHIVE.parent.glob("*/batches.md")), ids=lambda path: path.parent.name)
+def test_an_archive_lists_its_batches(archive, tmp_path):
+    rows = measurements.load([archive.with_name("timings.csv")])
+    draw("batches_table", rows, tmp_path, source=f"From the archive {archive.parent.name}.")
+    for name in ("batches.csv", "batches.md"):
+        assert (tmp_path / name).read_text() == archive.with_name(name).read_text()
+
+
 def test_without_measurements_there_are_pages_too():
     none = measurements.load([])
     table, page = appendix.claims_at_a_glance(none, {}, "Nothing measured.", 0.05)
