@@ -49,7 +49,7 @@ rule all:
     default_target: True
     input:
         [catalogue.BY_NAME[name].outputs for name in (*plan.PAPER_TABLES, *catalogue.PAPER_FIGURES)],
-        [catalogue.BY_NAME[name].outputs for name in ("audit", "claims_figure", "summary", "appendix")],
+        [catalogue.BY_NAME[name].outputs for name in ("audit", "claims_figure", "summary", "batches_table", "appendix")],
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
 
 

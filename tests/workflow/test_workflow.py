@@ -140,8 +140,8 @@ def test_where_all_was_run_nothing_is_left(finished):
         *(f"results/table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md", "html")),
         *(f"figures/{name}.{end}" for name in ("figure5", "figure6", "claims") for end in ("svg", "pdf", "png")),
         *("results/timings.csv", "results/provenance.json"),
-        *(f"results/{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md", "html")),
-        *(f"results/{page}.html" for page in ("glance", "batches", "provenance", "configuration")),
+        *(f"results/{name}.{end}" for name in ("claims", "summary", "batches") for end in ("csv", "md", "html")),
+        *(f"results/{page}.html" for page in ("glance", "provenance", "configuration")),
         *("results/glance.csv", "results/measurements.zip"),
     }
 

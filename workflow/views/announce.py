@@ -1,11 +1,12 @@
-"""What `make` says: before it measures how long that will take, and at the end what there is to see, in ten lines."""
+"""The messages of `make`: how long measuring will take, and at the end where the results are, in ten lines."""
 
-import csv
 import logging
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from kernels.errors import InputError
@@ -16,7 +17,7 @@ from workflow.store import measurements
 
 
 def before(config: dict) -> list[str]:
-    """How long measuring takes, by the archive that config names; nothing where there is no GPU."""
+    """Say what will be measured and how long that took for the archive; nothing without a GPU."""
     if plan.simulating(config):
         return []
     wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), places.batches(config)
@@ -32,39 +33,41 @@ def before(config: dict) -> list[str]:
     if not archived.exists():
         return lines
     rows = measurements.pooled(measurements.load([archived]))
-    cells = {"/".join(cell) for cell in [*together, *alone]}
-    rows = rows[measurements.cells(rows).isin(cells)]
-    # A cell's time is that of its runs in one batch: the mean over its batches.
-    times = (rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)).groupby([rows[key] for key in measurements.BATCH])
-    minutes = times.sum().groupby(measurements.CELL).mean().sum() / 60
-    cards = sorted({row.device for row in rows.itertuples() if plan.on_gpu(row.algorithm, row.variant)})
+    rows = rows[measurements.cells(rows).isin({"/".join(cell) for cell in [*together, *alone]})]
+    cards = sorted(rows["device"][rows["driver"] != ""].unique())
     return [
         *lines,
-        f"The runs of one batch and of these cells took {minutes:.0f} minutes on {', '.join(cards)} ({archived}).",
+        f"The runs of one batch and of these cells took {_minutes(rows):.0f} minutes on {', '.join(cards)} "
+        f"({archived}).",
         "Downloading, compiling, warming up and checking take time besides. Stop with Ctrl-C: finished runs are kept.",
     ]
 
 
+def _minutes(rows: pd.DataFrame) -> float:
+    """Return the sum over cells of the time of the runs in a batch, which is the mean over batches."""
+    seconds = rows["seconds"].fillna(0) + rows["limit_s"].fillna(0)
+    of_batches = seconds.groupby([rows[key] for key in measurements.BATCH]).sum()
+    return of_batches.groupby(measurements.CELL).mean().sum() / 60
+
+
 def after(config: dict) -> list[str]:
-    """What came of the claims, and where everything lies. Raises InputError where nothing was made yet."""
+    """Count the verdicts and name the results; raise InputError if there are none yet."""
     claims = Path("results/claims.csv")
     if not claims.exists():
         raise InputError(f"{claims}: no such file: run snakemake --cores all first")
-    with open(claims, newline="") as file:
-        rows = list(csv.DictReader(file))
-    verdicts = Counter({row["claim"]: row["claim's verdict"] for row in rows}.values())
-    said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    rows = pd.read_csv(claims)
+    verdicts = Counter(rows.groupby("claim", sort=False)["claim's verdict"].last())
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     lines = [
-        f"{verdicts.total()} claims were judged: {said}.",
-        *{row["source"]: None for row in rows},
+        f"{verdicts.total()} claims were judged: {counts}.",
+        *rows["source"].unique(),
         "Claims:      results/claims.md",
         f"Tables:      {_files('results', plan.PAPER_TABLES, '.md')}, and as .csv and .html",
         f"Figures:     {_files('figures', ('figure5', 'figure6'), '.svg')}, and as .pdf and .png",
         "Statistics:  results/summary.md",
     ]
     if plan.simulating(config):
-        with open("results/simulated.csv", newline="") as file:
-            checked = {(row["algorithm"], row["variant"], row["dataset"]) for row in csv.DictReader(file)}
+        checked = pd.read_csv("results/simulated.csv").drop_duplicates(measurements.CELL)
         lines += [
             f"Checks:      results/simulated.md, of {len(checked)} cells; no GPU was used, and nothing was timed",
             "Measure on the CPU:  snakemake --cores all results/cells/dijkstra/scipy/nyc.csv",
@@ -76,7 +79,7 @@ def after(config: dict) -> list[str]:
     ]
 
 
-def _files(folder: str, names, suffix: str) -> str:
+def _files(folder: str, names: Iterable[str], suffix: str) -> str:
     return ", ".join(f"{folder}/{name}{suffix}" for name in names)
 
 

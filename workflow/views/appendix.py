@@ -1,7 +1,7 @@
-"""Write the report's own pages: the claims at a glance, batches and hosts, provenance, and the configuration.
+"""Write the report's own pages: the claims at a glance, provenance, and the configuration.
 
-Writes results/glance.csv and .html, batches.html, provenance.html, configuration.html, and measurements.zip: the files
-that these are made of.
+Writes results/glance.csv and .html, provenance.html, configuration.html, and measurements.zip: the files that these
+are made of.
 """
 
 import io
@@ -18,9 +18,9 @@ from workflow.judge import claims
 from workflow.store import measurements, records
 from workflow.views import glance, pages, tables
 from workflow.views.context import Context
-from workflow.views.render import CROSS, csv_text
+from workflow.views.render import csv_text
 
-# Columns of the pages: the head of each by its key in a provenance, levels joined by dots.
+# The heads of the columns, by their keys in the provenance, with levels joined by dots.
 RUNS = {
     "algorithm": "Algorithm",
     "variant": "Variant",
@@ -49,75 +49,51 @@ GRAPHS = {
 }
 SOFTWARE = {"host": "Host", "system": "System", "card.before.driver": "Driver", "python": "Python"}
 HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # a commit or SHA-256
-HERE = "here"
-ABOUT_BATCHES = [
-    "A job measures the variants of one dataset on one card, in rounds; a batch is the jobs of one name. What is in no "
-    "batch was measured alone, and is compared with nothing. A row is one run of one variant.",
-    "A host is named by eight digits of a digest, a card by the first digits of its UUID. Cores: how many the CPU "
-    "variants had.",
-]
 
 
-def batches_table(measured: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row a batch and host, as text, in the order they were measured; measured: by name, as measurements.load."""
-    lines = []
-    for name, rows in measured.items():
-        for (batch, host), mine in rows.sort_values("started").groupby(["batch", "host_id"], sort=False):
-            lines.append(
-                {
-                    "From": name,
-                    "Batch": batch or "none",
-                    "Date": " to ".join(dict.fromkeys(_days(mine))),
-                    "Host": host or "-",
-                    "CPU": _each(mine["cpu_model"]),
-                    "Cores": _each(f"{cores:g}" for cores in sorted(mine["cores"].dropna().unique())),
-                    "Cards": _each(
-                        f"{len(uuids)} {CROSS} {card}" if uuids else card for card, uuids in _cards(mine).items()
-                    ),
-                    "Driver": _each(mine["driver"]),
-                    "Datasets": _each(sorted(mine["dataset"])),
-                    "Throttled": _each(mine["throttling"]).replace("-", "no"),
-                    "Rows": f"{len(mine):,}",
-                }
-            )
-    return pd.DataFrame(lines)
+def read(paths: Iterable[Path]) -> pd.DataFrame:
+    """Return a row a cell of provenance files, each of one cell or of many, with the keys' levels joined by dots."""
+    return pd.json_normalize([record for path in paths for record in records.read(path).values()])
 
 
-def hosts_table(measured: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row a host that has an id, as text; measured: as batches_table takes it."""
-    rows = pd.concat([part.assign(place=name) for name, part in measured.items()])
-    lines = [
-        {
-            "Host": host,
-            "CPU": _each(mine["cpu_model"]),
-            "Cards": _each(f"{card}: {', '.join(uuids)}" for card, uuids in _cards(mine).items()),
-            "Driver": _each(mine["driver"]),
-            "Batches": "; ".join(f"{name}: {_each(part['batch'])}" for name, part in mine.groupby("place", sort=False)),
-            "Rows": f"{len(mine):,}",
-        }
-        for host, mine in rows[rows["host_id"] != ""].groupby("host_id", sort=False)
-    ]
-    return pd.DataFrame(lines)
+def choose(provenance: pd.DataFrame, heads: Mapping[str, str]) -> pd.DataFrame:
+    """Return the columns of these keys as text, without the columns that no row has and without duplicate rows."""
+    present = {key: head for key, head in heads.items() if key in provenance}
+    return provenance[list(present)].map(_text).rename(columns=present).drop_duplicates()
 
 
-def _each(values: Iterable[str]) -> str:
-    """The values that are not empty, each once; "-" of none."""
-    return ", ".join(dict.fromkeys(filter(None, values))) or "-"
+def _text(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(value) or "no"
+        case str():
+            return value[:12] if HASH.fullmatch(value) else value
+    return "-" if pd.isna(value) else f"{value:,.0f}"
 
 
-def _days(rows: pd.DataFrame) -> list[str]:
-    """The first and the last day, which no line breaks."""
-    days = sorted({started[:10].replace("-", "\N{NON-BREAKING HYPHEN}") for started in rows["started"]})
-    return [days[0], days[-1]]
+def provenance_page(provenance: pd.DataFrame, source: str) -> pages.Page:
+    packages = {key: key.removeprefix("packages.") for key in sorted(provenance) if key.startswith("packages.")}
+    page = [("h1", "Provenance"), ("p", source)]
+    if len(provenance):
+        for head, columns in {"Graphs": GRAPHS, "Software": SOFTWARE | packages, "Cells": RUNS}.items():
+            page += [("h2", head), ("table", choose(provenance, columns))]
+    return page
 
 
-def _cards(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """By the name of the cards, the first digits of their UUIDs, as far as those are recorded."""
-    rows = rows[rows["driver"] != ""]
-    uuids = rows["card_uuid"].str.removeprefix("GPU-").str[:8]
-    return {
-        name: [*dict.fromkeys(filter(None, of_name))] for name, of_name in uuids.groupby(rows["device"], sort=False)
-    }
+def claims_at_a_glance(
+    rows: pd.DataFrame, others: Mapping[str, pd.DataFrame], source: str, tolerance: float
+) -> tuple[pd.DataFrame, pages.Page]:
+    """Return table and page of the claims; others: the rows of other archives, by their names."""
+    listed = claims.claims()
+    head = measurements.card(rows) + (", here" if source == tables.MEASURED_HERE else "")
+    columns = [(head, source, rows)]
+    columns += [(measurements.card(other), f"From the archive {name}.", other) for name, other in others.items()]
+    selected = {head: claims.select(of_card, listed) for head, _, of_card in columns}
+    audited = {head: claims.audit(of_card, listed, tolerance) for head, of_card in selected.items()}
+    sources = {head: said for head, said, _ in columns}
+    return glance.table(audited), glance.page(audited, sources, list(measurements.substitutes(selected[head])))
 
 
 def packed(paths: Iterable[Path]) -> bytes:
@@ -129,77 +105,17 @@ def packed(paths: Iterable[Path]) -> bytes:
     return file.getvalue()
 
 
-def read(paths: list[Path]) -> pd.DataFrame:
-    """Provenance, of one cell or of many in a file: a row a cell, its keys joined by dots."""
-    return pd.json_normalize([record for path in paths for record in records.read(path).values()])
-
-
-def choose(facts: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """These columns as text under their heads; those that no row has are left out, and rows that are equal."""
-    present = {key: head for key, head in columns.items() if key in facts}
-    return facts[list(present)].map(as_text).set_axis(list(present.values()), axis="columns").drop_duplicates()
-
-
-def as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(value) or "no"
-    if isinstance(value, str):
-        return value[:12] if HASH.fullmatch(value) else value
-    return "-" if pd.isna(value) else f"{value:,.0f}"
-
-
-def of_provenance(facts: pd.DataFrame, source: str) -> pages.Page:
-    """facts: as read gives them."""
-    packages = {key: key.removeprefix("packages.") for key in sorted(facts) if key.startswith("packages.")}
-    sections = {"Graphs": GRAPHS, "Software": SOFTWARE | packages, "Cells": RUNS}
-    tables = [
-        block for head, columns in sections.items() for block in (("h2", head), ("table", choose(facts, columns)))
-    ]
-    return [("h1", "Provenance"), ("p", source), *(tables if len(facts) else [])]
-
-
-def of_batches(measured: Mapping[str, pd.DataFrame], source: str) -> pages.Page:
-    """measured: as batches_table takes it."""
-    tables = [
-        block
-        for head, table in (("Batches", batches_table(measured)), ("Hosts", hosts_table(measured)))
-        for block in (("h2", head), ("table", table))
-        if len(table)
-    ]
-    return [("h1", "Batches and hosts"), ("p", source), ("ul", ABOUT_BATCHES), *tables]
-
-
-def at_a_glance(measured: Mapping[str, pd.DataFrame], source: str, tolerance: float) -> tuple[pd.DataFrame, pages.Page]:
-    """The claims at a glance, as a table and as a page; measured: as batches_table takes it, source: of the first."""
-    listed = claims.claims()
-    audited, sources = {}, {}
-    for name, rows in measured.items():
-        head = f"{measurements.card(rows)}, {HERE}" if name == HERE else measurements.card(rows)
-        audited[head] = claims.audit(claims.select(rows, listed), listed, tolerance)
-        sources[head] = f"From the archive {name}." if sources else source
-    first = next(iter(measured.values()))
-    substitutes = measurements.substitutes(claims.select(first, listed))
-    return glance.table(audited), glance.page(audited, sources, list(substitutes))
-
-
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str | bytes]:
-    """Render the report's own pages; rows: as measurements.load gives them, of the files "rows"."""
-    files, provenance, archives = (context.paths(name) for name in ("rows", "provenance", "archives"))
-    beside = [folder / "timings.csv" for folder in archives]
-    name = HERE if context.source == tables.MEASURED_HERE else context.config["archive"]
-    measured = {name: rows} | {path.parent.name: measurements.load([path]) for path in beside}
-    table, page = at_a_glance(measured, context.source, context.tolerance)
+    """Render the report's own pages."""
+    provenance = context.paths("provenance")
+    others = [folder / "timings.csv" for folder in context.paths("archives")]
+    rows_of_others = {path.parent.name: measurements.load([path]) for path in others}
+    table, page = claims_at_a_glance(rows, rows_of_others, context.source, context.tolerance)
     configuration = yaml.safe_dump(dict(context.config), sort_keys=False, default_flow_style=None)
-    made = {
-        "glance": page,
-        "batches": of_batches(measured, context.source),
-        "provenance": of_provenance(read(provenance), context.source),
-        "configuration": [("h1", "Configuration"), ("pre", configuration)],
-    }
     return {
         "glance.csv": csv_text(table),
-        **{f"{name}.html": pages.to_html(blocks) for name, blocks in made.items()},
-        "measurements.zip": packed([*files, *provenance, *beside, *map(records.beside, beside)]),
+        "glance.html": pages.to_html(page),
+        "provenance.html": pages.to_html(provenance_page(read(provenance), context.source)),
+        "configuration.html": pages.to_html([("h1", "Configuration"), ("pre", configuration)]),
+        "measurements.zip": packed([*context.paths("rows"), *provenance, *others, *map(records.beside, others)]),
     }

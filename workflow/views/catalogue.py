@@ -217,6 +217,13 @@ VIEWS = (
         cells=lambda config: plan.table_cells(config, *plan.PAPER_TABLES),
     ),
     View(
+        "batches_table",
+        "List of the batches",
+        "batches_table",
+        _page("batches"),
+        {"results/batches.html": ("batches", "Batches and hosts", "batches")},
+    ),
+    View(
         "audit",
         "Audit the paper's claims",
         "audit",
@@ -261,12 +268,11 @@ VIEWS = (
         "Appendix of the report",
         "appendix",
         (
-            *("results/glance.csv", "results/glance.html", "results/batches.html", "results/provenance.html"),
+            *("results/glance.csv", "results/glance.html", "results/provenance.html"),
             *("results/measurements.zip", "results/configuration.html"),
         ),
         {
             "results/glance.html": ("claims", "At a glance", "glance"),
-            "results/batches.html": ("batches", "Batches and hosts", "batches"),
             "results/provenance.html": ("batches", "Provenance", "provenance"),
             "results/measurements.zip": ("measurements", "measurements.zip", "measurements"),
             "results/configuration.html": ("configuration", "Configuration", "configuration"),

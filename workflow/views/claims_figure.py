@@ -1,7 +1,7 @@
-"""Draw the claims at a glance: a row a claim, a column a dataset, the verdict as colour and sign. SVG, PDF, PNG.
+"""Draw the claims at a glance as SVG, PDF and PNG: a row a claim, a column a dataset, the verdict as colour and sign.
 
-The large cell is the verdict on what was measured; the small square in its corner is the verdict on the paper's own
-tables, by the same rule.
+The large box is the verdict on our measurements; the small box in its corner is the verdict on the paper's own tables,
+by the same rule.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import product
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,7 +29,7 @@ STEM = "claims"
 
 @dataclass(frozen=True)
 class Look:
-    """How a verdict is drawn; the colours are Okabe and Ito's."""
+    """How a verdict is drawn; the colours are by Okabe and Ito."""
 
     color: str
     sign: str
@@ -40,7 +42,7 @@ LOOKS = {
     verdicts.MORE: Look("#56B4E9", ">"),
     verdicts.OPPOSITE: Look("#D55E00", "✗"),
     verdicts.INCONCLUSIVE: Look("#E7DCEE", "~"),
-    verdicts.FEW: Look("#F4F4F4", f"{CROSS}2"),  # its sign is the ratio
+    verdicts.FEW: Look("#F4F4F4", f"{CROSS}2"),  # in the legend; a box has its ratio
     verdicts.UNKNOWN: Look("#FFFFFF", "?"),
 }
 NAMES = {verdicts.LESS: "less than claimed", verdicts.MORE: "more than claimed"}
@@ -53,12 +55,12 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 WIDTH, HEIGHT = 9.6, 5.6  # inches
-LABEL = 4.55  # the width of the claims, in cells
-CORNER = 0.36  # the side of the small square, of a cell
+LABEL = 4.55  # the width of the claims' text, in columns
+CORNER = 0.36  # the width of the small box, in columns
 
 
 def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -> Figure:
-    """The figure. others: the datasets that are substitutes. To be called, and saved, under STYLE."""
+    """Draw the figure; others: the substitutes among the datasets. To be called, and saved, under STYLE."""
     datasets = list(measurements.paper_datasets().index)
     figure = Figure(figsize=(WIDTH, HEIGHT))
     axes = figure.add_axes((0.005, 0.005, 0.99, 0.99))
@@ -70,8 +72,8 @@ def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -
         claim = textwrap.fill(f"{row + 1}. {one.claim.claim}", 46, subsequent_indent="    ")
         axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
         for dataset, here in one.here.items():
-            said = audit.short(here) if here.verdict == verdicts.FEW else ""
-            _cell(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict, said)
+            ratio = audit.short(here) if here.verdict == verdicts.FEW else ""
+            _boxes(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict, ratio)
     for row in range(len(audited) + 1):
         section = 0 < row < len(audited) and audited[row - 1].claim.section != audited[row].claim.section
         axes.axhline(row, color="0.55" if section else "0.88", linewidth=1 if section else 0.6, zorder=0)
@@ -85,15 +87,15 @@ def _box(axes: Axes, x: float, y: float, width: float, height: float, verdict: s
     axes.add_patch(Rectangle((x, y), width, height, facecolor=LOOKS[verdict].color, **edge))
 
 
-def _cell(axes: Axes, column: float, row: float, here: str, paper: str, said: str = "") -> None:
-    """A cell with the verdict on what was measured, and in its corner that on the paper's tables.
+def _boxes(axes: Axes, column: float, row: float, here: str, paper: str, ratio: str = "") -> None:
+    """Draw the verdict on our measurements, and in its corner that on the paper's tables.
 
-    said: what stands in place of the verdict's sign.
+    ratio: replaces the sign of the first.
     """
     x, y, side = column + 0.04, row + 0.06, 0.88
     _box(axes, x, y, 0.92, side, here)
-    if said:
-        axes.text(x + 0.46, y + 0.22, said, ha="center", va="center", fontsize=8)
+    if ratio:
+        axes.text(x + 0.46, y + 0.22, ratio, ha="center", va="center", fontsize=8)
     else:
         axes.text(x + 0.3, y + side / 2, LOOKS[here].sign, ha="center", va="center", fontsize=13, fontweight="bold")
     x, y = x + 0.92 - CORNER, y + side - 1.35 * CORNER
@@ -102,8 +104,9 @@ def _cell(axes: Axes, column: float, row: float, here: str, paper: str, said: st
 
 
 def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> None:
-    """What signs and squares mean, in the largest rectangle of cells that no claim is about."""
-    top, left, height, width = _free(audited, datasets)
+    """Explain signs and boxes, in the largest free rectangle."""
+    top, left, bottom, right = _largest_free(audited, datasets)
+    height, width = bottom - top, right - left
     axes.add_patch(Rectangle((left + 0.1, top + 0.1), width - 0.2, height - 0.2, facecolor="white", linewidth=0))
     x, top = left + 0.35, top + max(height - 4.9, 0) / 2
     for line, (verdict, look) in enumerate(LOOKS.items()):
@@ -113,37 +116,34 @@ def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> N
         axes.text(at + 0.25, y + 0.22, look.sign, ha="center", va="center", fontsize=9, fontweight="bold")
         axes.text(at + 0.65, y + 0.22, NAMES.get(verdict, verdict), ha="left", va="center")
     y = top + 3.35
-    _cell(axes, x - 0.04, y, verdicts.CLAIMED, verdicts.SAME)
+    _boxes(axes, x - 0.04, y, verdicts.CLAIMED, verdicts.SAME)
     axes.text(x + 1.1, y + 0.3, "large: what was measured here", ha="left", va="center")
     axes.text(x + 1.1, y + 0.75, "small: the paper's own tables", ha="left", va="center")
 
 
-def _free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
-    """Top, left, height, width of the largest rectangle of cells that no claim is about."""
-    taken = [[dataset in one.here for dataset in datasets] for one in audited]
-    best, area = (len(audited), 0, 0, len(datasets)), 0
-    for top in range(len(audited)):
-        for left in range(len(datasets)):
-            width = len(datasets) - left
-            for bottom in range(top, len(audited)):
-                run = next((i for i, one in enumerate(taken[bottom][left:]) if one), len(datasets) - left)
-                width = min(width, run)
-                if width * (bottom - top + 1) > area:
-                    area = width * (bottom - top + 1)
-                    best = top, left, bottom - top + 1, width
-    return best
+def _largest_free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
+    """Return top, left, bottom, right of the largest rectangle in which no claim is about a dataset."""
+    taken = np.array([[dataset in one.here for dataset in datasets] for one in audited])
+    rows, columns = taken.shape
+    corners = product(range(rows), range(columns), range(1, rows + 1), range(1, columns + 1))
+    free = [
+        (top, left, bottom, right)
+        for top, left, bottom, right in corners
+        if top < bottom and left < right and not taken[top:bottom, left:right].any()
+    ]
+    return max(free, key=lambda ends: (ends[2] - ends[0]) * (ends[3] - ends[1]), default=(0, 0, rows, columns))
 
 
 def caption(rows: pd.DataFrame, source: str) -> str:
-    """One line: where the measurements are from, the devices, what † means."""
-    on_gpu = rows["driver"] != ""
-    devices = ", ".join(dict.fromkeys([*rows["device"][on_gpu], *rows["device"][~on_gpu]]))
+    """Return a line with the source, the devices, and what † means."""
+    on_card = rows["driver"] != ""
+    devices = ", ".join(dict.fromkeys([*rows["device"][on_card], *rows["device"][~on_card]]))
     marks = " † Substitute for the paper's graph." if substitutes(rows) else ""
     return f"{source}{f' On {devices}.' if devices else ''}{marks}"
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
-    """Render the figure; rows: as measurements.load gives them."""
+    """Render the figure."""
     listed = claims.claims(*context.paths("claims"))
     rows = claims.select(rows, listed)
     audited = claims.audit(rows, listed, context.tolerance)

@@ -12,7 +12,6 @@ import pandas as pd
 
 from kernels.errors import InputError
 from workflow.judge import batches, claims, verdicts
-from workflow.judge.verdicts import Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import audit, many_sources_table, pages, render
@@ -21,12 +20,17 @@ from workflow.views.documents import time_text
 from workflow.views.render import CROSS, digits, spread
 
 CONSISTENT, FASTER, SLOWER, DIFFERENT = "consistent", "faster", "slower", "different"
-NO_WORD = "not comparable: {}"
-FEW = "the archive has fewer than three batches"
+NOT_COMPARABLE = "not comparable: {}"
+RATIO = ("ratio", "ratio low", "ratio high")
+FACTS = (
+    *("variant", "dataset", "seconds", "min", "max", "batches", "device"),
+    *(f"archive {name}" for name in ("median", "min", "max", "batches", "device")),
+    *(*RATIO, "word"),
+)
 
 
 def rule(tolerance: float) -> list[str]:
-    """The sentences that say how the words are reached."""
+    """Return sentences that say how times are compared."""
     return [
         "Ratio: the archive's time divided by the time here, above 1 this machine is faster; medians over batches, in "
         "brackets the least and the greatest ratio of both ranges.",
@@ -38,148 +42,133 @@ def rule(tolerance: float) -> list[str]:
     ]
 
 
-def cells(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
-    """A row a cell that was measured here: both medians and ranges (s), batches, ratio with range, word.
-
-    here, archive: as measurements.load gives them.
-    """
-    here, archive = measurements.pooled(here), measurements.pooled(archive)
-    mine, theirs = measurements.summarise(here), measurements.summarise(archive)
-    found = batches.medians(archive)["seconds"].sort_index()
-    facts = []
-    for (column, dataset), cell in mine.iterrows():
-        key = (column, dataset)
-        other = theirs.loc[key] if key in theirs.index else None
-        line = {
-            "variant": column,
-            "dataset": dataset,
-            "seconds": cell["median"],
-            "min": cell["min"],
-            "max": cell["max"],
-        }
-        line |= {"batches": cell["batches"], "device": cell["device"]}
-        if other is None:
-            facts.append(line | {"word": NO_WORD.format("it is not in the archive")})
-            continue
-        line |= {f"archive {name}": other[name] for name in ("median", "min", "max", "batches", "device")}
-        line |= {
-            "ratio": other["median"] / cell["median"],
-            "ratio low": other["min"] / cell["max"],
-            "ratio high": other["max"] / cell["min"],
-        }
-        if reason := _apart(cell, other, _graphs(here, key), _graphs(archive, key)):
-            word = NO_WORD.format(reason)
-        else:
-            times = found[key].drop(index="", errors="ignore") if key in found.index.droplevel("batch") else []
-            word = _word(cell["median"], verdicts.estimate(times) if len(times) else None, tolerance)
-        facts.append(line | {"word": word})
-    return pd.DataFrame(facts)
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return measurements.summarise of the pooled rows, with "graphs": each cell's graphs, by their SHA-256."""
+    rows = measurements.pooled(rows)
+    graphs = rows.groupby([measurements.variants(rows).rename("column"), "dataset"])["dataset_sha256"].agg(frozenset)
+    return measurements.summarise(rows).assign(graphs=graphs)
 
 
-def _graphs(rows: pd.DataFrame, key: tuple[str, str]) -> set[str]:
-    """The graphs that a cell was measured on, by their text form's sha256."""
-    return set(rows["dataset_sha256"][(measurements.variants(rows) == key[0]) & (rows["dataset"] == key[1])])
+def beside(here: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
+    """Join summaries: RATIO, and "reason", why a cell is not comparable, which is empty if it is."""
+    both = here.join(archive.add_prefix("archive "))
+    both["ratio"] = both["archive median"] / both["median"]
+    both["ratio low"], both["ratio high"] = both["archive min"] / both["max"], both["archive max"] / both["min"]
+    both["reason"] = [_why_not_comparable(cell) for _, cell in both.iterrows()]
+    return both
 
 
-def _apart(cell: pd.Series, other: pd.Series, graphs: set[str], archived: set[str]) -> str:
-    """Why two cells are not comparable; empty where they are."""
-    if graphs != archived:
+def _why_not_comparable(cell: pd.Series) -> str:
+    status, other = cell["status"], cell["archive status"]
+    if pd.isna(other):
+        return "it is not in the archive"
+    if cell["graphs"] != cell["archive graphs"]:
         return "another graph"
-    if cell["device"] != other["device"]:
-        return f"the archive is of {other['device']}"
-    if cell["cores"] != other["cores"] and cell["cores"] > 0 and other["cores"] > 0:
-        return f"the archive's ran on {render.cores(other)}"
-    if cell["source"] != other["source"] and pd.notna(other["source"]):
-        return f"the archive's is from vertex {other['source']:.0f}"
-    if "ok" not in (cell["status"], other["status"]) or cell["status"] != other["status"]:
-        return f"{cell['status']} here, {other['status']} in the archive".replace("_", " ")
+    if cell["device"] != cell["archive device"]:
+        return f"the archive is of {cell['archive device']}"
+    if cell["cores"] != cell["archive cores"] and cell["cores"] > 0 and cell["archive cores"] > 0:
+        return f"the archive's ran on {render.cores({'cores': cell['archive cores']})}"
+    if cell["source"] != cell["archive source"] and pd.notna(cell["archive source"]):
+        return f"the archive's is from vertex {cell['archive source']:.0f}"
+    if not status == other == "ok":
+        return f"{status} here, {other} in the archive".replace("_", " ")
     return ""
 
 
-def _word(seconds: float, found: Estimate | None, tolerance: float) -> str:
-    """What a time here is beside the archive's batches."""
-    if not found or not found.has_interval:
-        return NO_WORD.format(FEW)
-    least, most = (
-        min(found.next_low, found.value * (1 - tolerance)),
-        max(found.next_high, found.value * (1 + tolerance)),
-    )
-    return CONSISTENT if least <= seconds <= most else FASTER if seconds < least else SLOWER
+def cells(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
+    """Return a row with FACTS for each cell of `here`; "word": whether its time agrees with the archive's."""
+    facts, estimates = beside(summarise(here), summarise(archive)), _estimates(archive)
+    facts["word"] = [
+        NOT_COMPARABLE.format(cell["reason"])
+        if cell["reason"]
+        else _agreement(cell["median"], estimates.get(key), tolerance)
+        for key, cell in facts.iterrows()
+    ]
+    return facts.reset_index().rename(columns={"column": "variant", "median": "seconds"})[list(FACTS)]
+
+
+def _estimates(archive: pd.DataFrame) -> dict[tuple[str, str], verdicts.Estimate]:
+    """Estimate the time of each cell (variant, dataset) that was measured in batches."""
+    medians = batches.medians(measurements.pooled(archive[archive["batch"] != ""]))["seconds"]
+    return {cell: verdicts.estimate(times) for cell, times in medians.groupby(level=["column", "dataset"])}
+
+
+def _agreement(here: float, archived: verdicts.Estimate | None, tolerance: float) -> str:
+    """Say whether a time or ratio lies where one more batch of the archive would lie, or within the tolerance."""
+    if not archived or not archived.has_interval:
+        return NOT_COMPARABLE.format("the archive has fewer than three batches")
+    if here < min(archived.next_low, archived.value * (1 - tolerance)):
+        return FASTER
+    if here > max(archived.next_high, archived.value * (1 + tolerance)):
+        return SLOWER
+    return CONSISTENT
 
 
 def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
-    """A row a claim and dataset that was measured here, as text: ratio and verdict of both, and a word."""
-    listed = claims.claims()
-    both = [claims.audit(claims.select(rows, listed), listed, tolerance) for rows in (here, archive)]
-    pools = [measurements.pooled(rows) for rows in (here, archive)]
-    mine_of, theirs_of = map(measurements.summarise, pools)
-    others = substitutes(here)
+    """Return a row, as text, for each claim and dataset that was measured here: ratios, verdicts, agreement."""
+    listed, others = claims.claims(), substitutes(here)
+    audited, archived = (claims.audit(claims.select(rows, listed), listed, tolerance) for rows in (here, archive))
+    reasons = beside(summarise(here), summarise(archive))["reason"]
     lines = []
-    for number, (mine, theirs) in enumerate(zip(*both, strict=True), start=1):
-        for dataset, finding in mine.here.items():
-            if not finding.estimate:
-                continue
-            archived, key = theirs.here[dataset], (mine.claim.left, dataset)
-            reason = "it is not in the archive"
-            if key in theirs_of.index:
-                reason = _apart(mine_of.loc[key], theirs_of.loc[key], *(_graphs(rows, key) for rows in pools))
-            beside = _beside(finding, archived, mine.claim.by_seconds, tolerance)
+    for number, (mine, theirs) in enumerate(zip(audited, archived, strict=True), start=1):
+        claim = mine.claim
+        for dataset in (dataset for dataset, finding in mine.here.items() if finding.estimate):
+            finding, other, reason = mine.here[dataset], theirs.here[dataset], reasons[claim.left, dataset]
+            agreement = _agreement_of_ratios(finding, other, 0 if claim.by_seconds else tolerance)
             lines.append(
                 {
-                    "Claim": f"{number}. {mine.claim.claim}",
+                    "Claim": f"{number}. {claim.claim}",
                     "Dataset": marked(dataset, others),
-                    "Here": audit.value_text(mine.claim, finding),
+                    "Here": audit.value_text(claim, finding),
                     "Verdict here": audit.verdict_text(finding),
-                    "Archive": audit.value_text(mine.claim, archived),
-                    "Verdict of the archive": audit.verdict_text(archived),
-                    "Ratio here is": NO_WORD.format(reason) if reason else beside,
+                    "Archive": audit.value_text(claim, other),
+                    "Verdict of the archive": audit.verdict_text(other),
+                    "Ratio here is": NOT_COMPARABLE.format(reason) if reason else agreement,
                 }
             )
     return pd.DataFrame(lines)
 
 
-def _beside(finding: claims.Finding, archived: claims.Finding, by_seconds: bool, tolerance: float) -> str:
-    if archived.over != finding.over and archived.estimate:
-        return NO_WORD.format(f"the archive's is over {archived.over}")
-    word = _word(finding.estimate.value, archived.estimate, 0 if by_seconds else tolerance)
-    return DIFFERENT if word in (FASTER, SLOWER) else word
+def _agreement_of_ratios(here: claims.Finding, archived: claims.Finding, tolerance: float) -> str:
+    if archived.estimate and archived.over != here.over:
+        return NOT_COMPARABLE.format(f"the archive's is over {archived.over}")
+    agreement = _agreement(here.estimate.value, archived.estimate, tolerance)
+    return DIFFERENT if agreement in (FASTER, SLOWER) else agreement
 
 
 def many_sources(here: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset and kind of search from many sources that was measured here, as text: both times, and the ratio.
-
-    here, archive: as many_sources_table.load gives them.
-    """
-    mine, theirs = many_sources_table.rates(here), many_sources_table.rates(archive)
-    said = ["device", "dataset_sha256"]
-    of_here, of_archive = (rows.groupby("dataset")[said].first() for rows in (here, archive))
-    others, lines = substitutes(here), []
-    for (dataset, kind), cell in mine.iterrows():
-        other, ratio = None, NO_WORD.format("it is not in the archive")
-        if (dataset, kind) in theirs.index:
-            other, at, there = theirs.loc[(dataset, kind)], of_here.loc[dataset], of_archive.loc[dataset]
-            both = (other["median"] / cell["median"], other["min"] / cell["max"], other["max"] / cell["min"])
-            ratio = _ratio(dict(zip(("ratio", "ratio low", "ratio high"), both, strict=True)))
-            if at["dataset_sha256"] != there["dataset_sha256"]:
-                ratio = NO_WORD.format("another graph")
-            elif at["device"] != there["device"]:
-                ratio = NO_WORD.format(f"the archive is of {there['device']}")
-        lines.append(
+    """Return a row, as text, for each dataset and kind of search from many sources that was measured here."""
+    others = substitutes(here)
+    return pd.DataFrame(
+        [
             {
                 "Dataset": marked(dataset, others),
                 "Search": kind,
                 "Here (µs a source)": f"{digits(cell['median'])} {spread(cell)}",
-                "Archive (µs a source)": "-" if other is None else f"{digits(other['median'])} {spread(other)}",
-                "Ratio": ratio,
+                "Archive (µs a source)": _archived_rate(cell),
+                "Ratio": NOT_COMPARABLE.format(cell["reason"]) if cell["reason"] else _ratio_text(*cell[[*RATIO]]),
             }
-        )
-    return pd.DataFrame(lines)
+            for (dataset, kind), cell in beside(_rates(here), _rates(archive)).iterrows()
+        ]
+    )
+
+
+def _rates(many: pd.DataFrame) -> pd.DataFrame:
+    """Return many_sources_table.rates with the other columns of a summary."""
+    first = many.groupby("dataset")[["device", "dataset_sha256"]].first()
+    rates = many_sources_table.rates(many).join(first.rename(columns={"dataset_sha256": "graphs"}))
+    return rates.assign(status="ok", cores=np.nan, source=np.nan)
+
+
+def _archived_rate(cell: pd.Series) -> str:
+    rate = cell.filter(like="archive ").rename(lambda name: name.removeprefix("archive "))
+    return "-" if np.isnan(rate["median"]) else f"{digits(rate['median'])} {spread(rate)}"
 
 
 def page(facts: pd.DataFrame, claimed: pd.DataFrame, many: pd.DataFrame, archive: str, tolerance: float) -> pages.Page:
-    """facts: as cells gives them; claimed: as judged; many: as many_sources."""
-    words = facts["word"].str.partition(":")[0].value_counts()
-    counted = ", ".join(f"{count} {word}" for word, count in words.items())
+    """Return the page of what `cells`, `judged` and `many_sources` found."""
+    counts = facts["word"].str.partition(":")[0].value_counts()
+    counted = ", ".join(f"{count} {agreement}" for agreement, count in counts.items())
     blocks = [
         ("h1", f"This machine beside the archive {archive}"),
         ("p", f"Of {len(facts)} cells: {counted}."),
@@ -199,57 +188,47 @@ def page(facts: pd.DataFrame, claimed: pd.DataFrame, many: pd.DataFrame, archive
 
 
 def text(facts: pd.DataFrame) -> pd.DataFrame:
-    """The times for readers."""
     return pd.DataFrame(
-        [
-            {
-                "Variant": line["variant"],
-                "Dataset": line["dataset"],
-                "Here": _time(line["seconds"], line["min"], line["max"], line["batches"]),
-                "Archive": _time(
-                    *(line.get(f"archive {name}", np.nan) for name in ("median", "min", "max", "batches"))
-                ),
-                "Ratio": _ratio(line),
-                "Word": line["word"],
-            }
-            for line in facts.to_dict("records")
-        ]
+        {
+            "Variant": facts["variant"],
+            "Dataset": facts["dataset"],
+            "Here": _each(_time_text, facts, "seconds", "min", "max", "batches"),
+            "Archive": _each(_time_text, facts, *(f"archive {name}" for name in ("median", "min", "max", "batches"))),
+            "Ratio": _each(_ratio_text, facts, *RATIO),
+            "Word": facts["word"],
+        }
     )
 
 
-def _time(median: float, least: float, most: float, count: float) -> str:
+def _each(text, facts: pd.DataFrame, *columns: str) -> list[str]:
+    return [text(*row) for row in facts[list(columns)].itertuples(index=False)]
+
+
+def _time_text(median: float, least: float, most: float, count: float) -> str:
     if np.isnan(median):
         return "-"
     ends = f" [{time_text(least)}, {time_text(most)}]" if least < most else ""
     return f"{time_text(median)}{ends}" + (f", {count:.0f} {'batch' if count == 1 else 'batches'}" if count else "")
 
 
-def _ratio(line: dict) -> str:
-    if np.isnan(line.get("ratio", np.nan)):
-        return "-"
-    return f"{CROSS}{digits(line['ratio'])} [{digits(line['ratio low'])}, {digits(line['ratio high'])}]"
+def _ratio_text(ratio: float, low: float, high: float) -> str:
+    return "-" if np.isnan(ratio) else f"{CROSS}{digits(ratio)} [{digits(low)}, {digits(high)}]"
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the page of what was measured here, rows, beside the archive that the configuration names.
-
-    Raises InputError if one of them has no rows.
-    """
-    name, tolerance = context.config["archive"], context.tolerance
+    """Render the page of what was measured here beside the archive that the configuration names."""
+    name = context.config["archive"]
     folder = Path("results/archive", name)
     archive = measurements.load([folder / "timings.csv"])
     of_archive = many_sources_table.load([path] if (path := folder / "many_sources.csv").exists() else [])
     many = many_sources(many_sources_table.load(context.paths("many_sources_here")), of_archive)
-    return files(rows, archive, many, name, tolerance)
+    return files(rows, archive, many, name, context.tolerance)
 
 
 def files(here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: str, tolerance: float) -> dict[str, str]:
-    """Return compare.csv, .md and .html.
-
-    here, archive: as measurements.load gives them; many: as many_sources does. Raises InputError if there are no rows.
-    """
-    for rows, what in ((here, "here"), (archive, f"in the archive {name}")):
+    """Return compare.csv, .md and .html; raise InputError if `here` or `archive` has no rows."""
+    for rows, place in ((here, "here"), (archive, f"in the archive {name}")):
         if rows.empty:
-            raise InputError(f"nothing to compare: nothing was measured {what}: type snakemake --cores 1 batch first")
+            raise InputError(f"nothing to compare: nothing was measured {place}: type snakemake --cores 1 batch first")
     facts = cells(here, archive, tolerance)
     return pages.files("compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))

@@ -1,4 +1,4 @@
-"""Draw a sweep from its CSV: SVG, PDF, PNG."""
+"""Draw a sweep from its CSV, as SVG, PDF and PNG."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ SWEEPS = {sweep.name: sweep for sweep in (delta_sweep.SWEEP, stride_sweep.SWEEP)
 
 
 def load(sweep: Sweep, paths: list[Path]) -> pd.DataFrame:
-    """The rows of the sweep's CSVs, as measurements.load gives them."""
+    """Return the rows of the sweep's CSVs."""
     return measurements.load(paths, sweep.columns)
 
 
 def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
-    """The figure, to be called in plots.styled(); rows: as load gives them."""
+    """Draw the figure; to be called in plots.styled()."""
     figure = Figure(figsize=(plots.WIDTH, 0.55 * plots.HEIGHT))
     if (rows["status"] == "ok").any():
         sweep.draw(figure, rows)
@@ -36,7 +36,7 @@ def picture(sweep: Sweep, rows: pd.DataFrame, source: str) -> Figure:
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
-    """Render the figure of a sweep from its own CSV; rows: none."""
+    """Render the figure of a sweep from its own CSV; `rows` are not used."""
     name = context.name.removeprefix("draw_")
     sweep = SWEEPS[name]
     rows = load(sweep, context.paths(name))

@@ -11,7 +11,7 @@ from workflow.judge.verdicts import FEW, UNKNOWN
 from workflow.views.pages import Page
 from workflow.views.render import CROSS, digits
 
-ByCard = Mapping[str, Sequence[Audited]]  # by the head of a column, the claims as batches of one card judge them
+AuditedByCard = Mapping[str, Sequence[Audited]]  # the judged claims, by the head of the card's column
 TITLE = "The claims at a glance"
 NOTES = [
     f"{CROSS}: how many times faster the claim's variant is than the one that it is compared with, the strongest where "
@@ -21,29 +21,35 @@ NOTES = [
 ]
 
 
-def table(audited: ByCard) -> pd.DataFrame:
-    """A row a claim, as text. Verdict: of each card whose batches decide the claim; where none does the first's."""
+def table(audited: AuditedByCard) -> pd.DataFrame:
+    """Return a row a claim, as text."""
     lines = []
-    for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
-        of_card = dict(zip(audited, ones, strict=True))
-        first = ones[0]
-        words = {head: one.counted for head, one in of_card.items() if one.decided}
-        agreed = not words or (first.decided and set(words.values()) == {first.counted})
-        verdict = first.counted if agreed else "; ".join(f"{head}: {word}" for head, word in words.items())
+    for number, judged in enumerate(zip(*audited.values(), strict=True), start=1):
+        by_card = dict(zip(audited, judged, strict=True))
+        first = judged[0]
         lines.append(
             {
                 "No.": str(number),
                 "Claim": first.claim.claim,
                 "The paper's tables": f"{outcome(first.paper)}: {ratios(first.claim, first.paper)}",
-                **{head: ratios(one.claim, one.here) for head, one in of_card.items()},
-                "Verdict": verdict,
+                **{head: ratios(one.claim, one.here) for head, one in by_card.items()},
+                "Verdict": _verdict(by_card),
             }
         )
     return pd.DataFrame(lines)
 
 
+def _verdict(by_card: Mapping[str, Audited]) -> str:
+    """Return the verdict of each card that decides the claim; once if they agree; the first card's if none decides."""
+    verdicts = {head: one.counted for head, one in by_card.items() if one.decided}
+    first = next(iter(by_card))
+    if not verdicts or (first in verdicts and len(set(verdicts.values())) == 1):
+        return by_card[first].counted
+    return "; ".join(f"{head}: {verdict}" for head, verdict in verdicts.items())
+
+
 def ratios(claim: Claim, findings: Mapping[str, Finding]) -> str:
-    """ "x1.51 to 2.19 on 2 of 3 graphs": the least and the greatest of what was measured."""
+    """Return the least and the greatest measured ratio, as "x1.51 to 2.19 on 2 of 3 graphs"."""
     values = [finding.estimate.value for finding in findings.values() if finding.estimate]
     if not values:
         return UNKNOWN
@@ -56,14 +62,13 @@ def ratios(claim: Claim, findings: Mapping[str, Finding]) -> str:
     return f"{text}, {FEW}" if few and not any(finding.decided for finding in findings.values()) else text
 
 
-def page(audited: ByCard, sources: Mapping[str, str], substitutes: Sequence[str]) -> Page:
-    """sources: by head, where its measurements come from. substitutes: the datasets that are not the paper's."""
+def page(audited: AuditedByCard, sources: Mapping[str, str], substitutes: Sequence[str]) -> Page:
+    """Return the page; sources: by head, a sentence; substitutes: the datasets that substitute for the paper's."""
     first = next(iter(audited))
     others = [f"{', '.join(substitutes)} are substitutes for the paper's graphs."] if substitutes else []
-    said = [f"{head}: {source}" for head, source in sources.items()]
     return [
         ("h1", TITLE),
         ("p", f"{tally(audited[first])} ({first})."),
         ("table", table(audited)),
-        ("ul", [*said, *NOTES, *others]),
+        ("ul", [*(f"{head}: {source}" for head, source in sources.items()), *NOTES, *others]),
     ]

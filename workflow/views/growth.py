@@ -1,11 +1,12 @@
 """Fit how each variant's time grows with the graph: results/growth.csv, .md, figures/growth.*.
 
 By least squares on logarithms, over the tables' datasets, and over those of each family of generated graphs: the time
-against |V|, and against what theory says it is proportional to.
+against |V|, and against the term that theory says it is proportional to.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,28 +25,27 @@ from workflow.views.tables import Datasets, of_family
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
-# (problem, family) of what is fitted together; the family is empty for the tables' datasets.
-GROUPS = [*((problem, "") for problem in PROBLEMS), *(("sssp", family) for family in KINDS)]
-LEAST = 5  # datasets in a fit: with fewer its interval says nothing
-NO_FIT = f"no exponent: fewer than {LEAST} datasets"
+# The groups of cells that are fitted together: those of the tables' datasets by problem, then those of each family.
+FAMILIES = {family: f"{PROBLEMS['sssp']}, {family}" for family in KINDS}
+GROUPS = [*PROBLEMS.values(), *FAMILIES.values()]
+MIN_DATASETS = 5  # in a fit: with fewer the interval says nothing
+NO_FIT = f"no exponent: fewer than {MIN_DATASETS} datasets"
 CONFIDENCE = 0.95
-COLORS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK)
-MARKERS = "os^Dv<>pP*X"  # as many as have no common factor with the colours: 77 pairs
 FITTED = ("exponent", "stderr", "low", "high", "r2", "intercept")
-NOT_FITTED = dict.fromkeys(FITTED, np.nan)
+FACTS = ("group", "column", "device", "problem", "datasets", "sizes", "term", "slope")
 
-
-# Slopes of guide lines by problem, where |E| grows as |V|; none for families, on which no variant of the paper runs.
-GUIDES = {"sssp": {2: "O(V E)", 1: "launches"}, "apsp": {3: "O(V³), O(V² E)"}}
-POWERS = {1: "", 2: "²", 3: "³"}
+COLORS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK)
+MARKERS = "os^Dv<>pP*X"  # 11 markers and 7 colours have no common factor: 77 pairs
+# Names of the guide lines by group and slope, if |E| grows as |V|. No variant of the paper runs on the families.
+GUIDES = {"one source": {2: "O(V E)", 1: "launches"}, "all pairs": {3: "O(V³), O(V² E)"}}
 FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; {NO_FIT}"
 CLOSE = 0.06  # of the axis, between two labels below it
 LOWER = 22  # points between the axis and a label that stands lower
 PANEL, LEGEND_LINE, LEGEND_COLUMNS = 2.6, 0.145, 2  # inches: of a panel without its legend, of a line of the legend
 NOTES = [
     "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
-    f"whose growth is another) by least squares, over the tables' datasets: at least {LEAST} of them, else no fit. The "
-    "median is of a cell's runs, of several batches that of their medians.",
+    f"whose growth is another) by least squares, over the tables' datasets: at least {MIN_DATASETS} of them, else no "
+    "fit. The median is of a cell's runs, of several batches that of their medians.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 where the "
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
     "The figure shows a problem only where one of its variants has a fit.",
@@ -56,26 +56,33 @@ OF_FAMILIES = (
 )
 
 
-@dataclass(frozen=True)
-class Bound:
-    """Theory: the number of operations grows at most with |V|^v |E|^e. why: the reason."""
+class Bound(NamedTuple):
+    """Theory: the number of operations grows at most with |V|^v |E|^e."""
 
     v: int
     e: int
-    why: str
+    reason: str
+
+    @property
+    def term(self) -> str:
+        """Theory's term: V² E."""
+        powers = {1: "", 2: "²", 3: "³"}
+        return " ".join(f"{name}{powers[power]}" for name, power in (("V", self.v), ("E", self.e)) if power)
+
+    def values(self, cells: pd.DataFrame) -> pd.Series:
+        """Return theory's term for the graph of each cell."""
+        return cells["vertices"] ** self.v * cells["arcs"] ** self.e
 
 
 EVERY_ARC = Bound(
-    1,
-    1,
-    "V - 1 iterations over all arcs (flags leave some out); on a GPU the 2 (V - 1) launches are the other bound",
+    v=1,
+    e=1,
+    reason="V - 1 iterations over all arcs (flags leave some out); on a GPU the 2 (V - 1) launches are the other bound",
 )
 MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
 ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
 BOUNDS = {  # by variant; a CUDA-graph variant has that of its plain one
-    **dict.fromkeys(
-        (f"bellman_ford/{name}" for name in ("cpu", "naive", "stride", "stride_flag", "stride_ell")), EVERY_ARC
-    ),
+    **{f"bellman_ford/{name}": EVERY_ARC for name in ("cpu", "naive", "stride", "stride_flag", "stride_ell")},
     "dijkstra/cpu": Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
     "dijkstra/naive": Bound(3, 0, "from each source two passes over V for each vertex it reaches"),
     **{key: MATRIX for key in VARIANTS if key.startswith("floyd_warshall/")},
@@ -89,144 +96,113 @@ def bound_of(key: str) -> Bound | None:
     return BOUNDS.get(VARIANTS[key].plain)
 
 
-def term(bound: Bound) -> str:
-    """Theory's term: V² E."""
-    powers = {"V": bound.v, "E": bound.e}
-    return " ".join(f"{name}{POWERS[power]}" for name, power in powers.items() if power)
-
-
-def values(bound: Bound, cells: pd.DataFrame) -> pd.Series:
-    """Theory's term for the graph of each cell."""
-    return cells["vertices"] ** bound.v * cells["arcs"] ** bound.e
-
-
 def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
-    """y as a power of x: exponent, stderr, low and high end of its interval, r2, intercept of log y.
+    """Fit y as a power of x; return the FITTED, of which low and high are the ends of the exponent's interval.
 
-    All NaN where x has fewer than LEAST values.
+    Empty if x has fewer than MIN_DATASETS values.
     """
-    if x.nunique() < LEAST:
-        return NOT_FITTED
+    if x.nunique() < MIN_DATASETS:
+        return {}
     line = linregress(np.log(x), np.log(y))
-    reach = t.ppf((1 + CONFIDENCE) / 2, len(x) - 2) * line.stderr
-    ends = line.slope - reach, line.slope + reach
-    return dict(zip(FITTED, (line.slope, line.stderr, *ends, line.rvalue**2, line.intercept), strict=True))
+    half = t.ppf((1 + CONFIDENCE) / 2, len(x) - 2) * line.stderr
+    found = line.slope, line.stderr, line.slope - half, line.slope + half, line.rvalue**2, line.intercept
+    return dict(zip(FITTED, found, strict=True))
 
 
 def measured(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
-    """The cells of the tables' datasets, as long_table.cells gives them, then those of each family from one source.
-
-    "family": empty for the former.
-    """
-    groups = {"": of_family("", datasets)}
-    groups |= {family: {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)} for family in KINDS}
-    parts = [long_table.cells(rows, group).assign(family=family) for family, group in groups.items()]
+    """Return long_table.cells of the tables' datasets, then of each family from one source, with their "group"."""
+    found = long_table.cells(rows, of_family("", datasets))
+    parts = [found.assign(group=[PROBLEMS[VARIANTS[key].problem] for key in found["column"]])]
+    for family, group in FAMILIES.items():
+        of_one_source = {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)}
+        parts.append(long_table.cells(rows, of_one_source).assign(group=group))
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
 def fits(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row for each family, variant and device; cells: as measured gives them.
+    """Return a row for each group, variant and device of the measured cells: FACTS, and FITTED over |V| and the term.
 
-    family, column, device, problem, datasets (joined by spaces), sizes (how many of them), term (theory's, empty where
-    there is no bound), slope (theory's, NaN likewise); fit() over |V| as vertices_exponent …, over the term as
-    term_exponent ….
+    Columns of the fits are called vertices_exponent …, term_exponent …; "term" is empty if no bound is known.
     """
-    rows = []
-    for (family, key, device), group in cells.groupby(["family", "column", "device"], sort=False):
+    lines = []
+    for (group, key, device), found in cells.groupby(["group", "column", "device"], sort=False):
         bound = bound_of(key)
-        over = {"vertices": fit(group["vertices"], group["kernels"])}
-        over["term"] = fit(values(bound, group), group["kernels"]) if bound else NOT_FITTED
-        rows.append(
+        over_term = fit(bound.values(found), found["kernels"]) if bound else {}
+        lines.append(
             {
-                "family": family,
+                "group": group,
                 "column": key,
                 "device": device,
                 "problem": VARIANTS[key].problem,
-                "datasets": " ".join(group["dataset"]),
-                "sizes": len(group),
-                "term": term(bound) if bound else "",
+                "datasets": " ".join(found["dataset"]),
+                "sizes": len(found),
+                "term": bound.term if bound else "",
                 "slope": bound.v + bound.e if bound else np.nan,
-                **{f"{x}_{name}": value for x, fitted in over.items() for name, value in fitted.items()},
+                **{f"vertices_{name}": value for name, value in fit(found["vertices"], found["kernels"]).items()},
+                **{f"term_{name}": value for name, value in over_term.items()},
             }
         )
-    names = [f"{x}_{name}" for x in ("vertices", "term") for name in FITTED]
-    said = ["family", "column", "device", "problem", "datasets", "sizes", "term", "slope"]
-    return pd.DataFrame(rows, columns=[*said, *names])
-
-
-def title(problem: str, family: str) -> str:
-    """What is fitted together: one source, grid."""
-    return ", ".join(filter(None, (PROBLEMS[problem], family)))
+    return pd.DataFrame(lines, columns=[*FACTS, *(f"{x}_{name}" for x in ("vertices", "term") for name in FITTED)])
 
 
 def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def exponents(x):
         columns = (facts[f"{x}_{name}"] for name in ("exponent", "stderr", "low", "high"))
         return [
-            "-" if np.isnan(b) else f"{b:.2f} ± {error:.2f}, [{low:.2f}, {high:.2f}]"
-            for b, error, low, high in zip(*columns, strict=True)
+            "-" if np.isnan(exponent) else f"{exponent:.2f} ± {error:.2f}, [{low:.2f}, {high:.2f}]"
+            for exponent, error, low, high in zip(*columns, strict=True)
         ]
 
-    def r2(x):
-        return ["-" if np.isnan(value) else f"{value:.4f}" for value in facts[f"{x}_r2"]]
+    def shown(column, digits):
+        return ["-" if np.isnan(value) else f"{value:.{digits}f}" for value in facts[column]]
 
-    few = facts["vertices_exponent"].isna()
+    datasets = facts["datasets"].str.split()
     return pd.DataFrame(
         {
             "Variant": long_table.names(facts),
-            "Problem": [title(*group) for group in zip(facts["problem"], facts["family"], strict=True)],
-            "Datasets": [
-                f"{len(found)}{' †' if substitutes.keys() & set(found) else ''}"
-                for found in facts["datasets"].str.split()
-            ],
-            "Exponent of V": pd.Series(exponents("vertices")).mask(few, NO_FIT),
-            "R²": r2("vertices"),
+            "Problem": facts["group"],
+            "Datasets": [f"{len(names)}{' †' if substitutes.keys() & set(names) else ''}" for names in datasets],
+            "Exponent of V": [NO_FIT if exponent == "-" else exponent for exponent in exponents("vertices")],
+            "R²": shown("vertices_r2", 4),
             "Theory": [f"O({term})" if term else "-" for term in facts["term"]],
-            "Theory's slope": ["-" if np.isnan(slope) else f"{slope:.0f}" for slope in facts["slope"]],
+            "Theory's slope": shown("slope", 0),
             "Exponent of theory's term": exponents("term"),
-            "R² of that": r2("term"),
+            "R² of that": shown("term_r2", 4),
         },
         dtype=str,
     )
 
 
 def theory(facts: pd.DataFrame) -> list[str]:
-    """A sentence on each bound: which variants it is for and where it comes from."""
-    reasons: dict[Bound, list[str]] = {}
+    """Return a sentence on each bound: its reason, and the variants that it is for."""
+    labels: dict[Bound, list[str]] = {}
     for key in dict.fromkeys(VARIANTS[key].plain for key in facts["column"]):
         if bound := bound_of(key):
-            reasons.setdefault(bound, []).append(long_table.label(key))
-    return [f"O({term(bound)}), {bound.why}: {', '.join(labels)}." for bound, labels in reasons.items()]
+            labels.setdefault(bound, []).append(long_table.label(key))
+    return [f"O({bound.term}), {bound.reason}: {', '.join(names)}." for bound, names in labels.items()]
 
 
-def groups_of(cells: pd.DataFrame) -> pd.MultiIndex:
-    """Which of GROUPS each row belongs to: the problem of its column, and its family."""
-    problems = cells["column"].map(lambda key: VARIANTS[key].problem)
-    return pd.MultiIndex.from_arrays([problems, cells["family"]])
-
-
-def drawn_groups(facts: pd.DataFrame) -> list[tuple[str, str]]:
-    """The groups that have a panel: those with a fit; where none has one, all of the tables' datasets."""
-    fitted = set(groups_of(facts[facts["vertices_exponent"].notna()]))
-    return [group for group in GROUPS if group in fitted] or [(problem, "") for problem in PROBLEMS]
+def drawn_groups(facts: pd.DataFrame) -> list[str]:
+    """Return the groups that have a panel: those with a fit, or the problems if there is no fit."""
+    fitted = set(facts["group"][facts["vertices_exponent"].notna()])
+    return [group for group in GROUPS if group in fitted] or list(PROBLEMS.values())
 
 
 def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
-    """The figure, to be called in plots.styled(); facts, cells: as fits takes and gives them."""
-    panels = {group: facts[groups_of(facts).isin([group])] for group in drawn_groups(facts)}
-    guides = {group: {} if group[1] else GUIDES[group[0]] for group in panels}
-    lines = [-(-(len(panel) + len(guides[group])) // LEGEND_COLUMNS) for group, panel in panels.items()]
-    heights = [PANEL + LEGEND_LINE * (count + 2) for count in lines]
+    """Draw a panel for each group; to be called in plots.styled()."""
+    panels = {group: facts[facts["group"] == group] for group in drawn_groups(facts)}
+    entries = [len(panel) + len(GUIDES.get(group, ())) for group, panel in panels.items()]
+    heights = [PANEL + LEGEND_LINE * (ceil(count / LEGEND_COLUMNS) + 2) for count in entries]
     figure = Figure(figsize=(plots.WIDTH, sum(heights) + 0.6))
     plots.caption(figure, caption)
-    every = figure.subplots(len(panels), height_ratios=heights, squeeze=False)
-    for axes, (group, panel) in zip(every.flat, panels.items(), strict=True):
-        mine = cells[groups_of(cells).isin([group])]
+    all_axes = figure.subplots(len(panels), height_ratios=heights, squeeze=False).flat
+    for axes, (group, panel) in zip(all_axes, panels.items(), strict=True):
+        mine = cells[cells["group"] == group]
         unit, factor = plots.unit(mine["kernels"])
-        axes.set(title=f"Shortest paths, {title(*group)}", ylabel=f"Time of the kernels ({unit})")
+        axes.set(title=f"Shortest paths, {group}", ylabel=f"Time of the kernels ({unit})")
         axes.set_xlabel("number of vertices, |V|")
         if len(panel):
-            _panel(axes, panel, mine, factor, guides[group], substitutes)
+            _panel(axes, panel, mine.assign(time=factor * mine["kernels"]), factor, substitutes)
         else:
             axes.set_xticks([])
             plots.say_unmeasured(axes)
@@ -234,22 +210,16 @@ def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str
     return figure
 
 
-def _panel(
-    axes: Axes,
-    panel: pd.DataFrame,
-    cells: pd.DataFrame,
-    factor: float,
-    guides: dict[int, str],
-    substitutes: Mapping[str, str],
-) -> None:
-    """factor: how many of the axis's unit a second has."""
+def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, substitutes: Mapping[str, str]) -> None:
+    """Draw one group; "time" of the cells is in the axis's unit, of which a second has `factor`."""
     axes.set_xscale("log")
     plots.logarithmic(axes, margin=0.07)
-    _guides(axes, guides, cells, factor)
+    _guides(axes, GUIDES.get(panel["group"].iloc[0], {}), cells)
     plain = pd.Series([VARIANTS[key].plain for key in panel["column"]], panel.index)
     looks, _ = pd.factorize(plain + panel["device"])  # a CUDA-graph variant has its plain variant's
-    for i, name, (_, row) in zip(looks, long_table.names(panel), panel.iterrows(), strict=True):
-        _series(axes, i, name, row, cells, factor)
+    for look, name, (_, row) in zip(looks, long_table.names(panel), panel.iterrows(), strict=True):
+        mine = cells[(cells["column"] == row["column"]) & (cells["device"] == row["device"])]
+        _series(axes, look, name, row, mine, factor)
     lower = _ticks(axes, cells.drop_duplicates("dataset").sort_values("vertices"), substitutes)
     axes.legend(
         title=NO_FIT if panel["vertices_exponent"].isna().all() else FITTED_TITLE,
@@ -264,11 +234,10 @@ def _panel(
 
 
 def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
-    """A tick for each graph with its name and size; returns whether one stands lower, since the one before is close."""
+    """Label each graph with its name and size; return whether a label stands lower because the one before is close."""
     sizes = graphs["vertices"]
     names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
-    counts = [plots.short(int(size)) for size in sizes]
-    axes.set_xticks(sizes, [f"{name}\n{count}" for name, count in zip(names, counts, strict=True)])
+    axes.set_xticks(sizes, [f"{name}\n{plots.short(int(size))}" for name, size in zip(names, sizes, strict=True)])
     axes.xaxis.set_minor_locator(NullLocator())
     places = np.log(sizes)
     lower = [False]
@@ -279,51 +248,50 @@ def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> 
     return any(lower)
 
 
-def _series(axes: Axes, i: int, name: str, row: pd.Series, cells: pd.DataFrame, factor: float) -> None:
-    """Points of a variant, hollow for a CUDA-graph variant, and its fitted line; the legend gives the exponent."""
-    mine = cells[(cells["column"] == row["column"]) & (cells["device"] == row["device"])]
-    look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "zorder": 3}
+def _series(axes: Axes, number: int, name: str, fitted: pd.Series, cells: pd.DataFrame, factor: float) -> None:
+    """Draw a variant's points, hollow for a CUDA-graph variant, and its fitted line."""
+    look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)], "zorder": 3}
     line = "-"
-    if VARIANTS[row["column"]].cuda_graph:
+    if VARIANTS[fitted["column"]].cuda_graph:
         look |= plots.HOLLOW | {"zorder": 2.5}  # around the plain variant's
         line = "--"
-    x, exponent = mine["vertices"], row["vertices_exponent"]
+    exponent = fitted["vertices_exponent"]
     if not np.isnan(exponent):
-        ends = np.array([x.min(), x.max()])
-        axes.plot(ends, factor * np.exp(row["vertices_intercept"]) * ends**exponent, line, color=look["color"])
-        name = f"{name}: {exponent:.2f} [{row['vertices_low']:.2f}, {row['vertices_high']:.2f}]"
-    axes.plot(x, factor * mine["kernels"], linestyle="", label=name, **look)
+        ends = np.array([cells["vertices"].min(), cells["vertices"].max()])
+        axes.plot(ends, factor * np.exp(fitted["vertices_intercept"]) * ends**exponent, line, color=look["color"])
+        name = f"{name}: {exponent:.2f} [{fitted['vertices_low']:.2f}, {fitted['vertices_high']:.2f}]"
+    axes.plot(cells["vertices"], cells["time"], linestyle="", label=name, **look)
 
 
-def _guides(axes: Axes, guides: dict[int, str], cells: pd.DataFrame, factor: float) -> None:
-    """Grey lines of theory's slopes through the middle of the points."""
-    middle = np.exp(np.log(cells[["vertices", "kernels"]]).mean())
+def _guides(axes: Axes, guides: Mapping[int, str], cells: pd.DataFrame) -> None:
+    """Draw grey lines of theory's slopes through the middle of the points."""
+    middle = np.exp(np.log(cells[["vertices", "time"]]).mean())
     ends = np.array([cells["vertices"].min(), cells["vertices"].max()])
     for (slope, name), line in zip(guides.items(), (":", "-."), strict=False):
-        times = factor * middle["kernels"] * (ends / middle["vertices"]) ** slope
+        times = middle["time"] * (ends / middle["vertices"]) ** slope
         axes.plot(ends, times, line, color="0.6", zorder=0, label=f"theory, {name}: {slope}")
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
-    """Render the table and the figure; rows: as measurements.load gives them."""
+    """Render the table and the figure."""
     cells = measured(rows, context.datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)
-    text, origin = to_text(facts, substitutes), long_table.origin(rows, cells, context.source)
-    said = [
-        "; ".join(f"{name}: {substitutes[name]}" for name in found if name in substitutes)
-        for found in facts["datasets"].str.split()
+    of_families = [OF_FAMILIES] if facts["group"].isin(FAMILIES.values()).any() else []
+    notes = [*NOTES, *of_families, *theory(facts), *long_table.origin(rows, cells, context.source)]
+    replaced = [
+        "; ".join(f"{name}: {substitutes[name]}" for name in names if name in substitutes)
+        for names in facts["datasets"].str.split()
     ]
     table = long_table.files(
         "growth",
         TITLE,
-        text,
-        facts.drop(columns="family").assign(source=context.source, substitute=said),  # which the datasets tell
-        [*NOTES, *([OF_FAMILIES] if facts["family"].any() else []), *theory(facts), *origin],
+        to_text(facts, substitutes),
+        facts.drop(columns="group").assign(source=context.source, substitute=replaced),
+        notes,
         ["Theory's slope", "R²", "R² of that"],
     )
-    shown = groups_of(cells).isin(drawn_groups(facts))
-    keys = pd.MultiIndex.from_frame(cells.loc[shown, ["column", "dataset"]])
+    drawn = pd.MultiIndex.from_frame(cells.loc[cells["group"].isin(drawn_groups(facts)), ["column", "dataset"]])
     rows = measurements.pooled(rows)
-    drawn = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(keys)]
-    caption = series.caption(drawn, context.source, what="median")
+    rows = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(drawn)]
+    caption = series.caption(rows, context.source, what="median")
     return table | {"growth": Drawing(lambda: draw(facts, cells, substitutes, caption))}

@@ -1,8 +1,9 @@
 """Tell launch-bound from kernel-bound cells: results/launch_overhead.csv and .md.
 
-A plain variant is compared with its CUDA-graph variant, which runs the same kernels without launching each from the
-host.
+A plain variant is compared with its CUDA-graph variant, in which the host does not launch each kernel.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,11 @@ from workflow.views.render import RATIOS, digits
 TITLE = "What launching costs: each variant beside the same kernels in a CUDA graph"
 PLAIN = [variant.plain for variant in VARIANTS.values() if variant.cuda_graph]
 NOT_MEASURED, ALONE = "no CUDA graph measured", "measured alone, so no ratio"
-HALF = 0.5  # of the plain variant's time: a cell is launch-bound where its CUDA-graph variant takes less
-BOUNDS = {"launch-bound": (-np.inf, HALF), "kernel-bound": (HALF, np.inf)}
+BOUNDS = {"launch-bound": (-np.inf, 0.5), "kernel-bound": (0.5, np.inf)}  # regions of graph / plain
+FACTS = [
+    *("column", "dataset", "device", "launches", "plain_s", "graph_s", "plain_us", "graph_us", "share", "batches"),
+    "bound",
+]
 NOTES = [
     "Why it matters: launching and waiting is the host's work and the driver's, which a faster card does not shorten. "
     "Where it takes most of the time, a speed-up of one kernel over another that the paper saw need not be seen here.",
@@ -38,41 +42,36 @@ def _plain(key: str) -> str:
 
 
 def compare(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each measured plain cell that can have a CUDA-graph variant.
+    """Return a row with FACTS for each plain cell; cells: long_table.cells of the rows.
 
-    column, dataset, device, launches, plain_s, graph_s (NaN where that was not measured on that device), plain_us and
-    graph_us (microseconds a launch), share (of the plain time that launching and waiting takes; NaN where no job
-    measured both), batches (of that share), bound.
-    cells: as long_table.cells gives them, of rows; these as measurements.load gives them.
+    "share" is the part of the plain time that launching and waiting takes; NaN if no job measured both variants.
     """
     plain = cells[cells["column"].isin(PLAIN)]
     graph = cells.loc[~cells["column"].isin(PLAIN), ["column", "dataset", "device", "kernels"]]
-    graph["column"] = graph["column"].map(_plain)
-    facts = plain.merge(graph, on=["column", "dataset", "device"], how="left", suffixes=("", "_graph"))
-    facts = facts.rename(columns={"kernels": "plain_s", "kernels_graph": "graph_s"})
-    facts["plain_us"] = 1e6 * facts["plain_s"] / facts["launches"]
-    facts["graph_us"] = 1e6 * facts["graph_s"] / facts["launches"]
-    pooled = measurements.pooled(rows)
-    kernels = batches.medians(pooled.assign(seconds=pooled["kernels_s"]))
-    parts = [
-        batches.speed_up(kernels, plain, f"{plain}_graph", dataset)  # how many times longer the graph took
+    graph = graph.assign(column=graph["column"].map(_plain)).rename(columns={"kernels": "graph_s"})
+    facts = plain.rename(columns={"kernels": "plain_s"}).merge(graph, on=["column", "dataset", "device"], how="left")
+    rows = measurements.pooled(rows)
+    medians = batches.medians(rows.assign(seconds=rows["kernels_s"]))
+    ratios = [
+        batches.speed_up(medians, plain, f"{plain}_graph", dataset)  # graph / plain
         for plain, dataset in zip(facts["column"], facts["dataset"], strict=True)
     ]
-    facts["share"] = [1 - part.value if part else np.nan for part in parts]
-    facts["batches"] = [part.batches if part else 0 for part in parts]
-    facts["bound"] = [
-        verdicts.decide(part, BOUNDS) if part else NOT_MEASURED if np.isnan(graph) else ALONE
-        for part, graph in zip(parts, facts["graph_s"], strict=True)
-    ]
-    names = ["column", "dataset", "device", "launches", "plain_s", "graph_s", "plain_us", "graph_us", "share"]
-    return facts[[*names, "batches", "bound"]]
+    without_ratio = facts["graph_s"].isna().map({True: NOT_MEASURED, False: ALONE})
+    return facts.assign(
+        plain_us=1e6 * facts["plain_s"] / facts["launches"],
+        graph_us=1e6 * facts["graph_s"] / facts["launches"],
+        share=[1 - ratio.value if ratio else np.nan for ratio in ratios],
+        batches=[ratio.batches if ratio else 0 for ratio in ratios],
+        bound=[
+            verdicts.decide(ratio, BOUNDS) if ratio else why for ratio, why in zip(ratios, without_ratio, strict=True)
+        ],
+    )[FACTS]
 
 
-def to_text(facts: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
+def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def shown(name):
         return ["-" if np.isnan(number) else digits(number) for number in facts[name]]
 
-    shares = ["-" if np.isnan(share) else f"{round(100 * share):d} %" for share in facts["share"]]
     return pd.DataFrame(
         {
             "Variant": long_table.names(facts),
@@ -82,7 +81,9 @@ def to_text(facts: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
             "Graph (s)": shown("graph_s"),
             "Plain (µs a launch)": shown("plain_us"),
             "Graph (µs a launch)": shown("graph_us"),
-            "Launching and waiting": shares,
+            "Launching and waiting": [
+                "-" if np.isnan(share) else f"{round(100 * share):d} %" for share in facts["share"]
+            ],
             "Batches": [str(count or "-") for count in facts["batches"]],
             "Bound": facts["bound"],
         },
@@ -91,12 +92,12 @@ def to_text(facts: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the table; rows: as measurements.load gives them."""
+    """Render the table."""
     cells = long_table.cells(rows, context.datasets)
     facts, substitutes = compare(cells, rows), measurements.substitutes(rows)
-    kinds = cells["column"].map(_plain) + " " + cells["dataset"]
-    shown = cells[kinds.isin(facts["column"] + " " + facts["dataset"])]
+    plain = pd.MultiIndex.from_arrays([cells["column"].map(_plain), cells["dataset"]])
+    compared = cells[plain.isin(pd.MultiIndex.from_frame(facts[["column", "dataset"]]))]
     text = to_text(facts, substitutes)
-    notes = [*NOTES, *long_table.origin(rows, shown, context.source)]
+    notes = [*NOTES, *long_table.origin(rows, compared, context.source)]
     facts = facts.assign(source=context.source, substitute=[substitutes.get(name, "") for name in facts["dataset"]])
     return long_table.files("launch_overhead", TITLE, text, facts, notes, list(text.columns[2:-1]))

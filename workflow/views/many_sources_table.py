@@ -1,9 +1,10 @@
-"""Say what searches from many sources take, and from how many on a hierarchy pays: results/many_sources_table.csv, .md.
+"""Show times of searches from many sources, and how many sources pay for a hierarchy: results/many_sources_table.*.
 
-Of results/many_sources.csv (workflow/measure/many_sources.py), beside hierarchy/sssp and near_far, which search from
-one source.
+The measurements are those of results/many_sources.csv (workflow/measure/many_sources.py), beside hierarchy/sssp and
+near_far, which search from one source.
 """
 
+from collections.abc import Mapping
 from math import floor
 from pathlib import Path
 
@@ -100,77 +101,60 @@ NOTES = [
 
 
 def load(paths: list[Path]) -> pd.DataFrame:
-    """The rows of many_sources.csv, of none or one path.
-
-    Raises InputError where it is another file, or a value is not as SCHEMA says.
-    """
+    """Return the rows of many_sources.csv; paths: none or one. Raise InputError if a value breaks SCHEMA."""
     return SCHEMA.read_one(paths, "--many-sources")
 
 
 def break_even(prepare_s: float, search_s: float, other_s: float) -> float:
-    """The least number of sources k with prepare_s + k search_s < k other_s: inf for never, NaN for not known."""
+    """Return the least number of sources k with prepare_s + k search_s < k other_s; inf: never, NaN: unknown."""
     if np.isnan(prepare_s + search_s + other_s):
         return np.nan
     return floor(prepare_s / (other_s - search_s)) + 1 if search_s < other_s else np.inf
 
 
 def rates(many: pd.DataFrame) -> pd.DataFrame:
-    """Microseconds a source, indexed by (dataset, kind): median, min, max; repeats; batches: 0, as it is in none.
-
-    many: as load gives them.
-    """
+    """Return microseconds a source by (dataset, kind): median, min, max, repeats; batches is 0, as for a single run."""
     us = many["search_s"] / many["sources"] * 1e6
     found = us.groupby([many["dataset"], many["kind"]], sort=False).agg(["median", "min", "max", "count"])
     return found.rename(columns={"count": "repeats"}).assign(batches=0)
 
 
 def facts(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """A row a dataset with FACTS; what was not measured is NaN.
-
-    many: as load gives them; rows: as measurements.load does. Raises InputError where a dataset was not one graph.
-    """
-    single, found = one_source(many, rows), rates(many)
-    lines = []
-    for dataset, group in many.groupby("dataset", sort=False):
-        line = {name: group[name].iloc[0] for name in FACTS if name in COLUMNS}
-        line |= {"customize_s": group["customize_s"].median(), "rows_checked": group["rows_checked"].min()}
-        for kind, ran in group.groupby("kind"):
-            us = found.loc[(dataset, kind)]
-            line |= {f"{kind}_sources": ran["sources"].iloc[0], f"{kind}_repeats": len(ran), f"{kind}_us": us["median"]}
-            line |= {f"{kind}_us_{end}": us[end] for end in ("min", "max")}
-        line |= {name: seconds.get(dataset, np.nan) for name, seconds in single.items()}
-        line["all_pairs_s"] = line.get("reduced_us", np.nan) * line["vertices"] / 1e6
-        once_s = line["order_s"] + line["tree_s"] + line["customize_s"]
-        line["break_even"] = break_even(once_s, line.get("rows_us", np.nan) / 1e6, line["near_far_s"])
-        lines.append(line)
-    return pd.DataFrame(lines, columns=list(FACTS))
+    """Return a row with FACTS for each dataset; raise InputError if it was measured on different graphs."""
+    of_dataset = dict.fromkeys([name for name in FACTS[1:] if name in COLUMNS], "first")
+    of_dataset |= {"customize_s": "median", "rows_checked": "min"}
+    found = many.groupby("dataset", sort=False).agg(of_dataset)
+    by_kind = rates(many).join(many.groupby(["dataset", "kind"])["sources"].first())
+    for kind in KINDS:
+        of_kind = by_kind[by_kind.index.get_level_values("kind") == kind].droplevel("kind")
+        of_kind = of_kind.rename(columns={"median": "us", "min": "us_min", "max": "us_max"}).drop(columns="batches")
+        found = found.join(of_kind.add_prefix(f"{kind}_"))
+    found = found.join(one_source(many, rows))
+    found["all_pairs_s"] = found["reduced_us"] * found["vertices"] / 1e6
+    prepare_s = found["order_s"] + found["tree_s"] + found["customize_s"]
+    costs = zip(prepare_s, found["rows_us"] / 1e6, found["near_far_s"], strict=True)
+    return found.assign(break_even=[break_even(*cost) for cost in costs]).reset_index()[list(FACTS)]
 
 
-def one_source(many: pd.DataFrame, rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """Medians (s) by dataset: one_source_s, with predecessors, and near_far_s, without; those of the same device."""
+def one_source(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return medians (s) on the same card by dataset: one_source_s, with predecessors, and near_far_s, without."""
     rows = rows[(rows["status"] == "ok") & rows["device"].isin(many["device"])]
     chosen = measurements.select(rows, [ONE_SOURCE, NEAR_FAR], list(many["dataset"].unique()))
     of_many = many.assign(algorithm="hierarchy", variant="many_sources")
     measurements.require_one_graph(pd.concat([of_many, chosen]) if len(chosen) else of_many)
-    found = {}
-    for name, variant, seconds in (
-        ("one_source_s", ONE_SOURCE, chosen["kernels_s"] + chosen["predecessors_s"]),
-        ("near_far_s", NEAR_FAR, chosen["kernels_s"]),
-    ):
-        mine = chosen.assign(seconds=seconds)[measurements.variants(chosen) == variant]
-        found[name] = (
-            measurements.summarise(mine)["median"].droplevel("column") if len(mine) else pd.Series(dtype=float)
-        )
-    return found
+    predecessors_s = chosen["predecessors_s"].where(measurements.variants(chosen) == ONE_SOURCE, 0)
+    medians = measurements.summarise(chosen.assign(seconds=chosen["kernels_s"] + predecessors_s))["median"]
+    names = {ONE_SOURCE: "one_source_s", NEAR_FAR: "near_far_s"}
+    return medians.unstack("column").reindex(columns=list(names)).rename(columns=names).astype(float)
 
 
-def to_text(found: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
+def to_text(found: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def shown(name, scale=1.0):
         return ["-" if np.isnan(number) else digits(scale * number) for number in found[name]]
 
-    every = found["reduced_sources"] == found["vertices"]
-    pairs = zip(shown("all_pairs_s"), every, strict=True)
-    pays = {np.inf: "never"}
+    searched_all = found["reduced_sources"] == found["vertices"]
+    all_pairs = zip(shown("all_pairs_s"), searched_all, strict=True)
+    pays_from = {np.inf: "never"}
     return pd.DataFrame(
         {
             "Dataset": [measurements.marked(name, substitutes) for name in found["dataset"]],
@@ -180,37 +164,37 @@ def to_text(found: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
             "One source (ms)": shown("one_source_s", 1e3),
             "Rows (µs a source)": shown("rows_us"),
             "Reduced (µs a source)": shown("reduced_us"),
-            "All pairs (s)": [text if whole or text == "-" else f"≈ {text}" for text, whole in pairs],
+            "All pairs (s)": [text if whole or text == "-" else f"≈ {text}" for text, whole in all_pairs],
             "Near-Far (ms)": shown("near_far_s", 1e3),
-            "Pays from": ["-" if np.isnan(k) else pays.get(k) or f"{k:,.0f} sources" for k in found["break_even"]],
+            "Pays from": ["-" if np.isnan(k) else pays_from.get(k) or f"{k:,.0f} sources" for k in found["break_even"]],
         },
         dtype=str,
     )
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the table; rows: as measurements.load gives them."""
-    many = load(context.paths("many_sources"))
-    found = facts(many, rows)
-    text = to_text(found, substitutes := measurements.substitutes(many))
-    said = [f"On {', '.join(many['device'].unique())}."] if len(many) else ["No measurement."]
-    said += [f"† substitute for the paper's {name}.txt: {what}." for name, what in substitutes.items()]
-    notes = [*NOTES, *counts(found), context.source, *said, *measurements.run(many)]
-    found = found.assign(source=context.source)
-    return long_table.files("many_sources_table", TITLE, text, found, notes, list(text.columns[1:]))
-
-
 def counts(found: pd.DataFrame) -> list[str]:
-    """Sentences on how many sources and repeats there were, and how many rows were checked."""
-    kinds = []
+    """Return sentences on the numbers of sources, repeats and checked rows."""
+    if found.empty:
+        return []
+    said = []
     for kind in KINDS:
         ran = found[found[f"{kind}_repeats"].notna()]
         each = zip(ran["dataset"], ran[f"{kind}_sources"], ran[f"{kind}_repeats"], strict=True)
-        kinds.append(", ".join(f"{name} {sources:,.0f} (n={repeats:.0f})" for name, sources, repeats in each))
+        said.append(", ".join(f"{name} {sources:,.0f} (n={repeats:.0f})" for name, sources, repeats in each) or "none")
     checked = ", ".join(f"{count:,.0f}" for count in sorted(found["rows_checked"].unique()))
-    if not checked:
-        return []
     return [
-        f"Sources (and repeats) of rows: {kinds[0] or 'none'}; reduced: {kinds[1] or 'none'}.",
+        f"Sources (and repeats) of rows: {said[0]}; reduced: {said[1]}.",
         f"After each repeat {checked} of the sources were checked: of rows every distance against SciPy's.",
     ]
+
+
+def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+    """Render the table of searches from many sources; `rows` are those from one source."""
+    many = load(context.paths("many_sources"))
+    found, substitutes = facts(many, rows), measurements.substitutes(many)
+    text = to_text(found, substitutes)
+    cards = [f"On {', '.join(many['device'].unique())}."] if len(many) else ["No measurement."]
+    marks = [f"† substitute for the paper's {name}.txt: {what}." for name, what in substitutes.items()]
+    notes = [*NOTES, *counts(found), context.source, *cards, *marks, *measurements.run(many)]
+    found = found.assign(source=context.source)
+    return long_table.files("many_sources_table", TITLE, text, found, notes, list(text.columns[1:]))

@@ -1,6 +1,6 @@
-"""Say what part of the card's peak blocked Floyd-Warshall reaches: results/peak_table.csv and .md.
+"""Compare blocked Floyd-Warshall with the card's peak, in relaxations/s: results/peak_table.csv and .md.
 
-Both rates are in relaxations/s. The peak is that of results/peak.csv (workflow/measure/peak.py).
+The peak is that of results/peak.csv (workflow/measure/peak.py).
 """
 
 from pathlib import Path
@@ -16,28 +16,12 @@ from workflow.views.context import Context
 from workflow.views.render import digits, spread
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
-BITS = {  # of a distance
-    "floyd_warshall/blocked": 32,
-    "floyd_warshall/blocked16": 16,
-    "floyd_warshall/staged": 32,
-}
+BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}  # of a distance
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "batches", "part"]
 COLUMNS = (
-    "benchmark",
-    "bits",
-    "vertices",
-    "repeat",
-    "relaxations",
-    "seconds",
-    "device",
-    "driver",
-    "cuda",
-    "numba_cuda",
-    "commit",
-    "tree_clean",
-    "started",
-    "host",
+    *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds"),
+    *("device", "driver", "cuda", "numba_cuda", "commit", "tree_clean", "started", "host"),
 )
 
 
@@ -83,9 +67,9 @@ NOTES = [
 
 
 def load(paths: list[Path]) -> pd.DataFrame:
-    """The rows of peak.csv, of none or one path; vertices are text, empty for the chains.
+    """Return the rows of peak.csv; paths: none or one. Raise InputError if a value breaks SCHEMA.
 
-    Raises InputError where it is another file, or a value is not as SCHEMA says.
+    Vertices are text, which is empty for the chains.
     """
     rows = SCHEMA.read_one(paths, "--peak")
     sizes = ["" if np.isnan(n) else f"{n:.0f}" for n in rows["vertices"]]
@@ -93,46 +77,51 @@ def load(paths: list[Path]) -> pd.DataFrame:
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """A row a benchmark or cell, with FACTS: rates in relaxations/s.
+    """Return a row with FACTS for each benchmark of `peaks` and each cell of `rows`; rates in relaxations/s.
 
-    part: of the peak of the same run; NaN for a cell, which is of another. batches: 0 for what was measured alone.
-    peaks: as load gives them; rows: as measurements.load does.
+    "part" of the peak is NaN for a cell, which another job measured.
     """
-    measured = peaks.assign(
-        what=peaks["benchmark"].map({"chains": CHAINS, "dense": DENSE}),
-        dataset="",
-        rate=peaks["relaxations"] / peaks["seconds"],
+    found = pd.concat(
+        [part[FACTS] for part in (_of_benchmarks(peaks), _of_cells(rows)) if len(part)] or [pd.DataFrame(columns=FACTS)]
     )
-    rates = measured.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
-    rates = rates.rename(columns={"count": "repeats"}).assign(batches=0)
-    limits = rates[rates["what"] == CHAINS].set_index(["bits", "device"])["median"].to_dict()
-    limit = [limits.get(key, np.nan) for key in zip(rates["bits"], rates["device"], strict=True)]
-    rates["part"] = rates["median"] / np.array(limit, float)
+    return found.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
 
+
+def _of_benchmarks(peaks: pd.DataFrame) -> pd.DataFrame:
+    rate = peaks["relaxations"] / peaks["seconds"]
+    peaks = peaks.assign(what=peaks["benchmark"].map({"chains": CHAINS, "dense": DENSE}), dataset="", rate=rate)
+    found = peaks.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
+    limits = found[found["what"] == CHAINS].set_index(["bits", "device"])["median"].rename("peak")
+    part = found["median"] / found.join(limits, on=["bits", "device"])["peak"]
+    return found.rename(columns={"count": "repeats"}).assign(batches=0, part=part)
+
+
+def _of_cells(rows: pd.DataFrame) -> pd.DataFrame:
     rows = measurements.pooled(rows[measurements.variants(rows).isin(BITS) & (rows["status"] == "ok")])
     cells = measurements.summarise(rows.assign(seconds=rows["kernels_s"])).reset_index()
-    cubes = cells["vertices"] ** 3
-    ends = {"median": cubes / cells["median"], "min": cubes / cells["max"], "max": cubes / cells["min"]}
-    cells = cells.assign(
+    relaxations = cells["vertices"] ** 3
+    rates = {
+        "median": relaxations / cells["median"],
+        "min": relaxations / cells["max"],
+        "max": relaxations / cells["min"],
+    }
+    return cells.assign(
         what=cells["column"].map(long_table.label),
         bits=cells["column"].map(BITS),
         vertices=cells["vertices"].map("{:.0f}".format),
         part=np.nan,
-        **ends,
+        **rates,
     )
-    found = pd.concat([part[FACTS] for part in (rates, cells) if len(part)] or [rates[FACTS]])
-    return found.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
 
 
 def to_text(facts: pd.DataFrame) -> pd.DataFrame:
     tera = facts.assign(**{name: facts[name] / 1e12 for name in ("median", "min", "max")})
-    sizes = [f"{int(n):,}" if n else "-" for n in facts["vertices"]]
     return pd.DataFrame(
         {
             "What": facts["what"],
             "Bits": facts["bits"].map(str),
-            "Dataset": facts["dataset"].map(lambda name: f"{name}.txt" if name else "-"),
-            "Vertices": sizes,
+            "Dataset": [f"{name}.txt" if name else "-" for name in facts["dataset"]],
+            "Vertices": [f"{int(n):,}" if n else "-" for n in facts["vertices"]],
             "T relaxations/s": tera["median"].map(digits),
             "Range": [spread(rate) for _, rate in tera.iterrows()],
             "Part of the peak": ["-" if np.isnan(part) else f"{100 * part:.0f} %" for part in facts["part"]],
@@ -142,18 +131,12 @@ def to_text(facts: pd.DataFrame) -> pd.DataFrame:
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the table; rows: as measurements.load gives them."""
+    """Render the table."""
     peaks = load(context.paths("peak"))
     facts = compare(peaks, rows)
-    devices = ", ".join(dict.fromkeys(facts["device"]))
-    cells = measurements.pooled(rows[measurements.variants(rows).isin(BITS)])
-    said = [f"On {devices}."] if devices else ["No measurement."]
-    text, numbers = to_text(facts), ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
-    notes = [
-        *NOTES,
-        context.source,
-        *said,
-        *measurements.generated(cells),
-        *measurements.run(pd.concat([peaks, cells])),
-    ]
-    return long_table.files("peak_table", TITLE, text, facts.assign(source=context.source), notes, numbers)
+    rows = measurements.pooled(rows[measurements.variants(rows).isin(BITS)])
+    cards = [f"On {', '.join(facts['device'].unique())}."] if len(facts) else ["No measurement."]
+    run = measurements.run(pd.concat([peaks, rows]))
+    notes = [*NOTES, context.source, *cards, *measurements.generated(rows), *run]
+    numbers = ["Bits", "Vertices", "T relaxations/s", "Part of the peak"]
+    return long_table.files("peak_table", TITLE, to_text(facts), facts.assign(source=context.source), notes, numbers)

@@ -19,7 +19,7 @@ from workflow.store import library_times as library_calls
 from workflow.store.measurements import card, marked, substitutes
 from workflow.views import audit, reviewers, table6
 from workflow.views.documents import fill, from_template, narrow, page_text, spread, time_text
-from workflow.views.glance import ByCard
+from workflow.views.glance import AuditedByCard
 
 README = "README.md"
 ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
@@ -37,13 +37,13 @@ ORIGINS = {
 COMMON = re.compile(r"- (From the archive|On |† |Run: |Measured: |\N{MULTIPLICATION SIGN}: |\S+\.txt is generated: )")
 
 
-def by_number(audited: ByCard) -> Iterator[tuple[int, dict[str, Audited]]]:
+def by_number(audited: AuditedByCard) -> Iterator[tuple[int, dict[str, Audited]]]:
     """Yield each claim's number and, by card, its verdicts."""
     for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
         yield number, dict(zip(audited, ones, strict=True))
 
 
-def answer(audited: ByCard) -> str:
+def answer(audited: AuditedByCard) -> str:
     """Say how many claims hold on the first card, and what the verdicts on each card rest on."""
     first, mine = next(iter(audited.items()))
     cards = []
@@ -63,7 +63,7 @@ def answer(audited: ByCard) -> str:
     return from_template("answer", cards=cards, claims=Counter(outcome(one.here) for one in mine), total=total)
 
 
-def claims_table(audited: ByCard, others: Collection[str], tolerance: float) -> str:
+def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
     """Return the README's table, a row per claim; others: the substitutes."""
     lines, apart = [], {}
     for number, of_card in by_number(audited):
@@ -157,7 +157,7 @@ def origins(rows: pd.DataFrame) -> dict[str, list[str]]:
     return {device: list(dict.fromkeys(names)) for device, names in found.groupby(rows["device"], sort=False)}
 
 
-def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
+def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
     """Return, for each claim, a table with a row per dataset; then on which verdicts the cards differ.
 
     others: the substitutes. undecided: cards whose archive decides nothing.
@@ -189,7 +189,7 @@ def by_claim(audited: ByCard, others: dict[str, str], tolerance: float, undecide
     )
 
 
-def compared(audited: ByCard) -> tuple[int, list[str]]:
+def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
     """Return how many verdicts all cards decide, and a text for each on which they differ."""
     both, apart = 0, []
     for number, of_card in by_number(audited):

@@ -1,4 +1,4 @@
-"""List, variant by graph, what was checked where there is no GPU."""
+"""List what was checked without a GPU, by variant and graph."""
 
 import pandas as pd
 
@@ -7,7 +7,6 @@ from workflow.store import measurements
 from workflow.views import pages
 from workflow.views.context import Context
 
-COUNTS = ("vertices", "arcs", "rows_checked")
 TITLE = "What was checked without a GPU"
 TEXT = """\
 Every GPU variant ran in numba's CUDA simulator and every CPU variant for real, on small graphs; {rows:,} rows of
@@ -17,20 +16,22 @@ simulated run has no times."""
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
-    """Render the page from results/simulated.csv; rows: none."""
-    cells = measurements.load(context.paths("simulated"), simulated=True).astype(dict.fromkeys(COUNTS, int))
-    cells["graph"] = [
-        f"{name} ({n} vertices, {m} arcs)"
-        for name, n, m in zip(cells["dataset"], cells["vertices"], cells["arcs"], strict=True)
-    ]
-    cells["variant"] = cells["algorithm"] + "/" + cells["variant"]
-    cells["said"] = [
-        f"{'simulated' if status == 'simulated' else 'run'}, {rows} row{'s' * (rows != 1)} checked"
-        for status, rows in zip(cells["status"], cells["rows_checked"], strict=True)
-    ]
-    first = cells[cells["round"] == 1]
-    table = first.pivot(index="variant", columns="graph", values="said").fillna("-")
-    table = table.reindex([key for key in VARIANTS if key in table.index])
-    text = TEXT.format(rows=first["rows_checked"].sum())
-    page = [("h1", TITLE), ("p", text), ("table", table.reset_index().rename_axis(columns=None))]
+    """Render the page from results/simulated.csv; `rows` are not used."""
+    cells = measurements.load(context.paths("simulated"), simulated=True)
+    cells = cells[cells["round"] == 1]
+    of_cells = zip(cells["status"], cells["rows_checked"], strict=True)
+    cells = cells.assign(
+        column=measurements.variants(cells),
+        graph=[
+            f"{name} ({vertices:.0f} vertices, {arcs:.0f} arcs)"
+            for name, vertices, arcs in zip(cells["dataset"], cells["vertices"], cells["arcs"], strict=True)
+        ],
+        text=[
+            f"{'simulated' if status == 'simulated' else 'run'}, {count:.0f} row{'s' * (count != 1)} checked"
+            for status, count in of_cells
+        ],
+    )
+    table = cells.pivot(index="column", columns="graph", values="text").fillna("-").rename_axis("variant")
+    table = table.reindex([key for key in VARIANTS if key in table.index]).reset_index().rename_axis(columns=None)
+    page = [("h1", TITLE), ("p", TEXT.format(rows=int(cells["rows_checked"].sum()))), ("table", table)]
     return {"simulated.md": pages.to_markdown(page), "simulated.html": pages.to_html(page)}

@@ -18,10 +18,10 @@ NAIVE, FLAG = ("bellman_ford/naive", "nyc"), ("bellman_ford/stride_flag", "nyc")
 TIMES = {NAIVE: 2.0, FLAG: 1.0}
 TOLERANCE = 0.05
 NONE = pd.DataFrame()  # of searches from many sources
-CLOSE = (0.9999, 1, 1.0001)  # by batch, what its times are multiplied by
+SPREAD, CLOSE = (0.98, 1, 1.02), (0.9999, 1, 1.0001)  # by batch, what its times are multiplied by
 
 
-def archived(times, factors=(0.98, 1, 1.02)):
+def archived(times, factors=SPREAD):
     """An archive of three batches."""
     variants = {variant for variant, _ in times}
     return in_batches(rows_of(times), "abc", [dict.fromkeys(variants, factor) for factor in factors])
@@ -32,28 +32,24 @@ ARCHIVE = archived(TIMES)
 
 def here(times=TIMES, batch="z", **more):
     rows = rows_of(times, **more)
-    return (in_batches(rows, batch) if batch else rows).assign(throttling="")
+    return in_batches(rows, batch) if batch else rows
 
 
-def words(rows, archive=ARCHIVE):
+def agreement_of_cells(rows, archive=ARCHIVE):
     facts = compare.cells(rows, archive, TOLERANCE)
     return dict(zip(zip(facts["variant"], facts["dataset"], strict=True), facts["word"], strict=True))
 
 
 @pytest.mark.parametrize(
-    ("seconds", "word"),
-    [(2.0, "consistent"), (2.15, "consistent"), (2.3, "slower"), (1.85, "consistent"), (1.6, "faster")],
+    ("factors", "agreements"),
+    [
+        (SPREAD, {2.0: "consistent", 2.15: "consistent", 2.3: "slower", 1.85: "consistent", 1.6: "faster"}),
+        (CLOSE, {1.85: "faster", 1.92: "consistent", 2.08: "consistent", 2.15: "slower"}),
+    ],
 )
-def test_a_time_is_judged_by_where_one_more_batch_would_lie(seconds, word):
-    assert words(here({NAIVE: seconds})) == {NAIVE: word}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "word"),
-    [(1.85, "faster"), (1.92, "consistent"), (2.08, "consistent"), (2.15, "slower")],
-)
-def test_a_time_within_the_tolerance_is_consistent_however_little_the_batches_differ(seconds, word):
-    assert words(here({NAIVE: seconds}), archived({NAIVE: 2.0}, CLOSE)) == {NAIVE: word}
+def test_a_time_agrees_if_one_more_batch_would_lie_there_or_within_the_tolerance(factors, agreements):
+    for seconds, agreement in agreements.items():
+        assert agreement_of_cells(here({NAIVE: seconds}), archived({NAIVE: 2.0}, factors)) == {NAIVE: agreement}
 
 
 def test_a_ratios_range_is_that_of_the_ends_furthest_apart():
@@ -81,26 +77,27 @@ def test_a_ratios_range_is_that_of_the_ends_furthest_apart():
     ],
 )
 def test_what_is_not_comparable_says_why(rows, reason):
-    assert list(words(rows).values()) == [f"not comparable: {reason}"]
+    assert list(agreement_of_cells(rows).values()) == [f"not comparable: {reason}"]
 
 
-def test_times_on_other_numbers_of_cores_are_not_compared():
+@pytest.mark.parametrize(
+    ("cores", "of_archive", "agreement"),
+    [
+        (16, 16, "consistent"),
+        (2, 16, "not comparable: the archive's ran on 16 cores"),
+        (16, "", "consistent"),
+        ("", 16, "consistent"),
+    ],
+)
+def test_times_on_other_numbers_of_cores_are_not_compared_if_both_are_known(cores, of_archive, agreement):
     library = {("dijkstra/networkit_apsp", "gnutella04"): 1.0}
-    archive = in_batches(rows_of(library, cores=16)).assign(throttling="")
-    assert list(words(here(library, cores=16), archive).values()) == ["consistent"]
-    assert list(words(here(library, cores=2), archive).values()) == ["not comparable: the archive's ran on 16 cores"]
-
-
-def test_an_unknown_number_of_cores_is_compared():
-    library = {("dijkstra/networkit_apsp", "gnutella04"): 1.0}
-    known, unknown = rows_of(library, cores=16), rows_of(library)
-    for mine, other in ((known, unknown), (unknown, known)):
-        assert list(words(in_batches(mine, "z"), in_batches(other)).values()) == ["consistent"]
+    archive = in_batches(rows_of(library, cores=of_archive))
+    assert list(agreement_of_cells(here(library, cores=cores), archive).values()) == [agreement]
 
 
 def test_a_cell_that_has_no_time_on_either_side_is_not_compared():
     none = dict.fromkeys(columns.TIMES, float("nan")) | {"status": "timeout"}
-    found = words(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
+    found = agreement_of_cells(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
     assert found == {NAIVE: "not comparable: timeout here, timeout in the archive"}
 
 
@@ -109,7 +106,7 @@ def test_a_graph_is_compared_with_that_of_the_same_cell_alone(other):
     archive = archived({NAIVE: 2.0, other: 1.0})
     of_other = (measurements.variants(archive) == other[0]) & (archive["dataset"] == other[1])
     archive["dataset_sha256"] = archive["dataset_sha256"].mask(of_other, "cd" * 32)
-    assert words(here({NAIVE: 2.0}), archive) == {NAIVE: "consistent"}
+    assert agreement_of_cells(here({NAIVE: 2.0}), archive) == {NAIVE: "consistent"}
 
 
 @pytest.mark.parametrize("older", [0, 1])
@@ -119,17 +116,18 @@ def test_only_batches_of_the_newest_revision_are_compared(older):
     before = archived({cell: 10 * seconds for cell, seconds in TIMES.items()}).replace({"batch": {"a": "d", "b": "e"}})
     before = before.assign(revision="0", started="2025-01-01T00:00:00+00:00", dataset_sha256="cd" * 32)
     sides[older] = pd.concat([before, sides[older]], ignore_index=True)
-    assert set(words(*sides).values()) == {"consistent"}
+    assert set(agreement_of_cells(*sides).values()) == {"consistent"}
     assert beside(*sides) == "consistent"
 
 
-def test_too_few_archived_batches_give_no_word_but_a_ratio():
+def test_too_few_archived_batches_give_a_ratio_without_agreement():
     archive = ARCHIVE[ARCHIVE["batch"] != "c"]
     facts = compare.cells(here(), archive, TOLERANCE).set_index("variant")
     assert set(facts["word"]) == {"not comparable: the archive has fewer than three batches"}
     assert facts.loc["bellman_ford/naive", "ratio"] == pytest.approx(0.99)
-    alone = rows_of(TIMES).assign(throttling="")
-    assert set(words(here(), alone).values()) == {"not comparable: the archive has fewer than three batches"}
+    assert set(agreement_of_cells(here(), rows_of(TIMES)).values()) == {
+        "not comparable: the archive has fewer than three batches"
+    }
 
 
 def test_the_claims_are_side_by_side(tmp_path):
@@ -165,18 +163,18 @@ def beside(rows, archive, claim="flag_factor", dataset="nyc"):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "word"), [(0.92, "different"), (0.97, "consistent"), (1.04, "consistent"), (1.1, "different")]
+    ("seconds", "agreement"), [(0.92, "different"), (0.97, "consistent"), (1.04, "consistent"), (1.1, "different")]
 )
-def test_a_claims_ratio_has_the_tolerance(seconds, word):
-    assert beside(here({NAIVE: 2.0, FLAG: seconds}), archived(TIMES, CLOSE)) == word
+def test_a_claims_ratio_has_the_tolerance(seconds, agreement):
+    assert beside(here({NAIVE: 2.0, FLAG: seconds}), archived(TIMES, CLOSE)) == agreement
 
 
-@pytest.mark.parametrize(("seconds", "word"), [(50, "consistent"), (49.98, "different"), (50.02, "different")])
-def test_a_claim_in_seconds_has_no_tolerance(seconds, word):
+@pytest.mark.parametrize(("seconds", "agreement"), [(50, "consistent"), (49.98, "different"), (50.02, "different")])
+def test_a_claim_in_seconds_has_no_tolerance(seconds, agreement):
     """Stride is 2 s faster in the archive; 0.04 s more or less are 2 % of that."""
     naive, stride = ("bellman_ford/naive", "e"), ("bellman_ford/stride", "e")
     archive = archived({naive: 51.0, stride: 50.0}, CLOSE)
-    assert beside(here({naive: 51.0, stride: seconds}), archive, "stride_largest", "e") == word
+    assert beside(here({naive: 51.0, stride: seconds}), archive, "stride_largest", "e") == agreement
 
 
 def test_a_claim_against_several_is_compared_over_the_same_one():
@@ -202,7 +200,7 @@ def test_claims_on_other_cards_and_graphs_are_not_compared(archive, reason):
 
 
 def test_a_rerun_of_one_variant_is_compared_too():
-    assert words(here({NAIVE: 2.0}, batch="")) == {NAIVE: "consistent"}
+    assert agreement_of_cells(here({NAIVE: 2.0}, batch="")) == {NAIVE: "consistent"}
 
 
 @pytest.mark.parametrize("empty", [0, 1])

@@ -1,6 +1,5 @@
 """Exponents and launch-bound cells follow from the measurements, and what is missing is said."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,12 @@ from kernels.registry import VARIANTS
 from tests.support.cells import cells, read_csv
 from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project, data, in_batch, measured
-from tests.support.rows import CONFIG, SUBSTITUTE, in_batches, rows_of
 from tests.support.rows import DATASETS as SHOWN
+from tests.support.rows import SUBSTITUTE, in_batches, rows_of
 from tests.support.views import draw
-from workflow import archive, configuration
-from workflow.store import columns, measurements
-from workflow.views import catalogue, growth, launch_overhead, long_table, plots, readme, series
+from workflow import configuration
+from workflow.store import measurements
+from workflow.views import growth, launch_overhead, long_table, plots, series
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}
@@ -61,11 +60,12 @@ def test_a_known_exponent_is_given_back():
 
 def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
     graphs = pd.DataFrame({"vertices": [10.0, 20, 40, 80, 160], "arcs": [30.0, 10, 70, 20, 90]})
-    found = growth.fit(growth.values(growth.MATRIX, graphs), 7 * graphs["vertices"] ** 3)
+    found = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
     assert (found["exponent"], np.exp(found["intercept"])) == pytest.approx((1, 7))
     bound = growth.bound_of("dijkstra/block_apsp")
-    assert growth.term(bound) == "V² E"
-    np.testing.assert_allclose(growth.values(bound, graphs), graphs["vertices"] ** 2 * graphs["arcs"])
+    assert bound.term == "V² E"
+    np.testing.assert_allclose(bound.values(graphs), graphs["vertices"] ** 2 * graphs["arcs"])
+    assert all(growth.bound_of(key) for key, _ in measurements.paper_times().index)
 
 
 def test_the_interval_is_students():
@@ -87,7 +87,7 @@ def test_the_interval_is_students():
 
 def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
-    draw("growth", rows_of(times), tmp_path, datasets=SHOWN)
+    draw("growth", rows_of(times), tmp_path)
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
     assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
     assert "-" == cpu[-1] == cpu[-2]
@@ -122,7 +122,7 @@ def on_families(factors=None):
 
 def test_each_family_has_a_fit_of_its_own():
     facts = growth.fits(growth.measured(on_families(), SHOWN))
-    assert list(facts["family"]) == ["", *2 * ["grid"], *2 * ["rmat"], *2 * ["uniform"]]
+    assert list(facts["group"]) == ["one source", *(f"one source, {family}" for family in FAMILIES for _ in range(2))]
     near_far = facts[facts["column"] == "delta_stepping/near_far"]
     assert list(near_far["vertices_exponent"]) == pytest.approx([3, 1.5, 1, 1.2])
     assert list(near_far["datasets"]) == [
@@ -135,11 +135,11 @@ def test_each_family_has_a_fit_of_its_own():
 
 def test_families_have_rows_and_panels_of_their_own(tmp_path):
     rows = on_families({"rmat21": 2})
-    draw("growth", rows, tmp_path, datasets=SHOWN)
+    draw("growth", rows, tmp_path)
     text = (tmp_path / "growth.md").read_text()
     _, *body = cells(".md", text)
     assert [line[1] for line in body[::2]] == ["one source", *(f"one source, {family}" for family in FAMILIES)]
-    assert f"- {growth.OF_FAMILIES}\n" in text and "family" not in (tmp_path / "growth.csv").read_text()
+    assert f"- {growth.OF_FAMILIES}\n" in text and "group" not in (tmp_path / "growth.csv").read_text()
     figure = drawn(rows)
     legible(figure)
     titles = ["one source", *(f"one source, {family}" for family in FAMILIES)]
@@ -153,14 +153,14 @@ def test_families_have_rows_and_panels_of_their_own(tmp_path):
 def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp_path):
     rows = on_families()
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
-    draw("growth", rows, tmp_path, datasets=SHOWN)
+    draw("growth", rows, tmp_path)
     text = (tmp_path / "growth.md").read_text()
     assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
     assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
         "one source",
         "one source, grid",
     ]
-    draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path, datasets=SHOWN)
+    draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path)
     assert "grid" not in (tmp_path / "growth.md").read_text()
 
 
@@ -172,22 +172,13 @@ def test_cards_are_not_mixed():
     assert long_table.names(facts) == ["Edge (sssp) on card A", "Edge (sssp) on card B"]
 
 
-def test_every_paper_variant_has_a_bound():
-    assert all(growth.bound_of(key) for key, _ in measurements.paper_times().index)
-
-
 def test_the_median_of_batches_is_fitted_and_said(tmp_path):
     times = power("bellman_ford/naive", ROADS, 1e-11, 1.5)
     rows = in_batches(rows_of(times), factors=[{"bellman_ford/naive": factor} for factor in (1, 2, 9)])
     (fit,) = fitted(rows).itertuples()
     assert np.exp(fit.vertices_intercept) == pytest.approx(2e-11)
-    draw(
-        "growth",
-        pd.concat([rows, rows_of(times)], ignore_index=True),
-        tmp_path,
-        datasets=SHOWN,
-        source="From the test.",
-    )
+    both = pd.concat([rows, rows_of(times)], ignore_index=True)
+    draw("growth", both, tmp_path, source="From the test.")
     assert words((tmp_path / "growth.svg").read_bytes())[-1] == "Median of n = 3 batches, test card. From the test."
 
 
@@ -228,14 +219,11 @@ def test_the_figure_shows_points_and_fits():
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
 
 
-def test_the_legend_says_where_there_is_no_fit():
+def test_a_panel_says_if_there_is_no_fit_or_no_measurement():
     rows = everything()
     few = rows[rows["dataset"].isin(["nyc", "gnutella04"])]
     titles = [[axes.get_legend().get_title().get_text() for axes in drawn(some).axes] for some in (rows, few)]
     assert titles == [["exponent of |V| [its 95% interval]; " + growth.NO_FIT], 2 * [growth.NO_FIT]]
-
-
-def test_a_problem_without_a_measurement_says_so():
     one, every = drawn(rows_of(power("bellman_ford/naive", ROADS[:4], 1e-11, 1.5))).axes
     assert [[text.get_text() for text in axes.texts] for axes in (one, every)] == [[], ["no measurement"]]
 
@@ -257,38 +245,33 @@ def test_labels_of_graphs_of_nearly_one_size_stand_on_two_lines():
 
 
 def test_what_the_files_say(tmp_path):
-    draw("growth", everything(), tmp_path, datasets=SHOWN)
-    draw("launch_overhead", everything(), tmp_path, datasets=SHOWN)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md")),
-        *(f"growth.{end}" for end in ("svg", "pdf", "png")),
-    }
     paired = sum(len(DATASETS[VARIANTS[key].problem]) for key in VARIANTS if f"{key}_graph" in VARIANTS)
     roads = ", ".join(f"{name}.txt" for name in ROADS)
-    said = words((tmp_path / "growth.svg").read_bytes())
-    assert said[-1] == "Median of n = 2 repeats, test card; † substitute. From the test."
-    for said in (
-        (tmp_path / "growth.md").read_text(),
-        (tmp_path / "launch_overhead.md").read_text(),
-    ):
-        for text in (
+    for name, lines in (("growth", len(VARIANTS)), ("launch_overhead", paired)):
+        draw(name, everything(), tmp_path)
+        text = (tmp_path / f"{name}.md").read_text()
+        assert len(cells(".md", text)) == 1 + lines
+        for said in (
             "From the test.",
             "On test card: Bellman-Ford",
             f"† substitute for the paper's {roads}: {SUBSTITUTE}.",
             "Run: commit 0123456789ab; 2026-01-01.",
         ):
-            assert text in said
-    for name, shown in (("growth", len(VARIANTS)), ("launch_overhead", paired)):
-        assert len(cells(".md", (tmp_path / f"{name}.md").read_text())) == 1 + shown
+            assert said in text
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md")),
+        *(f"growth.{end}" for end in ("svg", "pdf", "png")),
+    }
+    caption = words((tmp_path / "growth.svg").read_bytes())[-1]
+    assert caption == "Median of n = 2 repeats, test card; † substitute. From the test."
 
 
 def test_nothing_measured(tmp_path):
-    draw("growth", measurements.load([]), tmp_path, datasets=SHOWN, source="Nothing measured.")
-    draw("launch_overhead", measurements.load([]), tmp_path, datasets=SHOWN, source="Nothing measured.")
-    assert words((tmp_path / "growth.svg").read_bytes()).count("no measurement") == 2
     for name in ("growth", "launch_overhead"):
+        draw(name, measurements.load([]), tmp_path, source="Nothing measured.")
         text = (tmp_path / f"{name}.md").read_text()
         assert len(cells(".md", text)) == 1 and "Nothing measured." in text
+    assert words((tmp_path / "growth.svg").read_bytes()).count("no measurement") == 2
 
 
 def overhead(rows):
@@ -335,39 +318,15 @@ def test_a_missing_cuda_graph_variant_is_said_not_guessed(tmp_path):
     )
     graph = {("floyd_warshall/naive_graph", "gnutella04"): 2.0}
     elsewhere = rows_of(graph, device="another card", substitute=SUBSTITUTE)
-    draw("launch_overhead", pd.concat([rows, elsewhere]), tmp_path, datasets=SHOWN)
+    draw("launch_overhead", pd.concat([rows, elsewhere]), tmp_path)
     (fact,) = read_csv((tmp_path / "launch_overhead.csv").read_text())
-    assert fact["variant"] == "floyd_warshall/naive"
-    assert (fact["graph_s"], fact["graph_us"], fact["share"], fact["bound"]) == (
-        "",
-        "",
-        "",
-        launch_overhead.NOT_MEASURED,
-    )
+    assert (fact["variant"], fact["bound"]) == ("floyd_warshall/naive", launch_overhead.NOT_MEASURED)
+    assert {fact[name] for name in ("graph_s", "graph_us", "share")} == {""}
     text = (tmp_path / "launch_overhead.md").read_text()
     _, row = cells(".md", text)
-    assert row == [
-        *("Floyd-Warshall Naive", "gnutella04.txt †", "10,876", "16.0", "-", "1471", "-", "-", "-"),
-        launch_overhead.NOT_MEASURED,
-    ]
+    said = ["Floyd-Warshall Naive", "gnutella04.txt †", "10,876", "16.0", "-", "1471", "-", "-", "-"]
+    assert row == [*said, launch_overhead.NOT_MEASURED]
     assert "col.txt" not in text  # its plain variant was not measured
-
-
-@pytest.mark.ci
-def test_archive_and_readme_keep_both(tmp_path, monkeypatch):
-    views = [view for view in catalogue.VIEWS if view.name not in ("figure5", "figure6", "figure8", "claims_figure")]
-    monkeypatch.setattr(catalogue, "VIEWS", views)
-    rows = everything()[list(columns.COLUMNS)].astype(object).fillna("").astype(str).to_dict("records")
-    archive.keep(rows, {}, tmp_path / "card", CONFIG)
-    kept = {path.name for path in (tmp_path / "card").iterdir()}
-    assert kept >= {"growth.md", "growth.csv", "growth.png", "launch_overhead.md", "launch_overhead.csv"}
-    root = Path(__file__).parents[3]
-    shutil.copy(root / "README.md", tmp_path)
-    shutil.copytree(root / "docs", tmp_path / "docs")
-    readme.write(readme.generated([tmp_path / "card"], CONFIG), tmp_path)
-    page = (tmp_path / "docs/results.md").read_text()
-    for name in ("growth.md", "growth.png", "launch_overhead.md"):
-        assert f"](../results/archive/card/{name})" in page
 
 
 def test_targets_plan_their_cells(tmp_path):
@@ -417,16 +376,3 @@ PLANNED = {
     },
 }
 BOTH = PLANNED["nyc"] | {"gpu": ["bellman_ford/naive", "bellman_ford/naive_graph", "edge/sssp"]}
-
-
-@pytest.mark.ci
-def test_in_the_simulator_the_archive_is_drawn(tmp_path):
-    project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
-    everything().to_csv(tmp_path / "results/archive/h200/timings.csv", index=False, columns=list(columns.COLUMNS))
-    said = project.snakemake("launch_overhead", "growth", environment=SIMULATOR)
-    assert "Measure" not in said
-    for name in ("launch_overhead", "growth"):
-        text = (tmp_path / f"results/{name}.md").read_text()
-        assert "From the archive h200, not measured here." in text and "On test card: " in text
-    assert "Bellman-Ford Naive: 1.70 [1.70, 1.70]" in " ".join(words((tmp_path / "figures/growth.svg").read_bytes()))
-    assert "Nothing to be done" in project.snakemake("launch_overhead", "growth", environment=SIMULATOR)

@@ -11,17 +11,19 @@ import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
+import pandas as pd
 import pytest
 from matplotlib.image import imread
 
 from kernels.errors import InputError
 from tests.support import browser
+from tests.support.cells import cells
 from tests.support.project import ROOT, SIMULATOR, Project
 from tests.support.rows import STATE, in_batches, record, rows_of
 from tests.support.views import draw
 from workflow.judge import claims
 from workflow.store import measurements, records
-from workflow.views import appendix, glance, pages
+from workflow.views import appendix, batches_table, glance, pages
 from workflow.views.render import CROSS
 
 ARCHIVE = ROOT / "results/archive/h200"
@@ -335,28 +337,33 @@ def test_claims_at_a_glance():
     assert both.loc[0, ["The paper's tables", "A"]].to_list() == ["as claimed: 2.41 s", "not measured"]
 
 
-def test_batches_and_hosts():
-    rows = in_batches(rows_of({FLAG: 1.0, ("bellman_ford/cpu", "nyc"): 9.0}), "ab")
+def test_batches_are_listed_by_name_with_hosts_and_cards(tmp_path):
+    rows = in_batches(rows_of({FLAG: 1.0, ("bellman_ford/cpu", "nyc"): 9.0}), ["AA", "B"])
     rows["cores"] = rows["cores"].where(rows["driver"] != "", 16)
-    alone = rows_of({NAIVE: 1.0})
-    found = appendix.batches_table({"here": rows, "h200": alone})
-    assert found[["From", "Batch", "Host", "Cores", "Cards", "Rows"]].to_numpy().tolist() == [
-        ["here", "a", "hosta", "16", f"1 {CROSS} test card", "4"],
-        ["here", "b", "hostb", "16", f"1 {CROSS} test card", "4"],
-        ["h200", "none", "-", "-", "test card", "2"],
+    draw("batches_table", pd.concat([rows, rows_of({NAIVE: 1.0})], ignore_index=True), tmp_path)
+    head, *body = cells(".md", (tmp_path / "batches.md").read_text())
+    assert head == list(batches_table.HEADS.values())
+    day, end = "2026-01-01", ["no", "0123456789ab"]
+    assert body == [
+        ["-", day, "-", "-", "-", "test card", "-", "580.1", "nyc", "1", "2", *end],
+        ["B", day, "hostB", "-", "16", "test card", "B", "580.1", "nyc", "2", "4", *end],
+        ["AA", day, "hostAA", "-", "16", "test card", "AA", "580.1", "nyc", "2", "4", *end],
     ]
-    found = appendix.hosts_table({"here": rows, "h200": rows[rows["batch"] == "b"]})
-    assert found[["Host", "Cards", "Batches"]].to_numpy().tolist() == [
-        ["hosta", "test card: a", "here: a"],
-        ["hostb", "test card: b", "here: b; h200: b"],
-    ]
+
+
+@pytest.mark.parametrize("archive", sorted(ARCHIVE.parent.glob("*/batches.md")), ids=lambda path: path.parent.name)
+def test_an_archive_lists_its_batches(archive, tmp_path):
+    rows = measurements.load([archive.with_name("timings.csv")])
+    draw("batches_table", rows, tmp_path, source=f"From the archive {archive.parent.name}.")
+    for name in ("batches.csv", "batches.md"):
+        assert (tmp_path / name).read_text() == archive.with_name(name).read_text()
 
 
 def test_without_measurements_there_are_pages_too():
-    none = {"h200": measurements.load([])}
-    table, page = appendix.at_a_glance(none, "Nothing measured.", 0.05)
+    none = measurements.load([])
+    table, page = appendix.claims_at_a_glance(none, {}, "Nothing measured.", 0.05)
     assert set(table["Verdict"]) == {"not measured"} and "CPU: Nothing measured." in pages.to_html(page)
-    assert "<table" not in pages.to_html(appendix.of_batches(none, "Nothing measured."))
+    assert "<table" not in pages.to_html([("h1", "Batches"), *batches_table.table(none)])
 
 
 def test_the_measurements_are_packed_under_their_paths(tmp_path, monkeypatch):

@@ -105,7 +105,10 @@ BESIDE = [
     folder for folder in archives() if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
 ]
 # The measurements of views that are not made of their cells', and the other files that views read.
-ROWS = {"compare": [str(path.resolve()) for path in plan.measured_files()], "appendix": COLLECTED}
+ROWS = {
+    "compare": [str(path.resolve()) for path in plan.measured_files()],
+    **dict.fromkeys(("batches_table", "appendix"), COLLECTED),
+}
 READS = {
     "sources": SOURCES,
     "peers": PEERS,
