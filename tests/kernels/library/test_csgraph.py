@@ -365,14 +365,14 @@ def answer(module, asked):
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
 def test_what_is_not_for_the_card_is_scipys(asked, on_card, monkeypatch):
-    monkeypatch.setattr(searches, "Run", None)
+    monkeypatch.setattr(searches, "new_run", None)
     (found, warned), (expected, said) = answer(csgraph, asked), answer(scipys, asked)
     np.testing.assert_array_equal(found, expected)
     assert warned == said
 
 
 def test_without_a_card_and_where_a_graph_is_small_scipy_answers(monkeypatch):
-    monkeypatch.setattr(searches, "Run", None)
+    monkeypatch.setattr(searches, "new_run", None)
     for card in (None, CARD):
         monkeypatch.setattr(Card, "visible", lambda card=card: card)
         for name in FUNCTIONS:

@@ -20,7 +20,7 @@ from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, csgraph, inputs, searches, solver
-from kernels.library.choice import Card, Pays
+from kernels.library.choice import BreakEven, Card
 from kernels.run import Run
 from tests.support import graphs
 from tests.support.ptx import CAPABILITIES, assert_atomics
@@ -47,7 +47,7 @@ class Noting(Run):
 def on_card(monkeypatch):
     """As if the simulator's card were worth it, with small blocks, and nothing kept."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(searches, "Run", functools.partial(Noting, block=8, tile=3))
+    monkeypatch.setattr(searches, "new_run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     for name in ("SMALL", "SHARE"):
         monkeypatch.setattr(choice, name, 0)
@@ -184,7 +184,7 @@ def test_threads(solvers, on_card):
 
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
-    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 5, 2)))
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 5, 2)))
     made, of = [], all_pairs.Searches
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
     monkeypatch.setattr(all_pairs, "Searches", lambda *given, **more: made.append(searches(*given, **more)) or made[-1])
@@ -197,7 +197,7 @@ def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
             np.testing.assert_array_equal(found.distances, expected[list(sources)])
         assert solver.distances([7]).variant.endswith("near_far")
         assert len(made) == 1 and made[0].many.matrix is None
-        monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 3, 2)))
+        monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 3, 2)))
         assert solver.eccentricities([9, 2]).variant.endswith("near_far")
         assert solver.eccentricities([9, 2, 4]).variant == "hierarchy/all_pairs"
 
