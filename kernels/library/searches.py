@@ -112,13 +112,14 @@ class WholeNumbers:
         into: arrays for distances and predecessors; new ones by default.
         """
         log.info("%s on %s: %s", key, self.graph.name, reason)
-        distances, predecessors = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
         if key == NEAR_FAR:
-            self._download(self.search(source), distances, predecessors)
-        elif into:
-            distances[:], predecessors[:] = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
+            found = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
+            self._download(self.search(source), *found)
         else:
-            distances, predecessors = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
+            found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
+            if into:
+                into[0][:], into[1][:] = found
+        distances, predecessors = into or found
         return Paths(distances, predecessors, key, reason)
 
     def all_pairs(self) -> Paths:
