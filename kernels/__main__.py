@@ -145,13 +145,14 @@ def parser(first: str = "") -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
     for problem, text in PROBLEMS.items():
-        add_problem(commands.add_parser(problem, help=f"shortest paths {text}, by the variant that suits the graph"))
+        help_text = f"shortest paths {text}, by the variant that suits the graph"
+        add_problem(commands.add_parser(problem, help=help_text), problem)
     for algorithm in () if first in (*PROBLEMS, *TOOLS, "random") else registry.ALGORITHMS:
         names = [v.name for v in registry.VARIANTS.values() if v.algorithm == algorithm]
         add_algorithm(commands.add_parser(algorithm, help=f"run {', '.join(names)}"), algorithm, names)
     for name, text in TOOLS.items():
         add_tool(commands.add_parser(name, help=text, description=f"{text.capitalize()}."), name)
-    command = commands.add_parser("random", help="a complete graph with random weights, in the text format")
+    command = commands.add_parser("random", help="write a complete graph with random weights, in the text format")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")
     add_weights(command)
@@ -159,8 +160,7 @@ def parser(first: str = "") -> argparse.ArgumentParser:
     return top
 
 
-def add_problem(command: argparse.ArgumentParser) -> None:
-    problem = command.prog.split()[-1]
+def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
     command.set_defaults(act=solve, problem=problem)
     command.add_argument("file", type=Path, help=GRAPH)
     if problem == "sssp":
