@@ -1,7 +1,7 @@
-"""Builds the wheel: kernels/ becomes the package cuda_shortest_paths, so that no other `kernels` is in its way.
+"""The build of the wheel: kernels/ becomes the package cuda_shortest_paths, which conflicts with no other `kernels`.
 
-In the repository the modules import each other as `kernels.graph`. In the wheel they import each other by relative
-imports, and their docstrings and messages say cuda_shortest_paths.
+In the repository the modules import each other as `kernels.graph`. In the wheel they use relative imports, and their
+docstrings and messages say cuda_shortest_paths.
 """
 
 import ast
@@ -14,25 +14,25 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "cuda_shortest_paths"
-# In a string: `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py; not
-# docs/kernels.md, and not the word.
+# In a string: `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py, but not
+# docs/kernels.md or the word.
 NAMED = re.compile(
     rb"(?<=-m )kernels\b|(?<=import )kernels\b|(?<=from )kernels(?=[.\w]* import\b)|(?<![\w./])kernels(?=[./][a-z_{])"
 )
 
 
 class Hook(BuildHookInterface):
-    """Puts the renamed modules into the wheel."""
+    """Put the renamed modules into the wheel."""
 
     def initialize(self, version: str, build_data: dict) -> None:
         if version == "editable":
             raise RuntimeError(
-                f"{PACKAGE} is written while its wheel is built, so it cannot be installed in place: take `pip install "
+                f"{PACKAGE} is written while its wheel is built, so it cannot be installed in place: use `pip install "
                 ".`, or import `kernels` in the repository"
             )
         self.folder = Path(tempfile.mkdtemp())
         package, kernels = self.folder / PACKAGE, Path(self.root) / "kernels"
-        for path in sorted(kernels.rglob("*.py")):
+        for path in sorted([*kernels.rglob("*.py"), kernels / "py.typed"]):
             inside = path.relative_to(kernels)
             written = package / inside
             written.parent.mkdir(parents=True, exist_ok=True)
@@ -44,12 +44,12 @@ class Hook(BuildHookInterface):
 
 
 def renamed(source: bytes, inside: Path) -> bytes:
-    """The source of a module with relative imports, and with the package's name in its strings.
+    """Return a module's source with relative imports, and with the package's name in its strings.
 
     inside: its path in kernels/. Raises ValueError for `import kernels`, which no relative import can express.
     """
     lines = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
-    edits = {}  # by the start of what is replaced: its end, and by what
+    edits = {}  # by start: the end, and the new text
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] == "kernels":
             found = re.compile(rb"from kernels\.?").match(source, lines[node.lineno - 1] + node.col_offset)

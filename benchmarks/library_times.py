@@ -32,7 +32,7 @@ from kernels import csgraph
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
-from kernels.gpu.timing import CardTimer
+from kernels.gpu.card import CardTimer
 from kernels.graph import INF, Graph
 from kernels.io import read_graph, writable
 from kernels.library import choice
@@ -212,7 +212,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
             return seconds / count, found
 
         for count in (128, 2):
-            yield rows("a row of distances in a hierarchy", solver, choice.MANY[0], count, check)
+            yield rows("a row of distances in a hierarchy", solver, choice.HIERARCHY_ROWS, count, check)
         for count in (4096, 2):
             yield Case(f"an eccentricity in a hierarchy, of {count:,}", partial(reduced, count), check)
 

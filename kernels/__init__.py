@@ -1,16 +1,34 @@
 """Shortest paths on a GPU, by the variant that suits the graph.
 
-shortest_paths(graph, source)       distances and predecessors from one source
-all_pairs(graph)                    of all pairs
-distances(graph, sources)           distances from many sources
-eccentricities(graph)               of each vertex the farthest one, and the sum of distances
-prepare(graph)                      a solver with these functions, which keeps the graph on the card
+    shortest_paths(graph, source)   distances and predecessors from one source
+    all_pairs(graph)                distances and predecessors from all vertices
+    distances(graph, sources)       distances from several sources
+    eccentricities(graph)           each vertex's farthest vertex and sum of distances
+    prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
-kernels.csgraph has SciPy's signatures, kernels.graph the class Graph, kernels.io the readers of files and
-kernels.errors the errors; each is imported when it is first named.
+`kernels.csgraph` has SciPy's signatures, `kernels.graph` the class Graph, `kernels.io` the readers of files and
+`kernels.errors` the errors. Each module is imported when it is first used.
+
+Examples
+--------
+>>> import kernels
+>>> paths = kernels.shortest_paths("workflow/samples/sample1.txt", source=0)
+>>> paths.distances
+array([ 0.,  4.,  7.,  9., 12., 13.])
+>>> with kernels.prepare("workflow/samples/sample1.txt") as solver:
+...     solver.path(0, 3)
+[0, 1, 2, 3]
 """
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernels import csgraph, errors, generate, graph, io  # noqa: F401
+    from kernels.library.answers import Distances, Eccentricities, Paths
+    from kernels.library.solver import Solver, all_pairs, distances, eccentricities, prepare, shortest_paths
 
 __all__ = [
     "Distances",
@@ -26,8 +44,8 @@ __all__ = [
 MODULES = "csgraph", "errors", "generate", "graph", "io"
 
 
-def __getattr__(name):
-    # Only when asked for: it imports SciPy and CUDA's bindings, which most modules do not need.
+def __getattr__(name: str) -> Any:
+    """Import late: most modules do not need SciPy and CUDA's bindings."""
     if name in __all__:
         from kernels.library import solver
 
@@ -37,5 +55,5 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *MODULES})

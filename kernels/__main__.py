@@ -15,33 +15,36 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from kernels import settings
 from kernels.errors import InputError, naming, reported
 from kernels.later import Later
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
     from kernels.registry import Variant
     from kernels.run import Result
 
-# Imported later, so that Ctrl-C ends it quietly.
+# Imported inside `reported`, which ends quietly after Ctrl-C.
 io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
 choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
 harness, registry = Later("kernels.harness"), Later("kernels.registry")
-checks, card = Later("kernels.check"), Later("kernels.gpu.card")
+checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
 TOOLS = {
-    "parse": "a DIMACS file becomes the text format",
-    "add": "a SNAP file becomes the text format, with random weights",
-    "replace": "new random weights for a file in the text format",
+    "parse": "convert a DIMACS file to the text format",
+    "add": "convert a SNAP file to the text format, with random weights",
+    "replace": "draw new random weights for a file in the text format",
 }
+GRAPH = "a graph in the text format, or packed (.npz)"
 
 
 def run(args: argparse.Namespace) -> None:
+    """Run the given variant once; check, print or write its result."""
     variant = registry.find(args.algorithm, args.variant)
     if variant.on_gpu and not card.SIMULATED and not card.gpu_visible():
-        raise InputError(f"{variant.key} needs a GPU, and none is visible; NUMBA_ENABLE_CUDASIM=1 simulates one")
+        raise InputError(f"{variant.key} needs a GPU, and none is visible: set NUMBA_ENABLE_CUDASIM=1 to simulate one")
     if args.to and args.output != "write":
         raise InputError(f"--to {args.to} goes with --output write: add that, or leave --to out")
     if args.output == "print" and sys.stdout is None:
@@ -75,10 +78,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def solve(args: argparse.Namespace) -> None:
-    """Write distances and predecessors by SciPy's conventions, the chosen variant and the reason to an .npz.
-
-    With --sources: the sources and their distances, without predecessors.
-    """
+    """Search by the variant that suits the graph, and write the fields of Paths, or of Distances, to an .npz."""
     import numpy as np
 
     choice.log.setLevel(logging.INFO)
@@ -97,18 +97,18 @@ def solve(args: argparse.Namespace) -> None:
 
 
 def default_output(ran: str, graph: str, suffix: str) -> Path:
-    """Where an output goes without --to. A graph's name may have characters that no path can have."""
+    """Return the file to write without --to, without characters of the graph's name that no path can have."""
     return Path("results/output") / f"{ran}_{re.sub(r'[^A-Za-z0-9._+-]', '_', graph)}{suffix}"
 
 
 def not_the_input(to: Path, file: Path) -> None:
-    """Raise InputError where both are one file: the graph's."""
+    """Raise InputError if the file to write is the graph's."""
     if to.exists() and to.samefile(file):
         raise InputError(f"{to}: this is the graph's file: name another file to write")
 
 
 def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
-    """A line for every vertex of every source: node, cost, path; "inf" and "-" where there is no path."""
+    """Write a line for every vertex of every source: node, cost, path; "inf" and "-" without a path."""
     if variant.problem == "sssp":
         file.write("node\tcost\tpath\n")
         for line in path_lines(result.distances, result.predecessors):
@@ -120,7 +120,7 @@ def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> 
             file.write(f"{row}\t{line}")
 
 
-def path_lines(distances: np.ndarray, predecessors: np.ndarray):
+def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]:
     from kernels.graph import INF
 
     for node, cost in enumerate(distances.tolist()):
@@ -132,59 +132,65 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray):
             path.append(before)
             if len(path) > len(predecessors):
                 raise InputError(
-                    f"the predecessors of vertex {node} run in a circle of arcs that weigh 0: take a variant for such "
+                    f"the predecessors of vertex {node} form a cycle of arcs of weight 0: take a variant for such "
                     "weights (python -m kernels sssp or apsp chooses one)"
                 )
         yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
 
 
 def parser(first: str = "") -> argparse.ArgumentParser:
-    """first: the command's first word. Where it names no algorithm, their commands are left out: knowing their variants
-    takes longer than many a search.
-    """
+    """Return the parser; leave out the algorithms, whose import is slow, if the first word is another command."""
     top = argparse.ArgumentParser(
         prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
     for problem, text in PROBLEMS.items():
-        command = commands.add_parser(problem, help=f"shortest paths {text}, by the variant that suits the graph")
-        command.set_defaults(act=solve, problem=problem)
-        command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
-        if problem == "sssp":
-            start = command.add_mutually_exclusive_group()
-            start.add_argument("--source", type=int, help="where the paths start (default 0)")
-            many = "distances from each of these, without predecessors"
-            start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=many)
-        command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
+        help_text = f"shortest paths {text}, by the variant that suits the graph"
+        add_problem(commands.add_parser(problem, help=help_text), problem)
     for algorithm in () if first in (*PROBLEMS, *TOOLS, "random") else registry.ALGORITHMS:
         names = [v.name for v in registry.VARIANTS.values() if v.algorithm == algorithm]
-        command = commands.add_parser(algorithm, help=f"run {', '.join(names)}")
-        command.set_defaults(act=run, algorithm=algorithm)
-        command.add_argument("variant", choices=names)
-        command.add_argument("file", type=Path, help="a graph in the text format, or packed (.npz)")
-        command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
-        command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
-        command.add_argument("--output", choices=["none", "print", "write"], default="none", help="node, cost and path")
-        command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
-        command.add_argument("--block", type=int, default=1024, help="threads per block (default 1024)")
-        command.add_argument("--tile", type=int, default=32, help="side of a tile (default 32)")
+        add_algorithm(commands.add_parser(algorithm, help=f"run {', '.join(names)}"), algorithm, names)
     for name, text in TOOLS.items():
-        command = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        command.add_argument("file", type=Path)
-        command.add_argument("--to", type=Path, metavar="FILE", help="write here instead of in place")
-        if name == "parse":
-            command.set_defaults(act=lambda args: io.parse(args.file, target(args)))
-        else:
-            add_weights(command)
-            command.set_defaults(
-                act=lambda args, name=name: getattr(generate, name)(args.file, target(args), *drawn(args))
-            )
-    command = commands.add_parser("random", help="a complete graph with random weights, in the text format")
+        add_tool(commands.add_parser(name, help=text, description=f"{text.capitalize()}."), name)
+    command = commands.add_parser("random", help="write a complete graph with random weights, in the text format")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")
     add_weights(command)
     command.set_defaults(act=lambda args: generate.random(args.vertices, target(args), *drawn(args)))
     return top
+
+
+def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
+    command.set_defaults(act=solve, problem=problem)
+    command.add_argument("file", type=Path, help=GRAPH)
+    if problem == "sssp":
+        start = command.add_mutually_exclusive_group()
+        start.add_argument("--source", type=int, help="where the paths start (default 0)")
+        several = "distances from each of these, without predecessors"
+        start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=several)
+    command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
+
+
+def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: list[str]) -> None:
+    command.set_defaults(act=run, algorithm=algorithm)
+    command.add_argument("variant", choices=variants)
+    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
+    command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
+    command.add_argument("--output", choices=["none", "print", "write"], default="none", help="node, cost and path")
+    command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
+    command.add_argument("--block", type=int, default=1024, help="threads per block (default 1024)")
+    command.add_argument("--tile", type=int, default=32, help="side of a tile (default 32)")
+
+
+def add_tool(command: argparse.ArgumentParser, name: str) -> None:
+    command.add_argument("file", type=Path)
+    command.add_argument("--to", type=Path, metavar="FILE", help="write here instead of in place")
+    if name == "parse":
+        command.set_defaults(act=lambda args: io.parse(args.file, target(args)))
+    else:
+        add_weights(command)
+        command.set_defaults(act=lambda args: getattr(generate, name)(args.file, target(args), *drawn(args)))
 
 
 def add_weights(command: argparse.ArgumentParser) -> None:
@@ -198,14 +204,14 @@ def drawn(args: argparse.Namespace) -> tuple[int, int, int]:
 
 
 def target(args: argparse.Namespace) -> Path | None:
-    """Where a tool writes; None in place."""
+    """Return the file that a tool writes; None in place."""
     return args.to and io.writable(args.to)
 
 
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     with reported(sys.exit):
-        settings.check()
+        driver.check_settings()
         args = parser(*sys.argv[1:2]).parse_args()
         args.act(args)
 

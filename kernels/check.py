@@ -1,21 +1,21 @@
 """The check of a result: distances against an oracle, every predecessor, and every arc.
 
-The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits, and never one of the kernels. The other two parts prove the
-distances without it, for where SciPy itself is measured, or would take too long: the walk along the predecessors to the
-source, whose distance is 0, is a path of that length, and where no arc leads to a shorter one there is none.
+The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits, never one of the kernels. The other two parts prove the
+distances without it, if SciPy itself is measured or would take too long: the walk along the predecessors to the source,
+whose distance is 0, is a path of that length, and if no arc shortens a distance there is no shorter path.
 """
 
 from functools import lru_cache
 
 import numpy as np
 from numba import njit, prange
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, csr_array
 
 from kernels.errors import WrongResult
 from kernels.graph import INF, Graph
 from kernels.run import Result
 
-BATCH = 256  # rows the oracle is asked for at once
+BATCH = 256  # rows that the oracle computes at once
 
 
 def check(
@@ -28,11 +28,11 @@ def check(
     checked_rows: int,
     compared: bool = True,
 ) -> int:
-    """Check rows of the result; return how many.
+    """Check rows of the result; return their number.
 
-    All rows up to full_check vertices; of larger all-pairs results checked_rows rows of random sources, always the
-    same ones. compared: whether distances are compared with the oracle's, beside the proof.
-    Raises WrongResult that names the first wrong entry.
+    Check all rows up to `full_check` vertices, and of larger all-pairs results the rows of `checked_rows` sources,
+    drawn with a fixed seed. compared: whether to compare distances with the oracle, besides the proof.
+    Raises WrongResult, which names the first wrong entry.
     """
     n = graph.vertices
     if problem == "sssp":
@@ -53,9 +53,9 @@ def check(
     return len(sources)
 
 
-@lru_cache(maxsize=48)  # the batches of 12,000 sources, so that repeats do not compute them again
+@lru_cache(maxsize=48)  # the batches of 12,000 sources, for repeats
 def oracle(graph: Graph, sources: tuple[int, ...]) -> np.ndarray:
-    """int32, (len(sources), n): the true distances. Raises WrongResult where one does not fit in int32."""
+    """Return the true distances, int32, (len(sources), n); raise WrongResult if one does not fit in int32."""
     exact = csgraph.dijkstra(_scipy(graph), indices=np.array(sources))
     too_long = np.argwhere(np.isfinite(exact) & (exact >= INF))
     if len(too_long):
@@ -68,12 +68,12 @@ def oracle(graph: Graph, sources: tuple[int, ...]) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
-def _scipy(graph: Graph):
+def _scipy(graph: Graph) -> csr_array:
     return graph.to_scipy()
 
 
-def _all_right(graph: Graph, sources: np.ndarray, expected, result: Result) -> bool:
-    """Whether rows of all pairs are as `_check_row` wants them: on all cores, without saying what is wrong."""
+def _all_right(graph: Graph, sources: np.ndarray, expected: np.ndarray | None, result: Result) -> bool:
+    """Return whether rows of all pairs pass `_check_row`; runs on all cores."""
     distances = result.distances[sources]
     if expected is not None and not np.array_equal(distances, expected):
         return False
@@ -81,7 +81,9 @@ def _all_right(graph: Graph, sources: np.ndarray, expected, result: Result) -> b
     return bool(_rows_right(graph.indptr, graph.indices, graph.weights, sources, distances, found).all())
 
 
-def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> None:
+def _check_row(
+    graph: Graph, source: int, expected: np.ndarray | None, distances: np.ndarray, predecessors: np.ndarray
+) -> None:
     where = f"{graph.name}, source {source}"
     if expected is not None and len(wrong := np.flatnonzero(distances != expected)):
         v = wrong[0]
@@ -100,7 +102,7 @@ def _check_row(graph: Graph, source: int, expected, distances, predecessors) -> 
 
 @njit(parallel=True, cache=True)
 def _rows_right(indptr, indices, weights, sources, distances, predecessors):
-    """Of each row, whether it proves itself."""
+    """Return for each row whether the proof holds."""
     right = np.zeros(len(sources), np.bool_)
     for i in prange(len(sources)):
         right[i] = (
@@ -113,7 +115,7 @@ def _rows_right(indptr, indices, weights, sources, distances, predecessors):
 
 @njit(cache=True)
 def _shortened(indptr, indices, weights, dist):
-    """The first vertex to which an arc gives a smaller distance, or -1."""
+    """Return the first vertex whose distance an arc shortens, or -1."""
     for u in range(len(dist)):
         if dist[u] == INF:
             continue
@@ -125,7 +127,7 @@ def _shortened(indptr, indices, weights, dist):
 
 @njit(cache=True)
 def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
-    """The first vertex whose predecessor is wrong or does not lead to the source, or -1."""
+    """Return the first vertex whose predecessor is wrong or does not lead to the source, or -1."""
     n = len(dist)
     fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor weighs the difference of the two distances
     for u in range(n):
@@ -139,7 +141,7 @@ def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
         has_none = v == source or dist[v] == INF
         if (has_none and predecessor[v] != -1) or (not has_none and not fits[v]):
             return v
-    leads = np.zeros(n, np.bool_)  # to the source, by its predecessors
+    leads = np.zeros(n, np.bool_)  # whether the predecessors lead to the source
     leads[source] = True
     for v in range(n):
         if dist[v] == INF:

@@ -1,4 +1,4 @@
-"""Errors that are no defect of the program, and how a command reports them and ends."""
+"""Errors of the input, the user or the machine, and how a command reports them and ends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
-# What to do about an error of the machine, by its number.
+StrPath = str | os.PathLike[str]
+
+# What to do about an OSError, by its number.
 ADVICE = {
     errno.EACCES: "change its permissions, or choose another path",
     errno.EPERM: "change its permissions, or choose another path",
@@ -27,8 +29,8 @@ ADVICE = {
     errno.ENOTDIR: "a folder is needed, and part of the path is a file: choose another path",
     errno.EISDIR: "name a file, not a folder",
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.ELOOP: "links lead in a circle: choose another path",
-    errno.EIO: "the disk does not work as it should: choose a path on another one",
+    errno.ELOOP: "its links form a cycle: choose another path",
+    errno.EIO: "the disk is faulty: choose a path on another one",
     errno.ENOMEM: "free some memory, or take a machine with more",
 }
 TOO_MANY_BLOCKS = "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
@@ -41,18 +43,23 @@ class InputError(ValueError):
 class NotEnoughMemory(RuntimeError):
     """A run does not fit in memory.
 
-    needed, free: bytes; where: "the card" or "the host".
+    Attributes
+    ----------
+    needed, free : int
+        Bytes.
+    where : str
+        "the card" or "the host".
     """
 
-    def __init__(self, needed: int, free: int, where: str = "the card"):
+    def __init__(self, needed: int, free: int, where: str = "the card") -> None:
         super().__init__(f"needs {needed:,} bytes of memory on {where}, {free:,} are free")
         self.needed, self.free, self.where = needed, free, where
 
 
 class TimeLimit(RuntimeError):
-    """A run passed its time limit, in seconds, and was stopped."""
+    """A run was stopped after its time limit, in seconds."""
 
-    def __init__(self, seconds: float):
+    def __init__(self, seconds: float) -> None:
         super().__init__(f"stopped after its limit of {seconds:g} s")
         self.seconds = seconds
 
@@ -61,11 +68,8 @@ class WrongResult(AssertionError):
     """A wrong distance or predecessor."""
 
 
-def whole(value, name: str) -> int:
-    """A whole number of Python's or NumPy's as an int; name: what it is called in the message.
-
-    Raises InputError for anything else, True and 3.0 included.
-    """
+def whole(value: Any, name: str) -> int:
+    """Return an integer of Python or NumPy as an int; raise InputError, which names it, for True, 3.0 and others."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -75,20 +79,20 @@ def whole(value, name: str) -> int:
 
 
 def explain(error: BaseException) -> str | None:
-    """One line for an error of the input, of the user or of the machine, with what to do; None for a defect."""
+    """Return one line about an error and what to do; None for a defect of the program."""
     if isinstance(error, InputError | NotEnoughMemory | TimeLimit | WrongResult):
         return str(error)
     if isinstance(error, MemoryError):
         return f"not enough memory ({str(error) or 'none is left'}): take a smaller graph, or a machine with more"
     if isinstance(error, OSError) and error.errno:
-        said = ADVICE.get(error.errno, "mend that, or choose another path")
+        said = ADVICE.get(error.errno, "correct that, or choose another path")
         return f"{error.filename or 'a file'}: {error.strerror}: {said}"
     return None
 
 
 @contextmanager
-def naming(path, *temporary: str) -> Iterator[None]:
-    """Name the path in an OSError that names no file, as on a full disk, or one of the temporary ones."""
+def naming(path: StrPath, *temporary: str) -> Iterator[None]:
+    """Name the path in an OSError that names no file, as on a full disk, or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -99,9 +103,9 @@ def naming(path, *temporary: str) -> Iterator[None]:
 
 @contextmanager
 def reported(end: Callable[[str], NoReturn]) -> Iterator[None]:
-    """Give `end` one line for an error that is no defect, to end the program with exit code 1; a defect goes on.
+    """Pass `end` one line about an error, to end the program with exit status 1; let a defect propagate.
 
-    Ends quietly with 130 after Ctrl-C and with 141 where nobody reads on, as a shell counts what a signal ended.
+    Exit quietly with status 130 after Ctrl-C, and with 141 if standard output was closed, as a shell does for signals.
     """
     try:
         try:
@@ -120,7 +124,7 @@ def reported(end: Callable[[str], NoReturn]) -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Write what was printed, so that Python has nothing left to fail with at its end."""
+    """Flush standard output now, so that Python does not fail to at its end."""
     try:
         with naming("standard output"):
             if sys.stdout:

@@ -1,6 +1,6 @@
 """Generated graphs and weights: random weights, complete and random graphs, and families of undirected graphs.
 
-The families are grids, and random graphs as the GAP Benchmark Suite has them:
+The families are grids, and the random graphs of the GAP Benchmark Suite:
 
 S. Beamer, K. Asanović and D. Patterson, The GAP Benchmark Suite, arXiv:1508.03619, 2015.
 """
@@ -11,34 +11,34 @@ from math import isqrt
 import numpy as np
 
 from kernels import memory
-from kernels.errors import InputError, whole
+from kernels.errors import InputError, StrPath, whole
 from kernels.graph import MAX_COUNT, MAX_WEIGHT
 from kernels.io import read_snap, read_text, write_text
 
 KINDS = ("grid", "rmat", "uniform")
 RMAT = 0.57, 0.19, 0.19  # shares of a matrix's quarters: upper left, upper right, lower left (Graph500's, and GAP's)
-MAX_COMPLETE = 46341  # vertices of a complete graph: with one more it has too many arcs
-SPARE = 1.25  # more edges are drawn at once than are missing, since some will be loops or there already
+MAX_COMPLETE = 46341  # vertices of a complete graph whose arcs fit in int32
+SPARE = 1.25  # edges drawn for each missing one, since some are loops or duplicates
 
 
 def kind_of(entry: Mapping) -> str:
-    """The kind of a dataset's family, by its entry in config.yaml; empty where it is of none."""
+    """Return the kind of the family of a dataset's entry in config.yaml; empty if it belongs to none."""
     return entry.get("generate", {}).get("kind", "")
 
 
 def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Both ends of the edges of a graph without loops and parallel edges: int64, (edges,). The same for the same seed.
+    """Draw the edges of a graph without loops and parallel edges: both ends, int64, (edges,).
 
-    grid: a square of vertices, row by row, each with its neighbours to the right and below; seed does not count.
-    uniform: all pairs are equally likely. rmat: D. Chakrabarti, Y. Zhan and C. Faloutsos' recursive matrix (SDM 2004)
-    with shares RMAT, for a power of two of vertices, which are then numbered anew at random.
-    Raises InputError where there is no such graph.
+    grid: a square of vertices, row by row, each with its neighbours to the right and below; without a seed.
+    uniform: all pairs are equally likely. rmat: the recursive matrix of D. Chakrabarti, Y. Zhan and C. Faloutsos (SDM
+    2004) with shares RMAT, for a power of two of vertices, whose numbers are then permuted at random.
+    Raises InputError if there is no such graph.
     """
     check(kind, vertices, edges)
     memory.require_graph(vertices, 2 * edges, f"a {kind} graph")
     if kind == "grid":
         return grid(isqrt(vertices))
-    rng = np.random.default_rng((seed, 2))  # not the numbers that weights and random arcs of this seed are made of
+    rng = np.random.default_rng((seed, 2))  # another stream than weights and random arcs of this seed
     number = rng.permutation(vertices) if kind == "rmat" else None
     found = np.empty(0, np.int64)  # the edges as numbers, in the order in which they were drawn
     while len(found) < edges:
@@ -52,7 +52,7 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndar
 
 
 def check(kind: str, vertices: int, edges: int) -> None:
-    """Raise InputError for counts that a family does not allow. Random ones join at most half of all pairs."""
+    """Raise InputError for counts that a family does not allow; random graphs have at most half of all edges."""
     wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each two arcs"
     if kind not in KINDS:
         raise InputError(f"{wanted}: choose one of {', '.join(KINDS)}")
@@ -77,7 +77,7 @@ def grid(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
-    """int64, (2, count): places in the matrix, each found by choosing a quarter for each of its binary digits."""
+    """Draw entries of the matrix, int64, (2, count), by a random quarter for each binary digit."""
     upper_left, upper_right, lower_left = np.cumsum(RMAT)
     ends = np.zeros((2, count), np.int64)
     for _ in range(vertices.bit_length() - 1):
@@ -87,23 +87,20 @@ def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
     return ends
 
 
-def add(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """SNAP to text, with random whole weights in [low, high]. Written to `to`, or in place."""
+def add(file: StrPath, to: StrPath | None = None, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """Convert SNAP to text, with random integer weights in [low, high]; write to `to`, or in place."""
     vertices, tails, heads, _ = read_snap(file)
     write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
 
 
-def replace(file, to=None, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """New random whole weights in [low, high] for a graph in text form. Written to `to`, or in place."""
+def replace(file: StrPath, to: StrPath | None = None, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """Replace the weights of a text file by random integers in [low, high]; write to `to`, or in place."""
     vertices, tails, heads, _ = read_text(file)
     write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
 
 
-def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """Write the complete directed graph without self-loops, by tail then head, in text form.
-
-    Its n (n - 1) weights are random whole numbers in [low, high].
-    """
+def random(vertices: int, to: StrPath, low: int = 1, high: int = 100, seed: int = 0) -> None:
+    """Write the complete directed graph without self-loops in text form, with random weights in [low, high]."""
     vertices = whole(vertices, "the number of vertices")
     if not 1 <= vertices <= MAX_COMPLETE:
         raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
@@ -115,12 +112,12 @@ def random(vertices: int, to, low: int = 1, high: int = 100, seed: int = 0) -> N
 
 
 def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Tails and heads of random arcs: int64, shape (arcs,). The same for the same seed.
+    """Draw tails and heads of random arcs, int64, (arcs,), without self-loops; arcs may be parallel.
 
-    Heads, and without skew tails too, are uniform; no arc is a self-loop, and some are parallel. With skew, above 2,
-    out-degrees follow a power law of that exponent: the k-th of the vertices, in random order, is a tail with a
-    probability that falls as k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
-    Raises InputError where there can be no such graph.
+    Heads are uniform, and without skew so are tails. With a skew above 2 the out-degrees follow a power law of that
+    exponent: the k-th of the vertices, in random order, is a tail with a probability proportional to
+    k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
+    Raises InputError if there is no such graph.
     """
     vertices, arcs = whole(vertices, "the number of vertices"), whole(arcs, "the number of arcs")
     if vertices > MAX_COUNT or arcs > MAX_COUNT or vertices < min(2, arcs + 1) or (skew is not None and not skew > 2):
@@ -129,21 +126,21 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
             f"{MAX_COUNT} of both, and a skew above 2 or none"
         )
     memory.require_graph(vertices, arcs, "a random graph")
-    rng = np.random.default_rng((seed, 1))  # not the numbers that weights of this seed are made of
+    rng = np.random.default_rng((seed, 1))  # another stream than weights of this seed
     if skew is None:
         tails = rng.integers(vertices, size=arcs)
     else:
-        # The place x at which the vertices before it have a share r of the arcs is r^p n, with p 2 for a skew of 3.
+        # The first x vertices have a share r of the arcs for x = r^p n, with p = 2 for a skew of 3.
         share = (skew - 2) / (skew - 1)
-        places = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
-        tails = rng.permutation(vertices)[places]
+        ranks = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
+        tails = rng.permutation(vertices)[ranks]
     heads = rng.integers(max(1, vertices - 1), size=arcs)
     heads += heads >= tails
     return tails, heads
 
 
 def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
-    """Random whole weights in [low, high], as many as arcs: int64. The same for the same seed."""
+    """Draw random integer weights in [low, high], int64, (arcs,)."""
     if not 1 <= low <= high <= MAX_WEIGHT:
         raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
     if seed < 0:

@@ -1,38 +1,49 @@
-"""A weighted directed graph as compressed sparse rows (CSR), the form every kernel works on.
+"""A weighted directed graph as compressed sparse rows (CSR), the form every kernel works on, and its packed file.
 
     indptr   int32, n + 1    the arcs that leave vertex u are indptr[u] to indptr[u + 1] - 1
-    indices  int32, m        the vertex each arc leads to
-    weights  int32, m        what each arc costs
+    indices  int32, m        the head of each arc
+    weights  int32, m        the weight of each arc
 
 A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as given.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import textwrap
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property, wraps
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kernels import memory, npz
-from kernels.errors import InputError, whole
+from kernels import memory
+from kernels.errors import InputError, StrPath, whole
 from kernels.later import Later
 
-INF = 2**31 - 1  # "no path": one more than the largest distance
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
+
+INF = 2**31 - 1  # the distance without a path; one more than the largest distance
 MAX_WEIGHT = INF - 1
 MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
 NO_GRAPH = "name a packed graph, or make this one again"
-sparse = Later("scipy.sparse")
 
 
-def kept(function):
-    """Keep what a function of one object returns with that object: a graph owns its layouts."""
+def kept(function: Callable) -> Callable:
+    """Keep the result of a function of one object with that object, such as a graph's layout."""
 
     @wraps(function)
-    def found(owner):
+    def found(owner: object) -> Any:
         values = vars(owner).setdefault("_kept", {})
         if function not in values:
             values[function] = function(owner)
@@ -41,46 +52,61 @@ def kept(function):
     return found
 
 
-def forget(owner) -> None:
-    """Delete what was kept with a dataclass, and its cached properties."""
+def forget(owner: Rows) -> None:
+    """Delete a graph's kept results and its cached properties."""
     for name in vars(owner).keys() - {one.name for one in fields(owner)}:
         del vars(owner)[name]
 
 
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """What graphs have in common, whatever their weights are."""
+    """The arcs of a graph as compressed sparse rows, whatever the dtype of their weights."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
 
     def __getstate__(self) -> dict:
-        """Return the fields alone: a process that gets a graph lays it out itself."""
+        """Return the fields alone, so that another process makes its own layouts."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
+    def name(self) -> str:
+        """The graph's name, for messages."""
+        return "graph"
+
+    @property
     def vertices(self) -> int:
+        """The number of vertices, n."""
         return len(self.indptr) - 1
 
     @property
     def arcs(self) -> int:
+        """The number of arcs, m."""
         return len(self.indices)
 
-    def check_source(self, source) -> int:
-        """The source as an int; raises InputError where it is no whole number or not a vertex."""
+    def check_source(self, source: int) -> int:
+        """Return the source as an int; raise InputError if it is not an integer or not a vertex."""
         source = whole(source, "source")
         if not 0 <= source < self.vertices:
             raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
         return source
 
     def check_values(self) -> None:
-        """Raise InputError where indptr falls, a head is no vertex or a weight is not allowed.
+        """Check the arrays' values, in time linear in the arcs.
 
-        Linear: milliseconds for 10 million arcs.
+        Raises
+        ------
+        InputError
+            If `indptr` decreases, a head is not a vertex or a weight is out of range.
         """
         if len(falls := np.flatnonzero(self.indptr[1:] < self.indptr[:-1])):
             raise InputError(f"indptr of a graph falls after vertex {falls[0]}")
         self._check_arcs("head", self.indices, self.vertices - 1)
 
     def _check_arcs(self, name: str, values: np.ndarray, high: int) -> None:
-        """Raise InputError where one of the values, int32, is outside [0, high]."""
-        unsigned = values.view(np.uint32)  # what is below 0 is above any limit
+        """Raise InputError if one of the values, int32, is outside [0, high]."""
+        unsigned = values.view(np.uint32)  # negative values become larger than any limit
         if unsigned.max(initial=0) > high:
             arc = int((unsigned > high).argmax())
             raise InputError(f"arc {arc}: {name} {values[arc]} is outside [0, {high}]")
@@ -88,23 +114,46 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Graph(Rows):
-    """indptr, indices, weights: see the module. directed: False where every arc has its reverse.
+    """A directed graph with integer weights from 0 to 2**31 - 2.
 
-    meta: what is known of the data: name, sha256 (of the text form), origin, substitute and so on.
-    file: the packed file it was loaded from, if it was; what is prepared of the graph may lie beside it.
-    The arrays must not be changed afterwards: variants keep layouts that they made from them.
-    Raises InputError where the arrays have another dtype or shape or do not fit together, and where meta is no
-    dictionary or its name no string. The values are not checked here: from_arcs, load and check_values do that.
+    Parameters
+    ----------
+    indptr : ndarray of int32, shape (n + 1,)
+        The arcs that leave vertex u are ``indptr[u]`` to ``indptr[u + 1] - 1``.
+    indices : ndarray of int32, shape (m,)
+        The head of each arc.
+    weights : ndarray of int32, shape (m,)
+        The weight of each arc.
+    directed : bool, default True
+        False if every arc has its reverse.
+    meta : dict, optional
+        Data about the graph, such as ``name``, ``sha256`` (of the text form), ``origin`` and ``substitute``.
+    file : Path, optional
+        The packed file that the graph was loaded from. A prepared hierarchy may lie beside it.
+
+    Raises
+    ------
+    InputError
+        If an array has another dtype or number of dimensions, if the arrays do not fit together, if `meta` is not a
+        dict or its name not a string. Values are checked by `check_values`, `from_arcs` and `load`, not here.
+
+    Notes
+    -----
+    Do not change the arrays afterwards: variants keep layouts made from them.
+
+    Examples
+    --------
+    >>> from kernels.graph import Graph
+    >>> graph = Graph.from_arcs(3, tails=[0, 1, 0], heads=[1, 2, 2], weights=[4, 1, 7])
+    >>> graph.vertices, graph.arcs, graph.indptr.tolist()
+    (3, 3, [0, 2, 3, 3])
     """
 
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
     directed: bool = True
     meta: dict = field(default_factory=dict)
     file: Path | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ARRAYS:
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != np.int32 or array.ndim != 1:
@@ -118,21 +167,62 @@ class Graph(Rows):
 
     @property
     def name(self) -> str:
+        """The name in `meta`, else "graph"."""
         return self.meta.get("name", "graph")
 
     def check_values(self) -> None:
-        """As of Rows; weights are from 0 to 2^31 - 2."""
+        """Check the arrays' values, in time linear in the arcs.
+
+        Raises
+        ------
+        InputError
+            If `indptr` decreases, a head is not a vertex or a weight is outside [0, 2**31 - 2].
+        """
         super().check_values()
         self._check_arcs("weight", self.weights, MAX_WEIGHT)
 
     @classmethod
-    def from_arcs(cls, vertices: int, tails, heads, weights, *, directed: bool = True, meta=None) -> Graph:
-        """Build from m arcs: three integer arrays of shape (m,), or lists, vertices numbered from 0.
+    def from_arcs(
+        cls,
+        vertices: int,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        weights: ArrayLike,
+        *,
+        directed: bool = True,
+        meta: dict | None = None,
+    ) -> Graph:
+        """Build a graph from a list of arcs. Arcs of one vertex keep their order.
 
-        Arcs of one vertex keep their order. Raises InputError where the three are no integers (whole floats and
-        booleans are none) or not of one length, where there are not 1 to 2^31 - 1 vertices or more arcs than that, a
-        vertex is outside [0, vertices) or a weight outside [0, 2^31 - 2], and where the graph takes more memory than
-        there is.
+        Parameters
+        ----------
+        vertices : int
+            The number of vertices, n, from 1 to 2**31 - 1.
+        tails, heads : array_like of int, shape (m,)
+            Vertices, from 0 to n - 1. There are at most 2**31 - 1 arcs.
+        weights : array_like of int, shape (m,)
+            From 0 to 2**31 - 2.
+        directed : bool, default True
+            False if every arc has its reverse.
+        meta : dict, optional
+            Data about the graph; see `Graph`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InputError
+            If the arrays are not integers (booleans and whole floats are not), differ in length or have a value out of
+            range, or if the graph does not fit in memory.
+
+        Examples
+        --------
+        >>> from kernels.graph import Graph
+        >>> Graph.from_arcs(2, tails=[0, 1], heads=[1, 0], weights=[3, 5]).matrix
+        array([[0, 3],
+               [5, 0]], dtype=int32)
         """
         vertices = whole(vertices, "the number of vertices")
         tails, heads, weights = columns = [
@@ -156,11 +246,11 @@ class Graph(Rows):
 
     @cached_property
     def tails(self) -> np.ndarray:
-        """int32, (m,): the vertex each arc leaves."""
+        """The tail of each arc, int32, (m,)."""
         return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
 
     def cheapest(self) -> Graph:
-        """The same graph with only the cheapest arc of each ordered pair, rows sorted by head."""
+        """Return the graph with only the cheapest of parallel arcs, its rows sorted by head."""
         arcs = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
         arcs = arcs.tocsc().tocsr()  # sorts each row by head, in linear time; parallel arcs stay
         tails = np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(arcs.indptr))
@@ -173,7 +263,20 @@ class Graph(Rows):
         return Graph(indptr, arcs.indices[starts].astype(np.int32, copy=False), weights, self.directed, self.meta)
 
     def to_scipy(self) -> sparse.csr_array:
-        """float64 CSR array for scipy.sparse.csgraph, which would add parallel arcs: cheapest only."""
+        """Return a float64 array for scipy.sparse.csgraph, without parallel arcs, which SciPy would add.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of float64, shape (n, n)
+            The cheapest of parallel arcs. Arcs of weight 0 are explicit zeros.
+
+        Examples
+        --------
+        >>> from kernels.graph import Graph
+        >>> Graph.from_arcs(2, tails=[0, 0], heads=[1, 1], weights=[5, 3]).to_scipy().toarray()
+        array([[0., 3.],
+               [0., 0.]])
+        """
         graph = self.cheapest()
         return sparse.csr_array(
             (graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=(self.vertices,) * 2
@@ -181,46 +284,103 @@ class Graph(Rows):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """int32 adjacency matrix, (n, n): cheapest arc, INF where there is none, 0 on the diagonal."""
+        """The adjacency matrix, int32, (n, n): the cheapest arc, INF without an arc, 0 on the diagonal."""
         matrix = np.full((self.vertices,) * 2, INF, np.int32)
         graph = self.cheapest()
         matrix[graph.tails, graph.indices] = graph.weights
         np.fill_diagonal(matrix, 0)
         return matrix
 
-    def save(self, path) -> None:
-        """Write the packed form: an uncompressed .npz of the three arrays, directed and meta (JSON).
+    def save(self, path: StrPath) -> None:
+        """Write the packed form: an uncompressed .npz of the three arrays, `directed` and `meta` (JSON).
 
         The same graph gives the same bytes.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
         """
         with open(path, "wb") as file:
             self.write(file)
 
-    def write(self, file) -> None:
-        """The same to a binary file that is open for writing."""
+    def write(self, file: IO[bytes]) -> None:
+        """Write the packed form to a binary file that is open for writing."""
         np.savez(
             file,
-            **{name: getattr(self, name) for name in ARRAYS},
+            indptr=self.indptr,
+            indices=self.indices,
+            weights=self.weights,
             directed=np.array(self.directed),
             meta=np.array(json.dumps(self.meta, sort_keys=True)),
         )
 
     @classmethod
-    def load(cls, path) -> Graph:
-        """Read the packed form. Raises InputError where the file is none, its values are wrong (see check_values), or
-        it takes more memory than there is.
+    def load(cls, path: StrPath) -> Graph:
+        """Read the packed form.
+
+        Parameters
+        ----------
+        path : path
+            A file that `save` wrote.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InputError
+            If the file is missing, is not a packed graph or has a value out of range (see `check_values`), or if the
+            graph does not fit in memory.
         """
-        with npz.reading(path, "a packed graph", NO_GRAPH) as array:
-            arrays, directed = [array(name) for name in ARRAYS], array("directed")
+        with read_packed(path, "a packed graph", NO_GRAPH) as array:
+            indptr, indices, weights, directed = [array(name) for name in (*ARRAYS, "directed")]
             if directed.dtype != bool or directed.shape:
                 raise InputError("directed of a graph must be one boolean")
-            graph = cls(*arrays, directed=bool(directed), meta=json.loads(str(array("meta"))), file=Path(path))
+            graph = cls(indptr, indices, weights, bool(directed), json.loads(str(array("meta"))), Path(path))
             graph.check_values()
         return graph
 
 
+@contextmanager
+def read_packed(
+    path: StrPath, what: str, advice: str, most: int | None = None
+) -> Iterator[Callable[[str], np.ndarray]]:
+    """Yield a function that reads an array of an .npz file by its name; the file may be damaged.
+
+    what: the file's contents, for messages ("a packed graph"). advice: what to do about a bad file. most: the limit, in
+    bytes, of all arrays by the sizes that the file states, besides the host's memory. Any error in the body becomes an
+    InputError, so check the arrays there.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:  # reads no member beyond the size in its directory
+            needed = sum(member.file_size for member in file.infolist())
+            if most is not None and needed > most:
+                raise ValueError(f"{needed:,} bytes, at most {most:,} expected")
+            if needed <= memory.host_memory():
+                yield lambda name: _read_array(file, name)
+                return
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except Exception as error:  # zipfile, its decompressors and NumPy raise almost any type for damaged bytes
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: a negative offset
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        reason = textwrap.shorten((str(error) or type(error).__name__).splitlines()[0], 300)
+        raise InputError(f"{path}: not {what} ({reason}): {advice}") from error
+    raise memory.too_much(needed, f"{path}: {what} of this size takes", memory.ADVICE)
+
+
+def _read_array(file: zipfile.ZipFile, name: str) -> np.ndarray:
+    with file.open(f"{name}.npy") as member:
+        array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read(1):  # also compares the checksum, which is done at the end
+            raise ValueError(f"{name} is longer than its header says")
+    return array
+
+
 def require_size(vertices: int, arcs: int) -> None:
-    """Raise InputError where a graph cannot have so many vertices or arcs, or takes more memory than there is."""
+    """Raise InputError if a graph cannot have so many vertices or arcs, or does not fit in memory."""
     if not 1 <= vertices <= MAX_COUNT:
         raise InputError(f"a graph has 1 to {MAX_COUNT:,} vertices, not {vertices:,}")
     if arcs > MAX_COUNT:
@@ -228,8 +388,8 @@ def require_size(vertices: int, arcs: int) -> None:
     memory.require_graph(vertices, arcs)
 
 
-def as_array(values) -> np.ndarray:
-    """np.asarray, but bool for a list of integers and booleans, of which NumPy makes integers."""
+def as_array(values: ArrayLike) -> np.ndarray:
+    """Return np.asarray(values), but booleans for a list that mixes integers and booleans."""
     array = np.asarray(values)
     may_be_mixed = isinstance(values, list | tuple) and array.dtype.kind in "iu"
     if may_be_mixed and any(isinstance(value, bool | np.bool_) for value in np.asarray(values, object).flat):
@@ -237,10 +397,10 @@ def as_array(values) -> np.ndarray:
     return array
 
 
-def _integers(name: str, values) -> np.ndarray:
-    """The arcs' tails, heads or weights as an integer array of shape (m,). Raises InputError where they are none."""
+def _integers(name: str, given: ArrayLike) -> np.ndarray:
+    """Return the arcs' tails, heads or weights as an integer array of shape (m,); raise InputError if they are not."""
     try:
-        values = as_array(values)
+        values = as_array(given)
     except ValueError as error:
         raise InputError(f"the {name}s of the arcs are no array: {error}") from None
     if values.ndim != 1:

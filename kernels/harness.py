@@ -1,4 +1,4 @@
-"""How any variant is measured: compile, warm up, then repeats, each with a poisoned result that is checked after it."""
+"""The measurement of a variant: compile, warm up, then repeats, each with a poisoned result that is checked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kernels.registry import Variant
 from kernels.run import Result, Run
 
 log = logging.getLogger(__name__)
-PARALLEL = 8  # arcs between the two vertices on which a variant is compiled: more than a row of any layout has
-WHOLE = {  # the whole numbers of a protocol: the least and the largest value of each
+PARALLEL = 8  # arcs between the two vertices on which a variant is compiled: more than a row of any layout holds
+WHOLE = {  # the least and the largest value of each integer of a protocol
     "warmup_launches": (0, INF),
     "repeats": (1, INF),
     "block": (1, 1024),  # threads a block of a card may have
@@ -36,9 +36,9 @@ WHOLE = {  # the whole numbers of a protocol: the least and the largest value of
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a cell is measured; the keys of `protocol` in config.yaml, times in seconds.
+    """The settings of a measurement: the keys of `protocol` in config.yaml, times in seconds.
 
-    Raises InputError for a value that is not allowed. Whether source is a vertex is checked with the graph.
+    Raises InputError for a value that is not allowed. The graph checks that source is a vertex.
     """
 
     warmup_launches: int = 10
@@ -52,9 +52,9 @@ class Protocol:
     source: int = 0
     checked_rows: int = 256
     full_check: int = 12_000
-    compared: bool = True  # whether distances are compared with SciPy's, beside the proof of kernels/check.py
+    compared: bool = True  # whether to compare distances with SciPy's, besides the proof of kernels/check.py
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (low, high) in WHOLE.items():
             if (value := getattr(self, name)) is None and name in ("delta", "grid"):
                 continue
@@ -68,12 +68,12 @@ class Protocol:
             raise InputError(f"compared must be true or false, not {reprlib.repr(self.compared)}")
         for name in ("budget_s", "timeout_s"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
+            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:  # type: ignore[operator]
                 raise InputError(f"{name} must be a number of seconds above 0, not {reprlib.repr(value)}")
 
     @classmethod
     def of(cls, options: dict) -> Protocol:
-        """The protocol with these values by key. Raises InputError, also for an unknown key."""
+        """Make a protocol of values by key; raise InputError for an unknown key or a wrong value."""
         valid = [field.name for field in fields(cls)]
         if unknown := [key for key in options if key not in valid]:
             raise InputError(f"protocol: unknown key {', '.join(map(repr, unknown))}: choose from {', '.join(valid)}")
@@ -81,7 +81,7 @@ class Protocol:
 
 
 def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
-    """Rows of measurements of one variant: see interleave. Raises as that does."""
+    """Measure one variant; return its rows. See `interleave`."""
     return finished([row for _, row in interleave({variant: protocol}, graph)], protocol)
 
 
@@ -91,21 +91,21 @@ def interleave(
     seed: int = 0,
     before: Iterable[tuple[Variant, dict]] = (),
 ) -> Iterator[tuple[Variant, dict]]:
-    """Measure variants of one problem in rounds: in each the variants that are due, one run each, in random order.
+    """Measure variants of one problem in rounds: in each, one run of every variant that is due, in random order.
 
-    Yields each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status,
-    times (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats, or has
-    taken its budget_s. One row without times stands where the graph does not fit the card (`no_memory`) or a CPU run
-    passes its limit (`timeout`); that variant is then not due again.
+    Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status,
+    times (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats or has
+    used its budget_s. If the graph does not fit on the card (`no_memory`) or a CPU run passes its limit (`timeout`),
+    yield one row without times, and the variant is not due again.
 
-    seed: of the orders. before: what a run of the same protocols, graph and seed that was cut off has yielded; these
-    are not measured again, and not yielded.
-    Raises InputError for a source that is no vertex, a graph too large for a variant's indices or variants of several
-    problems, and WrongResult where a check fails.
+    seed: of the orders. before: the runs that an interrupted call with the same protocols, graph and seed yielded;
+    they are not repeated.
+    Raises InputError for a source that is not a vertex, a graph too large for a variant's indices or variants of
+    several problems, and WrongResult if a check fails.
     """
     (problem,) = {variant.problem for variant in protocols}
     done = {(variant, row["round"]): row for variant, row in before}
-    due = {}  # the number of rounds of each variant that is not finished
+    due = {}  # the number of rounds of each unfinished variant
     for variant, protocol in protocols.items():
         if problem == "sssp":
             graph.check_source(protocol.source)
@@ -124,7 +124,7 @@ def interleave(
                 if not (row := refused[variant]):
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
-                        forget(graph)  # so that each variant's first run lays it out
+                        forget(graph)  # each variant's first run makes its layout
                     row = _row_or_refusal(variant, protocol, partial(_run_checked, variant, graph, result, protocol))
                 row |= {"round": number, "position": position}
                 yield variant, row
@@ -137,7 +137,7 @@ def interleave(
 
 
 def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
-    """The rows of one variant, as a file has them: only the last where that is no time, and notes on the budget."""
+    """Return the rows of one variant for a file: only the last if it has no time, and notes on the budget."""
     if rows[-1]["status"] not in ("ok", "simulated"):
         return [rows[-1] | {"round": 1}]
     if rows[0]["status"] == "ok" and len(rows) < protocol.repeats:
@@ -146,10 +146,10 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
     return rows
 
 
-def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dict | None]) -> dict | None:
-    """Return what `step` returns; if it lacks memory or time, a row that says so."""
+def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dict | None]) -> dict:
+    """Return the result of `step`, or a row of status `no_memory` or `timeout` if it lacks memory or time."""
     try:
-        return step()
+        return step() or {}
     except NotEnoughMemory as error:
         return _no_memory(variant, protocol, error)
     except TimeLimit as error:
@@ -183,7 +183,7 @@ def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> 
 
 
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
-    """One run, unchecked, and its result. Raises as measure does, and NotEnoughMemory."""
+    """Make one run without a check; return it and its result. Raises as `interleave`, and NotEnoughMemory."""
     graph.check_source(protocol.source)
     variant.check_size(graph)
     _prepare(variant, graph, protocol)
@@ -206,10 +206,10 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
 
 
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
-    """Compile all kernels that the variant may launch by running it on two vertices and parallel edges; then warm up.
+    """Compile all kernels of the variant by running it on two vertices and parallel edges; then warm up.
 
-    It runs twice, since there may be one kernel for shared memory and another for global memory. A variant may have
-    other kernels for weights of 0, so the edges weigh 0 if a weight of the graph does. It may also have a kernel for
+    It runs twice, since it may have one kernel for shared memory and another for global memory. A variant may have
+    other kernels for weights of 0, so the edges have weight 0 if an arc of the graph has. It may also have a kernel for
     arcs that do not fit in a row, so there are PARALLEL edges.
     """
     weight = min(1, graph.weights.min(initial=1))
@@ -223,7 +223,9 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
 
 
 def _row(status: str, run: Run, checked: int = 0, note: str = "") -> dict:
-    times = dict.fromkeys(("seconds", *(f"{phase}_s" for phase in runs.PHASES), "prepare_host_s", "prepare_card_s"), "")
+    times: dict = dict.fromkeys(
+        ("seconds", *(f"{phase}_s" for phase in runs.PHASES), "prepare_host_s", "prepare_card_s"), ""
+    )
     if status == "ok":
         times = {"seconds": run.seconds, **{f"{phase}_s": seconds for phase, seconds in run.phases.items()}}
         times |= {"prepare_host_s": run.prepare_host_s, "prepare_card_s": run.prepare_card_s}

@@ -1,13 +1,13 @@
-"""Graph files: reading, writing, and the tools that make and change them.
+"""Graph files: reading and writing, and the tools that convert them.
 
 Three forms, each plain or gzipped:
 
-    DIMACS   "c" comments, one "p sp n m", then "a u v w" an arc, vertices from 1
-    SNAP     "#" comments, then "u v" an arc: no weights, ids with gaps
-    text     "n m", then "u v w" an arc, vertices from 0; what every step after the conversion reads
+    DIMACS   "c" comments, one "p sp n m", then "a u v w" for each arc, vertices from 1
+    SNAP     "#" comments, then "u v" for each arc: no weights, ids with gaps
+    text     "n m", then "u v w" for each arc, vertices from 0; read by all steps after the conversion
 
-A weight is a whole number in [1, 2^31 - 2]. A file is read in pieces. Where all bytes of a piece are as expected,
-pandas' C parser takes it; otherwise it is read line by line, to accept an unusual line or to name the wrong one.
+A weight is an integer in [1, 2^31 - 2]. A file is read in pieces: by pandas' C parser if all bytes of a piece are as
+expected, otherwise line by line, to accept an unusual line or to name the wrong one.
 
 Reading stops with an error at the first of: more arcs than the header or the caller says; a line of more than LINE
 bytes; more than SPARE bytes plus ARC_BYTES for each arc so far. The last limits comments and blank lines, also in a
@@ -30,35 +30,35 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from kernels import memory
-from kernels.errors import InputError, naming
+from kernels.errors import InputError, StrPath, naming
 from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph
 
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
 PIECE = 1 << 22  # bytes of text read at once
-SPARE = 1 << 20  # bytes that a file may have for comments, blank lines and its header
-ARC_BYTES = 64  # further bytes that it may have for each arc; the longest in use take 40
-LINE = 1 << 16  # bytes that a line may have
-GZIP = b"\x1f\x8b"  # what a gzip file begins with
+SPARE = 1 << 20  # bytes for comments, blank lines and the header of a file
+ARC_BYTES = 64  # further bytes for each arc; the longest in use take 40
+LINE = 1 << 16  # the most bytes of a line
+GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 GET_AGAIN = "delete it and get it again"
 
-Arcs = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
+Arcs = tuple[int, np.ndarray, np.ndarray, Any]  # vertices, tails, heads, and weights or None
 
 
 @contextmanager
-def atomic(path, mode: str = "wb") -> Iterator[IO]:
-    """A file to write that becomes `path` at the end, or nothing where an exception ends it.
+def atomic(path: StrPath, mode: str = "wb") -> Iterator[IO]:
+    """Open a file that becomes `path` at the end; an exception leaves `path` as it was.
 
-    Makes the folder. Replaces nothing but a regular file, by one written beside it as `.NAME.tmp`; a link stays, and
-    the file that it leads to is replaced. A pipe, a character device and an open file of this process, such as
+    Make the folder, write to `.NAME.tmp` beside the file and rename that. Only a regular file is replaced; behind a
+    link the file is replaced and the link stays. A pipe, a character device and an open file of this process, such as
     /dev/stdout, are written directly. Raises InputError for a folder, a block device, a socket and a broken link, and
-    OSError, which names `path` where a full disk would name none.
+    OSError, which names `path`.
     """
     path = Path(path)
     if (stream := _stream(path)) is not None:
@@ -69,7 +69,7 @@ def atomic(path, mode: str = "wb") -> Iterator[IO]:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
     with naming(path, str(temporary)):
-        temporary.unlink(missing_ok=True)  # what a killed process left, or a link to another file
+        temporary.unlink(missing_ok=True)  # left by a killed process, or a link to another file
         try:
             with open(temporary, mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8") as file:
                 yield file
@@ -78,8 +78,8 @@ def atomic(path, mode: str = "wb") -> Iterator[IO]:
             temporary.unlink(missing_ok=True)
 
 
-def writable(path) -> Path:
-    """The path, where `atomic` could write it by all that is known before; changes nothing. Raises as that does."""
+def writable(path: StrPath) -> Path:
+    """Return the path if `atomic` could write it, else raise as that does; change nothing."""
     path = Path(path)
     if _stream(path) is None:
         folder = _replaced(path).parent
@@ -94,10 +94,7 @@ def writable(path) -> Path:
 
 
 def _replaced(path: Path) -> Path:
-    """The regular or new file that is replaced where a path is written: its own, or the one that a link leads to.
-
-    Raises InputError where there can be none.
-    """
+    """Return the regular or new file that writing a path replaces, behind a link; raise InputError if it cannot be."""
     kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
     if kind in REFUSED:
         raise InputError(f"{path}: this is {REFUSED[kind]}: name a file to write")
@@ -108,7 +105,7 @@ def _replaced(path: Path) -> Path:
 
 
 def _stream(path: Path) -> Callable[[str], IO] | None:
-    """What opens a path that is written directly, by its mode; None for any other. Raises InputError."""
+    """Return a function of a mode that opens a path to write directly; None for another path. Raises InputError."""
     number = _open_number(path)
     if number is not None:
         return lambda mode: _opened(os.dup(number), mode)
@@ -118,9 +115,9 @@ def _stream(path: Path) -> Callable[[str], IO] | None:
 
 
 def _open_number(path: Path) -> int | None:
-    """The number of the open file of this process that a path such as /dev/stdout stands for; None for another path.
+    """Return the number of the open file that a path such as /dev/stdout names; None for another path.
 
-    Raises InputError where it is not open for writing.
+    Raises InputError if it is not open for writing.
     """
     name = path
     for _ in range(40):  # links, as many as Linux follows
@@ -136,36 +133,36 @@ def _open_number(path: Path) -> int | None:
 
 
 class _Stream(io.FileIO):
-    """A file that is written in one go: np.savez would go back in one that can seek, and spoil one opened to append."""
+    """A file without seek: np.savez would go back in it, and corrupt a file opened to append."""
 
     def seekable(self) -> bool:
         return False
 
 
 def _opened(file: Path | int, mode: str) -> IO:
-    """A path, or the number of an open file, to be written from where it stands."""
+    """Open a path, or the number of an open file, for writing from its current position."""
     binary = io.BufferedWriter(_Stream(file, "w"))
     return binary if "b" in mode else io.TextIOWrapper(binary, encoding="utf-8")
 
 
-def sha256(path) -> str:
-    """The SHA-256 of a file's bytes, 64 hex digits."""
+def sha256(path: StrPath) -> str:
+    """Return the SHA-256 of a file's bytes, 64 hex digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """How many vertices and arcs a graph must have, and what is said of one that has others."""
+    """The numbers of vertices and arcs that a graph must have, and the parts of the message about others."""
 
     vertices: int
     arcs: int
-    graph: str  # the message's subject: "nyc has", "FILE:"
-    source: str  # who says the counts: "config says"
+    graph: str  # the subject: "nyc has", "FILE:"
+    source: str  # of the counts: "config says"
     advice: str  # what to do
 
     def check(self, least: str = "", **found: int) -> None:
-        """Raise InputError where vertices or arcs, as found, are others; least: "at least " where there may be more."""
+        """Raise InputError if the found vertices or arcs differ; least: "at least " if there may be more."""
         wrong = [
             f"{least}{number} {what}, {self.source} {getattr(self, what)}"
             for what, number in found.items()
@@ -175,19 +172,19 @@ class Counts:
             raise InputError(f"{self.graph} {' and '.join(wrong)}: {self.advice}")
 
 
-def is_gzip(path) -> bool:
-    """Whether a file begins as a gzip file does."""
+def is_gzip(path: StrPath) -> bool:
+    """Return whether a file begins like a gzip file."""
     with open(path, "rb") as file:
         return file.read(2) == GZIP
 
 
 def most_bytes(arcs: int) -> int:
-    """How many bytes of text a graph file of so many arcs may have."""
+    """Return the maximum text size, in bytes, of a graph file of `arcs` arcs."""
     return SPARE + ARC_BYTES * arcs
 
 
-def unpacked(path) -> Iterator[bytes]:
-    """The text in a file, gzipped or not, in parts of up to PIECE bytes.
+def unpacked(path: StrPath) -> Iterator[bytes]:
+    """Yield the text of a file, gzipped or not, in parts of up to PIECE bytes.
 
     Raises InputError, without the file's name, for a broken gzip, an empty file and an HTML page.
     """
@@ -206,8 +203,8 @@ def unpacked(path) -> Iterator[bytes]:
             raise InputError(f"a truncated or corrupted gzip file ({error})") from None
 
 
-def contents(path) -> Iterator[bytes]:
-    """As `unpacked`. Raises InputError, with the file's name, also where the file cannot be read."""
+def contents(path: StrPath) -> Iterator[bytes]:
+    """Yield as `unpacked`, but raise InputError with the file's name, also if the file cannot be read."""
     try:
         yield from unpacked(path)
     except OSError as error:
@@ -218,14 +215,14 @@ def contents(path) -> Iterator[bytes]:
 
 @dataclasses.dataclass(frozen=True)
 class FileFormat:
-    """How a graph file is written. Patterns match one line, except first_arc."""
+    """The syntax of a graph file. Patterns match one line, except first_arc."""
 
     header: re.Pattern  # the numbers of vertices and arcs
-    header_needed: str  # the header, for a message; empty where it may be missing
+    header_needed: str  # the header, for a message; empty if it may be missing
     skipped: re.Pattern  # comments and blank lines
-    first_arc: re.Pattern  # where in the file the line of the first arc begins
+    first_arc: re.Pattern  # the beginning of the first arc's line in the file
     mark: bytes  # the first bytes of an arc's line
-    arc: re.Pattern  # tail, head, weight if there is one
+    arc: re.Pattern  # tail, head, and weight if the form has weights
     expected: str  # the arc, for a message
     base: int  # the number of the first vertex
 
@@ -264,12 +261,28 @@ TEXT = FileFormat(
 )
 
 
-def read_dimacs(path, expected: Counts | None = None) -> Arcs:
+def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
     """Read a DIMACS shortest-path file (9th DIMACS Implementation Challenge, .gr).
 
-    Returns the number of vertices n, and tails, heads, weights: int64, shape (m,), vertices from 0.
-    Raises InputError, which names the line where one is wrong; also, before any arc is read, where the header's counts
-    are not the expected ones or need more memory than there is.
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzipped.
+    expected : Counts, optional
+        The numbers of vertices and arcs that the file must have.
+
+    Returns
+    -------
+    vertices : int
+        The number of vertices, n.
+    tails, heads, weights : ndarray of int64, shape (m,)
+        Vertices are numbered from 0.
+
+    Raises
+    ------
+    InputError
+        Names a wrong line. Also, before arcs are read, if the header's counts are not the expected ones or the graph
+        does not fit in memory.
     """
     header, (tails, heads, weights) = _read(path, DIMACS, expected)
     tails -= 1
@@ -277,16 +290,35 @@ def read_dimacs(path, expected: Counts | None = None) -> Arcs:
     return header.vertices, tails, heads, weights
 
 
-def read_snap(path, expected: Counts | None = None) -> Arcs:
+def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
     """Read a SNAP edge list; its ids, in ascending order, become 0 to n - 1.
 
-    Returns the number of vertices n, tails and heads (int64, shape (m,)) and None for the weights.
-    Raises InputError as read_dimacs does; without a header or expected counts, only memory limits the arcs.
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzipped.
+    expected : Counts, optional
+        The numbers of vertices and arcs that the file must have.
 
-    The first line may be the counts, without a "#", instead of an arc. Where the counts are known, from
-    "# Nodes: N Edges: M" or from the caller, it is the counts where it is "N M" and M lines follow. Otherwise it is the
-    counts where it is "N M", M lines follow and N vertices occur in them; where fewer vertices occur it could be
-    either, and the file is refused. A graph whose first arc looks like that by chance needs known counts.
+    Returns
+    -------
+    vertices : int
+        The number of vertices, n.
+    tails, heads : ndarray of int64, shape (m,)
+        Vertices are numbered from 0.
+    weights : None
+
+    Raises
+    ------
+    InputError
+        As `read_dimacs`. Without a header or expected counts, only memory limits the arcs.
+
+    Notes
+    -----
+    The first line may be the counts "N M", without a "#", instead of an arc. If the counts are known, from
+    "# Nodes: N Edges: M" or from the caller, such a line is the counts if M lines follow. Otherwise it is the counts if
+    M lines follow and N vertices occur in them; if fewer vertices occur the file is ambiguous and refused. A graph
+    whose first arc looks like counts by chance needs known counts.
     """
     counts, (tails, heads) = _read(path, SNAP, expected)
     if not counts and len(heads) > 1 and heads[0] == len(heads) - 1:
@@ -304,31 +336,29 @@ def read_snap(path, expected: Counts | None = None) -> Arcs:
     del tails, heads
     import pandas as pd
 
-    places, ids = pd.factorize(ends, sort=True)
+    numbers, ids = pd.factorize(ends, sort=True)
     if counts and counts.vertices != len(ids):
         raise InputError(f"{path}: {len(ids)} vertices have arcs, {counts.source} {counts.vertices}: {counts.advice}")
-    return len(ids), *places.reshape(2, -1), None
+    tails, heads = numbers.reshape(2, -1)
+    return len(ids), tails, heads, None
 
 
-def read_text(path, expected: Counts | None = None) -> Arcs:
-    """Read the text form. Returns n, tails, heads, weights: int64, shape (m,).
-
-    Raises InputError as read_dimacs does.
-    """
-    header, columns = _read(path, TEXT, expected)
-    return header.vertices, *columns
+def read_text(path: StrPath, expected: Counts | None = None) -> Arcs:
+    """Read the text form, as `read_dimacs`."""
+    header, (tails, heads, weights) = _read(path, TEXT, expected)
+    return header.vertices, tails, heads, weights
 
 
-def _read(path, form: FileFormat, expected: Counts | None):
-    """The counts of the header, else the expected ones or None; and the columns of the arcs, int64, as in the file."""
+def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any, list[np.ndarray]]:
+    """Return the counts of the header, else the expected ones or None, and the arcs' columns, int64, as in the file."""
     reader = _Reader(path, form, expected)
     for piece in _pieces(path):
         reader.take(piece)
     return reader.finish()
 
 
-def _pieces(path) -> Iterator[bytes]:
-    """The text in a file, cut at ends of lines. A line of more than LINE bytes ends it: its beginning is last."""
+def _pieces(path: StrPath) -> Iterator[bytes]:
+    """Yield the text of a file, cut at ends of lines; a line of more than LINE bytes ends it with its beginning."""
     rest = b""
     for part in contents(path):
         part = rest + part
@@ -341,9 +371,9 @@ def _pieces(path) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Reads a file piece by piece, and raises InputError at the first piece that is wrong or passes a limit."""
+    """Read a file piece by piece; raise InputError at the first piece that is wrong or passes a limit."""
 
-    def __init__(self, path, form: FileFormat, expected: Counts | None):
+    def __init__(self, path: StrPath, form: FileFormat, expected: Counts | None):
         self.path, self.form, self.expected = path, form, expected
         self.header: Counts | None = None
         self.lines = self.bytes = 0  # taken so far
@@ -363,7 +393,7 @@ class _Reader:
         memory.require_graph(vertices, arcs, f"{self.path}: a graph")
 
     def take(self, piece: bytes) -> None:
-        """Take lines; raises InputError."""
+        """Read lines; raise InputError."""
         start = 0
         if not self.header and not self.arcs:
             found = self.form.first_arc.search(piece)
@@ -373,7 +403,7 @@ class _Reader:
             self.take_arcs(piece[start:])
 
     def take_arcs(self, arcs: bytes) -> None:
-        """Take lines of which at least the first is to be an arc."""
+        """Read lines of which at least the first is an arc."""
         self.check_header()
         columns = _columns(arcs, self.form)
         if columns is None or not _in_range(columns, self.ranges()):
@@ -394,28 +424,29 @@ class _Reader:
             raise InputError(f"{self.path}: no header: expected {self.form.header_needed}")
 
     def begins_with_counts(self) -> bool:
-        """Whether the first line of a SNAP file says the counts that are known."""
+        """Return whether the first line of a SNAP file is the known counts."""
+        assert self.counts is not None
         first = [column[:1].tolist() for column in self.columns]
         return self.form is SNAP and first == [[self.counts.vertices], [self.counts.arcs]]
 
-    def finish(self):
-        """What _read returns."""
+    def finish(self) -> tuple[Counts | None, list[np.ndarray]]:
+        """Return the result of `_read`."""
         self.check_header()
         columns = [np.frombuffer(column, np.int64) for column in self.columns]
         if self.counts:
-            if self.arcs == self.counts.arcs + 1:  # only where the first line is the counts
+            if self.arcs == self.counts.arcs + 1:  # the first line is the counts
                 columns = [column[1:] for column in columns]
             self.counts.check(arcs=len(columns[0]))
         return self.counts, columns
 
     def ranges(self) -> list[tuple[int, int]]:
-        """The lowest and highest number allowed in each column."""
+        """Return the lowest and highest number allowed in each column."""
         base = self.form.base
         last = self.header.vertices - 1 + base if self.header and self.form.header_needed else 10**18
         return [(base, last), (base, last), (1, MAX_WEIGHT)][: self.form.arc.groups]
 
     def take_lines(self, piece: bytes) -> None:
-        """Take each line by itself; raises InputError at the first one that is wrong."""
+        """Read each line by itself; raise InputError at the first wrong one."""
         ranges = self.ranges()
         for line in io.BytesIO(piece):
             self.lines += 1
@@ -446,7 +477,7 @@ class _Reader:
                 raise InputError(f"{self.path}, line {self.lines}: {_quoted(line)}: {wrong}")
 
     def begin(self, vertices: int, arcs: int) -> str:
-        """Take the header's counts. Returns what is wrong with them by themselves, or nothing."""
+        """Set the header's counts; return an error in the line itself, or an empty string."""
         if not 1 <= vertices <= MAX_COUNT or arcs > MAX_COUNT:
             return f"expected 1 to {MAX_COUNT} vertices and at most as many arcs"
         if self.expected:
@@ -457,7 +488,7 @@ class _Reader:
 
 
 def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
-    """The columns of lines that are all arcs, one blank or tab between numbers; None where they are not."""
+    """Return the columns of lines if all are arcs with one blank or tab between numbers, else None."""
     arcs = (piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece).removesuffix(b"\n")
     blank = b"\t" if b"\t" in arcs else b" "
     fields = bool(form.mark) + form.arc.groups
@@ -466,7 +497,7 @@ def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
     if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
         return None
-    import pandas as pd  # takes a quarter of a second, and packed graphs need none
+    import pandas as pd  # late: it takes a quarter of a second, and packed graphs do not need it
 
     try:
         table = pd.read_csv(
@@ -492,15 +523,15 @@ def _in_range(columns, ranges) -> bool:
 
 
 def _quoted(line: bytes) -> str:
-    """A line as a message shows it: every byte visible, the middle of a long line left out."""
+    """Return a line for a message: every byte visible, without the middle of a long line."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if len(line) <= 60:
         return repr(line)[1:]
     return f"{repr(line[:40])[1:]}...{repr(line[-20:])[1:]}"
 
 
-def write_text(path, vertices: int, tails, heads, weights) -> None:
-    """Write the text form: tails, heads, weights are integers of shape (m,), vertices from 0."""
+def write_text(path: StrPath, vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> None:
+    """Write the text form; tails, heads and weights are integers, (m,), vertices from 0."""
     if Path(path).suffix == ".gz":
         raise InputError(f"{path}: the text form is written plain: choose a name without .gz")
     with atomic(path) as file:
@@ -510,20 +541,39 @@ def write_text(path, vertices: int, tails, heads, weights) -> None:
             file.write(b"%d %d %d\n" * len(chunk) % tuple(chunk.ravel().tolist()))
 
 
-def parse(file, to=None) -> None:
-    """DIMACS to text. Written to `to`, or in place."""
+def parse(file: StrPath, to: StrPath | None = None) -> None:
+    """Convert DIMACS to text; write to `to`, or in place."""
     write_text(to or file, *read_dimacs(file))
 
 
-def read_graph(path) -> Graph:
-    """The graph in a file: packed (.npz) or in text form.
+def read_graph(path: StrPath) -> Graph:
+    """Read a graph, packed (.npz) or in text form.
 
-    meta has name (the file's, without its ending) and sha256 (of the text form).
-    Raises InputError for a pipe or a device, and where the file is in one of the other forms, with the tool to use.
+    Parameters
+    ----------
+    path : path
+        A regular file.
+
+    Returns
+    -------
+    Graph
+        Its `meta` has `name` (of the file, without the suffix) and `sha256` (of the text form).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not a regular file or is in another form, with the command that converts it.
+
+    Examples
+    --------
+    >>> from kernels import io
+    >>> graph = io.read_graph("workflow/samples/sample1.txt")
+    >>> graph.name, graph.vertices, graph.arcs
+    ('sample1', 6, 9)
     """
     path = Path(path)
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-        raise InputError(f"{path}: no regular file, and a graph is read more than once: write it to a file first")
+        raise InputError(f"{path}: not a regular file, and a graph is read more than once: write it to a file first")
     name = Path(path.name.removesuffix(".gz")).stem
     if path.suffix == ".npz":
         graph = Graph.load(path)

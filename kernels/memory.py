@@ -1,4 +1,4 @@
-"""The host's memory, and the refusal of what needs more, before anything is allocated."""
+"""The host's memory, and errors for what does not fit, raised before anything is allocated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernels.errors import InputError
 
-MEMBERSHIP = Path("/proc/self/cgroup")  # the control groups of this process, on Linux
+MEMBERSHIP = Path("/proc/self/cgroup")  # lists the control groups of this process, on Linux
 GROUPS = Path("/sys/fs/cgroup")  # where they are mounted
 BYTES_OF_VERTEX = 12  # at the peak of reading and building a graph; 4 afterwards
 BYTES_OF_ARC = 80  # the same; SNAP's form takes 76 and the text form 45 at the peak; 8 afterwards
@@ -17,7 +17,7 @@ ADVICE = "take a smaller graph, or a machine with more"
 
 @functools.cache
 def host_memory() -> int:
-    """Bytes of memory this process may have: the machine's, or its control group's (v1 or v2) where that is less."""
+    """Return the bytes of memory that this process may have: the machine's, or less by its control group (v1 or v2)."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for line in MEMBERSHIP.read_text().splitlines() if MEMBERSHIP.exists() else []:
         _, controllers, group = line.split(":", 2)
@@ -27,7 +27,7 @@ def host_memory() -> int:
             top, name = GROUPS / "memory", "memory.limit_in_bytes"
         else:
             continue
-        # A group is also bound by those above it; in a container only the top's file may be there.
+        # The limits of the groups above also hold; in a container only the top's file may exist.
         own = top / group.lstrip("/")
         for file in (folder / name for folder in (own, *own.parents)):
             limit = file.read_text().strip() if file.is_file() else "max"
@@ -37,18 +37,18 @@ def host_memory() -> int:
 
 
 def require(needed: int, what: str, advice: str) -> None:
-    """Raise InputError where `needed` bytes are more than this process may have. what: the message's beginning."""
+    """Raise InputError if `needed` bytes are more than this process may have; what: the message's beginning."""
     if needed > host_memory():
         raise too_much(needed, what, advice)
 
 
 def too_much(needed: int, what: str, advice: str) -> InputError:
-    """The error that `require` raises."""
+    """Return the error that `require` raises."""
     return InputError(f"{what} {needed:,} bytes of memory, this machine has {host_memory():,}: {advice}")
 
 
 def require_graph(vertices: int, arcs: int, what: str = "a graph") -> None:
-    """Raise InputError where a graph takes more memory to read and build than this process may have."""
+    """Raise InputError if reading and building a graph takes more memory than this process may have."""
     needed = BYTES_OF_VERTEX * int(vertices) + BYTES_OF_ARC * arcs
     size = f"{vertices:,} vertices and {arcs:,} arcs"
     require(needed, f"{what} of {size} takes", ADVICE)

@@ -1,14 +1,14 @@
 """One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A variant's function is called with a Graph, a Result to fill and a Run. It uploads what the paper has on the card
-before the clock starts (`upload_untimed`), opens `timed`, and inside it one `phase` after the other; the harness reads
-`seconds` and `phases` afterwards. The same functions run in numba's CUDA simulator.
+A variant's function takes a Graph, a Result to fill and a Run. It calls `upload_untimed` for what is on the card before
+the clock starts, opens `timed`, and inside it one `phase` after the other; the harness then reads `seconds` and
+`phases`. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,21 +17,20 @@ import numpy as np
 from numba import cuda, types
 
 from kernels.errors import NotEnoughMemory, TimeLimit
-from kernels.gpu import card
-from kernels.gpu.card import SIMULATED
+from kernels.gpu import card, launching
+from kernels.gpu.card import SIMULATED, CardTimer
 from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
-from kernels.gpu.timing import CardTimer
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
-SMALL = 2**26  # bytes
-POISON = -7  # in every result before a run: neither a distance nor a predecessor
+SMALL = 2**26  # bytes; below, a Run that does not wait skips the query of free memory
+POISON = -7  # fills every result before a run; neither a distance nor a predecessor
 
 
 @dataclass
 class Result:
-    """distances, predecessors: int32, (n,) for one source, (n, n) with one row per source for all pairs.
+    """Distances and predecessors, int32: (n,) for one source, (n, n) with a row for each source for all pairs.
 
-    INF is the distance and -1 the predecessor where there is no path; -1 is the source's own.
+    Without a path the distance is INF and the predecessor -1. The source's predecessor is -1.
     """
 
     distances: np.ndarray
@@ -51,19 +50,39 @@ class Result:
 class Run:
     """One timed run of one variant.
 
-    source: where single-source paths start. block: threads per block. tile: side of a tile.
-    limit_s: seconds after which `check_limit` stops a serial run. on_gpu: False for a CPU variant.
-    cuda_graph: launch from CUDA graphs instead of waiting for each launch.
-    delta: the width of delta-stepping's buckets; None for the variant's own rule.
-    grid: blocks of a kernel whose blocks share out the work; None for the variant's own rule.
-    waits: whether the host waits after each launch, as in the paper. If not, it launches from Python, which spares
-    compiling the loop of measured launches, and lays out the arguments of `prepare` while the card has other work.
-    shared: bytes of shared memory a block may have; None for what the card has.
+    Parameters
+    ----------
+    source : int
+        The source of single-source paths.
+    block, tile : int
+        Threads per block; side of a tile.
+    limit_s : float
+        Seconds after which `check_limit` stops a run on the CPU.
+    on_gpu : bool
+        False for a CPU variant.
+    cuda_graph : bool
+        Launch from CUDA graphs instead of waiting for each launch.
+    delta : int, optional
+        The width of delta-stepping's buckets; by default the variant's own rule.
+    grid : int, optional
+        Blocks of a kernel whose blocks share the work; by default the variant's own rule.
+    waits : bool
+        Wait after each launch, as in the paper. If False, launch from Python, which compiles no loop of launches, and
+        lay out the arguments of `prepare` while the card has other work.
+    shared : int, optional
+        Bytes of shared memory that a block may have; by default the card's limit.
 
-    Afterwards: seconds, and phases (seconds by name), are what was timed; launches is the number of launched kernels;
-    started is when (ISO 8601, UTC). prepare_host_s, prepare_card_s: seconds before the clock starts, from when the Run
-    was made: on the host, which lays out what the variant keeps of a graph the first time only; and for
-    `upload_untimed`.
+    Attributes
+    ----------
+    seconds, phases : float, dict of str to float
+        The timed region and its parts, in seconds.
+    launches : int
+        Launched kernels.
+    started : str
+        Start of the timed region, ISO 8601, UTC.
+    prepare_host_s, prepare_card_s : float
+        Seconds from when the Run was made until the timed region: on the host, where layouts are made in a graph's
+        first run only, and in `upload_untimed`.
     """
 
     source: int = 0
@@ -86,17 +105,17 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a kernel whose blocks share out the work."""
+        """Return the number of blocks of a kernel whose blocks share the work."""
         return self.grid or 2 * self.multiprocessors
 
     @property
     def multiprocessors(self) -> int:
-        """Multiprocessors of the card; a kernel whose blocks wait for each other has one block for each."""
+        """Return the card's multiprocessors; a kernel whose blocks wait for each other has a block for each."""
         return 1 if SIMULATED else card.current().MULTIPROCESSOR_COUNT
 
     @property
     def shared_limit(self) -> int:
-        """Bytes of shared memory a launch may ask for, besides the few a kernel declares."""
+        """Return the bytes of shared memory that a launch may ask for, besides the few that a kernel declares."""
         if self.shared is not None:
             return self.shared
         return 0 if SIMULATED else card.current().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - 64
@@ -104,41 +123,40 @@ class Run:
     def require(self, needed: int) -> None:
         """Raise NotEnoughMemory if fewer bytes than needed are free on the card.
 
-        For a few bytes a Run that does not wait leaves that to `allocate`: asking takes longer than taking them.
+        If the Run does not wait and needs less than SMALL, skip the query, which takes longer than the allocation.
         """
         asks = not SIMULATED and (self.waits or needed >= SMALL)
         if asks and needed > (free := card.free_memory()):
             raise NotEnoughMemory(needed, free)
 
     def allocate(self, *arrays: tuple) -> list:
-        """Arrays on the card, each given as (length, dtype); what is in them is undefined."""
+        """Allocate arrays on the card, each given as (length, dtype)."""
         with card.allocating(sum(int(length) * np.dtype(dtype).itemsize for length, dtype in arrays)):
             return [cuda.device_array(length, dtype) for length, dtype in arrays]
 
     def upload(self, *arrays: np.ndarray) -> list:
-        """Copies of the host's arrays on the card."""
+        """Copy arrays of the host to the card."""
         with card.allocating(sum(array.nbytes for array in arrays)):
             return [cuda.to_device(array) for array in arrays]
 
     def upload_untimed(self, *arrays: np.ndarray) -> list:
-        """The same, of what is on the card before the clock starts, as the paper's graph is."""
+        """Copy what is on the card before the clock starts, as the paper's graph is."""
         started = time.perf_counter()
         uploaded = self.upload(*arrays)
         cuda.synchronize()
         self.prepare_card_s += time.perf_counter() - started
         return uploaded
 
-    def download(self, *pairs) -> None:
-        """Copy arrays of the card to the host: (device array, host array) each."""
+    def download(self, *pairs: tuple) -> None:
+        """Copy arrays of the card to the host, each given as (device array, host array)."""
         for array, host in pairs:
             array.copy_to_host(host)
 
     def launch(self, *launches: tuple, times: int = 1) -> None:
-        """Launch kernels in turn, `times` over; the host waits after every launch if the Run `waits`.
+        """Launch kernels in turn, `times` over; wait after every launch if the Run `waits`.
 
-        A launch is (kernel, blocks, threads, arguments), and bytes of shared memory where it needs some; STEP among the
-        arguments is the number of the iteration. With `cuda_graph` the same launches come from CUDA graphs, and the
-        host waits once, at the end.
+        A launch is (kernel, blocks, threads, arguments[, bytes of shared memory]); the argument STEP is the number of
+        the iteration. With `cuda_graph` launch from CUDA graphs, and wait once, at the end.
         """
         if SIMULATED:
             for step in range(times):
@@ -155,32 +173,50 @@ class Run:
         self.launches += times * len(launches)
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
-        """A function that launches the kernels in turn, as `launch` does, whatever `cuda_graph` says.
+        """Return a function that launches the kernels in turn, as `launch` does without `cuda_graph`.
 
-        If the Run waits, arguments are laid out now, in another phase than that of the launches: that takes longer than
-        a short kernel.
+        If the Run waits, lay out the arguments now, outside the phase of the launches: it takes longer than a short
+        kernel.
         """
         if not self.waits or not card.gpu_visible():
             return lambda: self.launch(*launches)
         loop = prepared(launches).loop(wait=True)
 
-        def launch():
+        def launch() -> None:
             loop(1)
             self.launches += len(launches)
 
         return launch
 
+    def prepare_async(self, *steps: tuple | list[tuple]) -> Callable[[], None]:
+        """Return a function that launches the steps in order, without waiting.
+
+        A step is a launch, as `launch` takes it, or a list of launches that may overlap. A kernel may occur with
+        several sizes of shared memory.
+        """
+        ordered = [step if isinstance(step, list) else [step] for step in steps if step]
+        launches = [launch for step in ordered for launch in step]
+        if not card.gpu_visible():
+            return lambda: self.launch(*launches)
+        go = launching.enqueued(ordered, compiled=self.waits)
+
+        def launch() -> None:
+            go()
+            self.launches += len(launches)
+
+        return launch
+
     def wait(self) -> None:
-        """Wait until all that was launched has ended."""
+        """Wait until all launches have ended."""
         cuda.synchronize()
 
     @contextmanager
-    def timed(self):
-        """The region that `seconds` covers; it ends when the card is idle."""
+    def timed(self) -> Iterator[None]:
+        """Time the region that `seconds` covers; it ends when the card is idle."""
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self.prepare_host_s = time.perf_counter() - self._clock - self.prepare_card_s
         if self.on_gpu and not SIMULATED:
-            check_arguments()  # so that this one launch of a process is never timed
+            check_arguments()  # whose launch, once a process, is not to be timed
         self._clock = time.perf_counter()
         yield
         if self.on_gpu:
@@ -188,8 +224,8 @@ class Run:
         self.seconds = time.perf_counter() - self._clock
 
     @contextmanager
-    def phase(self, name: str):
-        """A part of the timed region: its time on the card, or by the CPU's clock where there is no card."""
+    def phase(self, name: str) -> Iterator[None]:
+        """Time a part of the timed region: on the card, or by the host's clock without one."""
         if self.on_gpu and not SIMULATED:
             with CardTimer() as timer:
                 yield
@@ -200,7 +236,7 @@ class Run:
             self.phases[name] += time.perf_counter() - started
 
     def check_limit(self) -> None:
-        """Raise TimeLimit where the timed region has lasted longer than limit_s."""
+        """Raise TimeLimit if the timed region has lasted longer than limit_s."""
         if time.perf_counter() - self._clock > self.limit_s:
             raise TimeLimit(self.limit_s)
 
@@ -216,7 +252,7 @@ def _warm_up(seen):
 
 
 def warm_up(vertices: int, block: int, launches: int) -> None:
-    """Launch the paper's warm-up kernel (its utils.cuh), which only stores its thread number: one thread per vertex."""
+    """Launch the paper's warm-up kernel (its utils.cuh), which stores thread numbers, with a thread for each vertex."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)

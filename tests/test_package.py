@@ -60,7 +60,7 @@ def test_what_no_relative_import_can_say_is_refused():
 
 
 def test_the_library_cannot_be_installed_in_place():
-    with pytest.raises(RuntimeError, match=r"in place: take `pip install \."):
+    with pytest.raises(RuntimeError, match=r"in place: use `pip install \."):
         Hook(str(ROOT), {}, None, None, "", "wheel").initialize("editable", {})
 
 
@@ -79,7 +79,9 @@ def test_the_wheel_has_the_library_and_no_more(site):
     files = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
     (info,) = {path.parts[0] for path in files} - {PACKAGE}
     assert info == f"{PACKAGE}-{PROJECT['version']}.dist-info"
-    assert {path for path in files if path.parts[0] == PACKAGE} == {PACKAGE / path for path in MODULES}
+    assert {path for path in files if path.parts[0] == PACKAGE} == {
+        Path(PACKAGE, path) for path in (*MODULES, "py.typed")
+    }
     for path in MODULES:
         text = (site / PACKAGE / path).read_text()
         assert meaning(text) == meaning((ROOT / "kernels" / path).read_text()), path
@@ -92,6 +94,7 @@ def test_the_sdist_has_what_the_wheel_is_built_from(tmp_path):
     with tarfile.open(package.build(tmp_path, target="sdist")) as sdist:
         names = {str(Path(*Path(name).parts[1:])) for name in sdist.getnames()}
     others = {
+        "kernels/py.typed",
         "kernels/revisions.csv",
         "LICENSE",
         "PKG-INFO",

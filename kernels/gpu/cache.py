@@ -2,12 +2,12 @@
 
 They are kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. There is a folder
 for each key, a digest of all that machine code depends on besides the types of a kernel's arguments and the card: the
-source of this package, the versions of what compiles, numba's settings, Python's version and the driver's. The KEYS
-folders that were written to last stay.
+source of this package, the versions of the compilers, numba's settings, and the versions of Python and of the driver.
+The KEYS most recent folders are kept.
 
 Numba unpickles what it finds, so a folder is used only if no other user can write to it. A file that is damaged, or
 that the driver refuses, is deleted, and its kernel is compiled and written again. Kernels with a closure are compiled
-in each process: numba knows them by their cells, which differ from process to process.
+in each process, since numba identifies them by their cells, which differ from process to process.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from numba.cuda.core.caching import NullCache, _UserProvidedCacheLocator
 from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
 from numba.cuda.serialize import dumps
 
-from kernels.gpu.driver import STARTED, checked
+from kernels.gpu.driver import SETTINGS, STARTED, checked
 
 log = logging.getLogger(__name__)
 KEYS = 16  # folders that stay
-PACKAGE, SOURCES = __name__.split(".")[0], Path(__file__).parents[1]
+PACKAGE, PACKAGE_FOLDER = __name__.split(".")[0], Path(__file__).parents[1]
 _WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
-COMPILERS = (  # the distributions that machine code depends on; of CUDA 12 the wheels have another name
+COMPILERS = (  # the distributions that machine code depends on; the wheels of CUDA 12 have other names
     *("numba-cuda", "numba", "llvmlite", "cuda-bindings", "cuda-core"),
     *(f"nvidia-{name}{of}" for name in _WHEELS for of in ("", "-cu12")),
 )
@@ -46,7 +46,7 @@ SUFFIXES = ".nbi", ".nbc"  # of numba's files
 
 
 def enable(kernel) -> None:
-    """Let numba load a kernel from the disk, or write it there once it is compiled."""
+    """Let numba load a kernel from the disk, or write it there after compiling it."""
     function = kernel.py_func
     module = sys.modules.get(function.__module__)
     is_ours = module and module.__name__.split(".")[0] == PACKAGE and vars(module) is function.__globals__
@@ -55,7 +55,7 @@ def enable(kernel) -> None:
 
 
 class _Locator(_UserProvidedCacheLocator):
-    """Files in the folder, named by module and function. The folder's key stands for their source."""
+    """Name files by module and function; the folder's key stands for their source."""
 
     def __init__(self, py_func, py_file):
         self._cache_path, self._module = str(folder()), py_func.__module__
@@ -72,7 +72,7 @@ class _Locator(_UserProvidedCacheLocator):
 
 
 class _Impl(CUDACacheImpl):
-    """Numba's data of a kernel, with a digest."""
+    """Store numba's data of a kernel with a digest."""
 
     _locator_classes = [_Locator]  # noqa: RUF012
 
@@ -91,7 +91,7 @@ class _Impl(CUDACacheImpl):
 
 
 class _Cache(CUDACache):
-    """Numba's cache of a kernel, whose errors lead to a compilation."""
+    """Numba's cache of a kernel; an error leads to a compilation."""
 
     _impl_class = _Impl
 
@@ -126,10 +126,7 @@ class _Cache(CUDACache):
 
 @cache
 def folder() -> Path | None:
-    """Return where this process's kernels are kept; None if they are not to be.
-
-    If another user can change the folder or a file in it, warn.
-    """
+    """Return the folder of this process's kernels; None if it has none or another user can change it, which warns."""
     at = root()
     if not at or any(path.stat().st_mtime > STARTED for path in sources()):  # may not be what was imported
         return None
@@ -137,7 +134,7 @@ def folder() -> Path | None:
     for path in (at.parent, at, *_files(at)):
         try:
             found = path.stat()
-        except OSError:  # it is made when it is needed
+        except OSError:  # not made yet
             continue
         if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             log.warning(
@@ -150,7 +147,7 @@ def folder() -> Path | None:
 
 
 def root() -> Path | None:
-    """Return the folder of all keys; None without a home."""
+    """Return the folder of all keys; None without a home folder."""
     if own := os.environ.get("CUDA_SHORTEST_PATHS_CACHE"):
         return Path(own)
     if (caches := Path(os.environ.get("XDG_CACHE_HOME", ""))).is_absolute():
@@ -162,13 +159,13 @@ def root() -> Path | None:
 
 
 def _files(at: Path) -> Iterator[Path]:
-    """Numba's files in a folder."""
+    """Yield numba's files in a folder."""
     with contextlib.suppress(OSError):
         yield from [path for path in at.iterdir() if path.suffix in SUFFIXES]
 
 
 def _make(at: Path) -> None:
-    """Make the folder of a key if it is missing, and delete those of old keys. What is not numba's stays."""
+    """Make the folder of a key if it is missing, and delete numba's files of old keys."""
     if at.is_dir():
         return
     at.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -177,7 +174,7 @@ def _make(at: Path) -> None:
     for old in sorted(keys, key=lambda path: -path.stat().st_mtime)[KEYS - 1 :]:
         for path in _files(old):
             path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # it holds something else
+        with contextlib.suppress(OSError):  # not empty
             old.rmdir()
 
 
@@ -194,7 +191,7 @@ def parts_of_key() -> dict:
     digest = hashlib.sha256()
     for path in sources():
         text = path.read_bytes()
-        digest.update(f"{path.relative_to(SOURCES).as_posix()} {len(text)}\n".encode() + text)
+        digest.update(f"{path.relative_to(PACKAGE_FOLDER).as_posix()} {len(text)}\n".encode() + text)
     return {
         "package": PACKAGE,
         "sources": digest.hexdigest(),
@@ -207,15 +204,15 @@ def parts_of_key() -> dict:
 
 def sources() -> list[Path]:
     """Return the source files of this package."""
-    return sorted(SOURCES.rglob("*.py"))
+    return sorted(PACKAGE_FOLDER.rglob("*.py"))
 
 
 def settings() -> dict[str, str]:
-    """Return what numba reads besides: variables of the environment, and its file in the working directory."""
+    """Return numba's settings: variables of the environment, and its file in the working directory."""
     begins = "NUMBA_", "CUDA_HOME", "CUDA_PATH"
     found = {name: value for name, value in os.environ.items() if name.startswith(begins)}
     with contextlib.suppress(OSError, UnicodeError):
-        found["file"] = Path(".numba_config.yaml").read_text()
+        found["file"] = SETTINGS.read_text()
     return found
 
 

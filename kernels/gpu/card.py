@@ -1,23 +1,24 @@
-"""The card: whether there is one, what it is, its free memory, its state."""
+"""The card: whether there is one, what it is, its free memory, its state, and time on it."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from typing import Any
 
 from cuda.bindings.driver import CUresult
 from numba import config, cuda
 
 from kernels.errors import NotEnoughMemory
-from kernels.gpu import SIMULATOR, simulator
+from kernels.gpu import SIMULATOR, internals
 
-SIMULATED = bool(config.ENABLE_CUDASIM)
+SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]  # set by numba at its import
 if SIMULATED:
-    simulator.improve()
+    internals.improve_simulator()
 # NVML's bits for clocks below what was asked for; idling and set application clocks do not count.
-_THROTTLING = {
+THROTTLING = {
     "power cap": 0x4,
     "hardware slowdown": 0x8,
     "sync boost": 0x10,
@@ -27,35 +28,60 @@ _THROTTLING = {
 }
 
 
-def current():
-    """Numba's object for the card of this thread."""
+def current() -> Any:
+    """Return numba's object for the card of this thread."""
     return cuda.get_current_device()
 
 
-def using(device):
-    """A context manager in which the thread uses this card."""
+def using(device: Any) -> AbstractContextManager:
+    """Return a context manager in which the thread uses this card."""
     return cuda.gpus[device.id]
 
 
 def gpu_visible() -> bool:
-    """Whether a real GPU can be used from here."""
+    """Return whether a real GPU can be used from here."""
     return not SIMULATED and cuda.is_available()
 
 
 def has_16_bit_pair_minimum() -> bool:
-    """Whether the card takes the minimum of two 16-bit pairs in one instruction."""
+    """Return whether the card takes the minimum of two 16-bit pairs in one instruction."""
     return gpu_visible() and current().compute_capability >= (9, 0)
 
 
 def free_memory() -> int:
-    """Bytes free on the card, once numba has given back what is no longer used."""
+    """Return the bytes free on the card, after numba has given back what is no longer used."""
     free_pending()
     return cuda.current_context().get_memory_info().free
 
 
 def free_pending() -> None:
-    """Give back memory that is no longer used; numba puts that off."""
+    """Give back memory that is no longer used, which numba puts off."""
     cuda.current_context().deallocations.clear()
+
+
+class CardTimer:
+    """Measure the seconds that the card spends on what a `with` statement launches, between two events.
+
+        with CardTimer() as timer:
+            ...
+        timer.seconds
+
+    Gaps in which the card waits for the host count. The host waits at the end of the statement.
+    """
+
+    seconds = 0.0
+
+    def __enter__(self) -> CardTimer:
+        event: Any = cuda.event
+        self._start, self._end = event(timing=True), event(timing=True)
+        self._start.record()
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is None:
+            self._end.record()
+            self._end.synchronize()
+            self.seconds = cuda.event_elapsed_time(self._start, self._end) / 1000
 
 
 @contextmanager
@@ -64,14 +90,14 @@ def allocating(size: int) -> Iterator[None]:
     try:
         yield
     except cuda.cudadrv.driver.CudaAPIError as error:
-        if error.code != CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        if error.code != CUresult.CUDA_ERROR_OUT_OF_MEMORY:  # type: ignore[attr-defined]
             raise
         raise NotEnoughMemory(size, free_memory()) from None
 
 
 @cache
 def cpu_name() -> str:
-    """The processor's name as the system gives it."""
+    """Return the processor's name as the system gives it."""
     try:
         with open("/proc/cpuinfo") as file:
             return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
@@ -80,12 +106,12 @@ def cpu_name() -> str:
 
 
 def card_uuid() -> str:
-    """The card's UUID as the driver gives it; empty in the simulator."""
+    """Return the card's UUID as the driver gives it; empty in the simulator."""
     return "" if SIMULATED else str(current().uuid)
 
 
 def describe(on_gpu: bool) -> dict[str, str]:
-    """device, driver and cuda as a measurement's row names them; the last two empty for a CPU."""
+    """Return device, driver and cuda as in a measurement's row; the last two are empty for a CPU."""
     if not on_gpu:
         return {"device": cpu_name(), "driver": "", "cuda": ""}
     if SIMULATED:
@@ -99,7 +125,7 @@ def describe(on_gpu: bool) -> dict[str, str]:
 
 
 def card_state() -> dict:
-    """The card now, by NVML: driver, uuid, clocks (MHz), temperature (C), power (W), reasons for throttling."""
+    """Return NVML's driver, uuid, clocks (MHz), temperature (C), power (W) and reasons for throttling of the card."""
     import pynvml
 
     pynvml.nvmlInit()
@@ -114,7 +140,7 @@ def card_state() -> dict:
             "memory_clock_mhz": pynvml.nvmlDeviceGetClockInfo(card, pynvml.NVML_CLOCK_MEM),
             "temperature_c": pynvml.nvmlDeviceGetTemperature(card, pynvml.NVML_TEMPERATURE_GPU),
             "power_w": pynvml.nvmlDeviceGetPowerUsage(card) / 1000,
-            "throttling": [name for name, bit in _THROTTLING.items() if reasons & bit],
+            "throttling": [name for name, bit in THROTTLING.items() if reasons & bit],
         }
     finally:
         pynvml.nvmlShutdown()

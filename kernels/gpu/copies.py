@@ -8,10 +8,10 @@ from kernels.gpu.driver import checked
 
 
 class Copies:
-    """Copies between rows of 32-bit words on the host, (rows, n), page-locked, and longer rows of buffers on the card.
+    """Copy rows of 32-bit words between page-locked arrays of the host, (rows, n), and longer rows of buffers.
 
-    `to_card` and `to_host` return at once, and each has a stream of its own; `wait` ends when all copies are done.
-    pitch: words from one row of the buffer to the next. Raises RuntimeError where CUDA refuses a copy.
+    `to_card` and `to_host` are asynchronous, each on a stream of its own; `wait` waits for all copies.
+    pitch: words from one row of the buffer to the next. Raises RuntimeError if CUDA refuses a copy.
     """
 
     def __enter__(self):
@@ -43,7 +43,7 @@ class Copies:
             for stream in self.streams:
                 checked(driver.cuStreamSynchronize(stream))
 
-    def _copy(self, stream, to, to_pitch, source, source_pitch, shape):
+    def _copy(self, stream: int, to, to_pitch, source, source_pitch, shape):
         rows, columns = shape
         kind = runtime.cudaMemcpyKind.cudaMemcpyDefault
         (error,) = runtime.cudaMemcpy2DAsync(
@@ -54,6 +54,6 @@ class Copies:
 
 
 def _rows_of(buffer, pitch, shape):
-    """The rows in a buffer of the simulator."""
+    """Return the rows in a buffer of the simulator."""
     rows, columns = shape
     return buffer[: rows * pitch].reshape(rows, pitch)[:, :columns]

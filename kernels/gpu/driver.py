@@ -1,4 +1,4 @@
-"""What is asked of CUDA's driver without importing numba, whose import takes longer than many a search."""
+"""CUDA's driver and numba's settings, asked without importing numba, whose import takes longer than many a search."""
 
 from __future__ import annotations
 
@@ -7,25 +7,47 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from cuda.bindings import driver
 
+from kernels.errors import InputError
+
 STARTED = time.time()  # before any kernel is imported; kernels/gpu/cache.py compares sources with it
+SETTINGS = Path(".numba_config.yaml")  # numba's settings in the working directory
+
+
+def check_settings() -> None:
+    """Raise InputError if numba's import would fail to read its file of settings."""
+    if not SETTINGS.is_file():
+        return
+    try:
+        import yaml
+    except ImportError:  # numba then ignores the file
+        return
+    try:
+        with SETTINGS.open() as file:
+            found = yaml.safe_load(file) or {}
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{SETTINGS}: numba cannot read it ({said}): correct or delete it") from None
+    if not (isinstance(found, dict) and all(isinstance(key, str) for key in found)):
+        raise InputError(f"{SETTINGS}: not a mapping of numba's settings (opt: 3): correct or delete it")
 
 
 def simulated() -> bool:
-    """Whether numba simulates a card, as numba reads its settings; imports numba only for its settings file."""
-    if "numba" in sys.modules or Path(".numba_config.yaml").exists():
+    """Return whether numba simulates a card, by its settings; import numba only to read its file of settings."""
+    if "numba" in sys.modules or SETTINGS.exists():
         from numba import config
 
-        return bool(config.ENABLE_CUDASIM)
+        return bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]  # set by numba at its import
     try:
         return bool(int(os.environ.get("NUMBA_ENABLE_CUDASIM", "0")))
     except ValueError:
         return False
 
 
-def checked(answer: tuple):
+def checked(answer: tuple) -> Any:
     """Return what a call of cuda.bindings.driver returned besides its error code; raise RuntimeError if that is not 0.
 
     Several values come as a tuple.

@@ -1,18 +1,20 @@
-"""What numba's documentation does not promise: the handle of a kernel, and how numba passes arguments to it.
+"""What numba's documentation does not promise: a kernel's handle, how arguments are passed, the simulator's threads.
 
 Written for numba-cuda WRITTEN_FOR. Before anything is launched on a card, kernels/gpu/launching.py launches `echo` once
-a process, and `check_echo` raises where another version passes arguments otherwise.
+a process, and `check_echo` raises if another version passes arguments otherwise.
 """
 
+import sys
 from importlib.metadata import version
 
 import numpy as np
-from numba import cuda
+from numba import cuda, types
+from numba.np import numpy_support
 
 from kernels.later import Later
 
 WRITTEN_FOR = "0.30.4"
-cache = Later("kernels.gpu.cache")  # which the simulator has no use for
+cache = Later("kernels.gpu.cache")  # not used by the simulator
 _HANDLES: dict[tuple, tuple[int, bool]] = {}  # by card, kernel and types of its arguments
 
 
@@ -27,10 +29,10 @@ def compiled_kernel(kernel, arguments: tuple, device: int) -> tuple[int, bool]:
 
 
 def _type_key(argument) -> tuple:
-    """Return what tells apart the types of arguments."""
+    """Return a key of the type of an argument."""
     if isinstance(argument, tuple):
         return type(argument), *map(_type_key, argument)
-    # The shape tells apart only arrays of several dimensions, whose layout it decides.
+    # The shape belongs to the type only of arrays of several dimensions, whose layout it decides.
     return argument.dtype.str, argument.strides, argument.shape[1:] and argument.shape
 
 
@@ -51,7 +53,7 @@ def as_passed(argument) -> list[int]:
 
 @cuda.jit
 def echo(small, negative, large, words, pairs, arrived):
-    """Write down what arrives of each kind of argument that the kernels take."""
+    """Write what arrives of each kind of argument that the kernels take."""
     arrived[0], arrived[1], arrived[2] = small, np.uint32(negative), large
     arrived[3], arrived[4], arrived[5] = len(words), words[0], words[len(words) - 1]
     arrived[6], arrived[7], arrived[8] = len(pairs), pairs[0], pairs[len(pairs) - 1]
@@ -62,10 +64,34 @@ EXPECTED = np.array([7, 2**32 - 3, 2**40, 3, 5, 8, 2, 2**33, 9], np.uint64)  # w
 
 
 def check_echo(arrived: np.ndarray) -> None:
-    """Raise RuntimeError where `echo`, sent ECHOED, did not write EXPECTED; arrived: uint64, (9,)."""
+    """Raise RuntimeError if `echo`, sent ECHOED, did not write EXPECTED; arrived: uint64, (9,)."""
     if not np.array_equal(arrived, EXPECTED):
         raise RuntimeError(
             f"numba-cuda {version('numba-cuda')} passes arguments to kernels otherwise than numba-cuda {WRITTEN_FOR}, "
             "for which kernels/gpu/internals.py was written: install that version (the lock files in requirements/ "
             f"have it). Sent {EXPECTED.tolist()}, arrived {arrived.tolist()}"
         )
+
+
+def improve_simulator() -> None:
+    """Make numba's simulator faster, and its shared arrays safe; call it once, in the simulator.
+
+    Its main thread polls all others, which takes three to five times as long with Python's 5 ms between two threads as
+    with 0.1 ms. Two threads that come to `cuda.shared.array` at once may each get an array of their own.
+    """
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+    sys.setswitchinterval(1e-4)
+    FakeCUDAShared.array = _shared_array  # type: ignore[method-assign]
+
+
+def _shared_array(shared, shape, dtype, alignment=None) -> np.ndarray:
+    """Return the block's array of this line of a kernel; if the shape is 0, all of its dynamic shared memory."""
+    if alignment is not None:
+        raise RuntimeError("the simulator aligns no arrays")
+    dtype = numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(dtype)
+    if shape == 0:
+        return np.frombuffer(shared._dynshared.data, dtype, shared._dynshared_size // dtype.itemsize)
+    caller = sys._getframe(1)
+    line = caller.f_code.co_filename, caller.f_lineno
+    return shared._allocations.setdefault(line, np.empty(shape, dtype))  # at once, whatever other threads do

@@ -1,5 +1,8 @@
 """Device functions that numba lacks, or that compile better than its own, and short names of the integer types."""
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 from llvmlite import ir
 from numba import cuda, types
@@ -12,25 +15,25 @@ LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper hal
 
 @cuda.jit(device=True)
 def thread_x():
-    """The thread's number in the grid along x, uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
+    """Return the thread's number in the grid along x, uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
     return np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
 
 
 @cuda.jit(device=True)
 def thread_y():
-    """The same along y."""
+    """Return the thread's number in the grid along y, uint32."""
     return np.uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
 
 
 @cuda.jit(device=True)
 def min_pairs(a, b):
-    """The minimum of two words, uint32, in the upper and in the lower half each."""
+    """Return the minimum of two words, uint32, in the upper and in the lower half each."""
     return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
 
 
 @cuda.jit(device=True)
 def add_min(a, b, c):
-    """min(a + b, c): one VIADDMNMX from compute capability 9.0 on."""
+    """Return min(a + b, c): one VIADDMNMX from compute capability 9.0 on."""
     return min(u32(a + b), c)
 
 
@@ -43,61 +46,122 @@ if SIMULATED:
 
     min_pairs_native = min_pairs
 
-    def load_four(matrix, at):
-        """As on the card: four words of a flat uint32 matrix from `at` on."""
-        return matrix[at], matrix[at + 1], matrix[at + 2], matrix[at + 3]
+    def _load(count: int):
+        return lambda array, at: tuple([array[at + i] for i in range(count)])
 
-    def store_four(matrix, at, words):
-        matrix[at], matrix[at + 1], matrix[at + 2], matrix[at + 3] = words
+    def _store(count: int):
+        def store(array, at, words):
+            for i in range(count):
+                array[at + i] = words[i]
+
+        return store
 
 else:
     from numba.extending import intrinsic
 
+    def _assembly(text: str):
+        """Return the code generator of a PTX instruction whose operands and result are words."""
+
+        def codegen(context, builder, signature, arguments):
+            word, count = ir.IntType(32), len(arguments)
+            kind = ir.FunctionType(word, [word] * count)
+            return builder.call(ir.InlineAsm(kind, text, ",".join(["=r", *["r"] * count])), arguments)
+
+        return codegen
+
     @intrinsic
     def add_min_pairs(typing_context, a, b, c):
-        """min(a + b, c) in each half of a word: one VIADDMNMX.U16x2 from compute capability 9.0 on."""
-
-        def codegen(context, builder, signature, arguments):
-            word = ir.IntType(32)
-            text = "{ .reg .b32 sum; add.u16x2 sum, $1, $2; min.u16x2 $0, sum, $3; }"
-            return builder.call(ir.InlineAsm(ir.FunctionType(word, [word] * 3), text, "=r,r,r,r"), arguments)
-
-        return types.uint32(types.uint32, types.uint32, types.uint32), codegen
-
-    def four_words_at(context, builder, matrix, array, at):
-        data = context.make_array(matrix)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(ir.IntType(32), 4).as_pointer())
-
-    @intrinsic
-    def load_four(typing_context, matrix, at):
-        """Four words of a flat uint32 matrix in one instruction; `at` is a multiple of four, and has 64 bits."""
-
-        def codegen(context, builder, signature, arguments):
-            words = builder.load(four_words_at(context, builder, matrix, *arguments), align=16)
-            parts = [builder.extract_element(words, ir.IntType(32)(i)) for i in range(4)]
-            return context.make_tuple(builder, signature.return_type, parts)
-
-        return types.UniTuple(types.uint32, 4)(matrix, at), codegen
-
-    @intrinsic
-    def store_four(typing_context, matrix, at, words):
-        def codegen(context, builder, signature, arguments):
-            array, index, values = arguments
-            vector = ir.VectorType(ir.IntType(32), 4)(ir.Undefined)
-            for i in range(4):
-                vector = builder.insert_element(vector, builder.extract_value(values, i), ir.IntType(32)(i))
-            builder.store(vector, four_words_at(context, builder, matrix, array, index), align=16)
-            return context.get_dummy_value()
-
-        return types.void(matrix, at, words), codegen
+        """Return min(a + b, c) in each half of a word: one VIADDMNMX.U16x2 from compute capability 9.0 on."""
+        text = "{ .reg .b32 sum; add.u16x2 sum, $1, $2; min.u16x2 $0, sum, $3; }"
+        return types.uint32(types.uint32, types.uint32, types.uint32), _assembly(text)
 
     @intrinsic
     def min_pairs_native(typing_context, a, b):
-        """min_pairs in one instruction, which cards have from compute capability 9.0 on."""
+        """Return min_pairs(a, b) by one instruction, which cards have from compute capability 9.0 on."""
+        return types.uint32(types.uint32, types.uint32), _assembly("min.u16x2 $0, $1, $2;")
 
-        def codegen(context, builder, signature, arguments):
-            word = ir.IntType(32)
-            assembly = ir.InlineAsm(ir.FunctionType(word, [word] * 2), "min.u16x2 $0, $1, $2;", "=r,r,r")
-            return builder.call(assembly, arguments)
+    def _address(context, builder, kind, array, at, count):
+        data = context.make_array(kind)(context, builder, array).data
+        return builder.bitcast(builder.gep(data, [at]), ir.VectorType(ir.IntType(32), count).as_pointer())
 
-        return types.uint32(types.uint32, types.uint32), codegen
+    def _load(count: int):
+        @intrinsic
+        def load(typing_context, array, at):
+            def codegen(context, builder, signature, arguments):
+                words = builder.load(_address(context, builder, array, *arguments, count), align=4 * count)
+                parts = [builder.extract_element(words, ir.IntType(32)(i)) for i in range(count)]
+                return context.make_tuple(builder, signature.return_type, parts)
+
+            return types.UniTuple(array.dtype, count)(array, at), codegen
+
+        return load
+
+    def _store(count: int):
+        @intrinsic
+        def store(typing_context, array, at, words):
+            def codegen(context, builder, signature, arguments):
+                into, index, values = arguments
+                vector = ir.VectorType(ir.IntType(32), count)(ir.Undefined)
+                for i in range(count):
+                    vector = builder.insert_element(vector, builder.extract_value(values, i), ir.IntType(32)(i))
+                builder.store(vector, _address(context, builder, array, into, index, count), align=4 * count)
+                return context.get_dummy_value()
+
+            return types.void(array, at, words), codegen
+
+        return store
+
+
+@cache
+def loader(count: int):
+    """Return a device function (array, at) -> tuple: `count` words of a flat array of 32-bit words from `at` on.
+
+    count: 1, 2 or 4. `at` is a multiple of it and has 64 bits. The load is one instruction.
+    """
+    return _load(count)
+
+
+@cache
+def storer(count: int):
+    """Return a device function (array, at, words) that stores what `loader` loads."""
+    return _store(count)
+
+
+load_four, store_four = loader(4), storer(4)
+
+
+@cache
+def same(count: int):
+    """Return a device function: a tuple of `count` times its argument."""
+    copies = {1: lambda a: (a,), 2: lambda a: (a, a), 4: lambda a: (a, a, a, a)}
+    return cuda.jit(device=True)(copies[count])
+
+
+@cache
+def each(function, count: int, arguments: int):
+    """Return a device function that applies `function` to the words of `arguments` tuples of `count` words.
+
+    arguments: 1 to 3. Numba has no loop over a tuple that it unrolls.
+    """
+    calls: dict[tuple[int, int], Callable] = {
+        (1, 1): lambda a: (function(a[0]),),
+        (1, 2): lambda a: (function(a[0]), function(a[1])),
+        (1, 4): lambda a: (function(a[0]), function(a[1]), function(a[2]), function(a[3])),
+        (2, 1): lambda a, b: (function(a[0], b[0]),),
+        (2, 2): lambda a, b: (function(a[0], b[0]), function(a[1], b[1])),
+        (2, 4): lambda a, b: (
+            function(a[0], b[0]),
+            function(a[1], b[1]),
+            function(a[2], b[2]),
+            function(a[3], b[3]),
+        ),
+        (3, 1): lambda a, b, c: (function(a[0], b[0], c[0]),),
+        (3, 2): lambda a, b, c: (function(a[0], b[0], c[0]), function(a[1], b[1], c[1])),
+        (3, 4): lambda a, b, c: (
+            function(a[0], b[0], c[0]),
+            function(a[1], b[1], c[1]),
+            function(a[2], b[2], c[2]),
+            function(a[3], b[3], c[3]),
+        ),
+    }
+    return cuda.jit(device=True)(calls[arguments, count])

@@ -1,4 +1,4 @@
-"""What the library's searches give."""
+"""The results of the library's searches."""
 
 from __future__ import annotations
 
@@ -14,11 +14,24 @@ ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
 
 @dataclass(frozen=True)
 class Paths:
-    """distances: float64, infinite where there is no path. predecessors: int32, -9999 where there is none.
+    """Distances and predecessors, from one source, several or all.
 
-    Both (n,) from one source, (n, n) with one row per source for all pairs. variant, reason: which one
-    (algorithm/variant) was chosen, and why. rounds: of the search in float64 on the card; 0 where there was none.
-    Solver.shortest_paths says what results that are left on the card have instead.
+    Attributes
+    ----------
+    distances : ndarray of float64, shape (n,), (k, n) or (n, n)
+        A row for each source; ``inf`` if there is no path.
+    predecessors : ndarray of int32, same shape
+        The vertex before each vertex on a shortest path; -9999 for the source, and if there is no path.
+    variant : str
+        The chosen variant, "algorithm/variant".
+    reason : str
+        Why it was chosen.
+    rounds : int
+        Rounds of the search in float64 on the card; 0 if there was no such search.
+
+    Notes
+    -----
+    `Solver.shortest_paths` describes results that are left on the card.
     """
 
     distances: np.ndarray
@@ -30,9 +43,16 @@ class Paths:
 
 @dataclass(frozen=True)
 class Distances:
-    """distances: float64, (k, n), a row for each of the k sources, in their order; infinite where there is no path.
+    """Distances from several sources.
 
-    sources: int64, (k,). variant, reason, rounds: as in Paths.
+    Attributes
+    ----------
+    sources : ndarray of int64, shape (k,)
+        The sources, as given.
+    distances : ndarray of float64, shape (k, n)
+        A row for each source; ``inf`` if there is no path.
+    variant, reason, rounds
+        As in `Paths`.
     """
 
     sources: np.ndarray
@@ -44,11 +64,22 @@ class Distances:
 
 @dataclass(frozen=True)
 class Eccentricities:
-    """Of each source, in their order: int32, (k,) each, and int64 for total and sources.
+    """How far the vertices lie from each of several sources.
 
-    eccentricity: the largest distance to a vertex that is reached. farthest: a vertex at that distance. reached: how
-    many vertices are, the source among them. total: the sum of the distances to them. variant, reason: as in Paths.
-    Where the search was in float64, eccentricity and total are float64.
+    Attributes
+    ----------
+    sources : ndarray of int64, shape (k,)
+        The sources, as given.
+    eccentricity : ndarray of int32 or float64, shape (k,)
+        The largest distance to a vertex that the source reaches; float64 if the search was in float64.
+    farthest : ndarray of int32, shape (k,)
+        A vertex at that distance.
+    reached : ndarray of int32, shape (k,)
+        The number of vertices that the source reaches, itself included.
+    total : ndarray of int64 or float64, shape (k,)
+        The sum of the distances to these vertices; float64 if the search was in float64.
+    variant, reason
+        As in `Paths`.
     """
 
     sources: np.ndarray

@@ -1,7 +1,7 @@
-"""Which variant suits a graph: by its size and shape, the number of sources, and the card.
+"""The choice of a variant by the graph's size and shape, the number of sources, and the card.
 
-Each choice comes with its reason, in words. searches.py asks here, and adds what it knows besides: of graphs that are
-too narrow for the card, of weights in float64, and of what is laid out already.
+Each choice comes with its reason, in words. searches.py also considers graphs that are too narrow for the card, weights
+in float64, and layouts that already exist.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cuda.bindings import nvvm
 
 from kernels import memory
 from kernels.errors import InputError
+from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
 from kernels.graph import Graph
 from kernels.later import Later
@@ -27,41 +28,40 @@ libraries = Later("kernels.libraries")
 elimination, many_sources = Later("kernels.fast.hierarchy.elimination"), Later("kernels.fast.hierarchy.many_sources")
 log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
-SMALL = 2**15  # vertices and arcs: with fewer, SciPy ends before a card has started
-SPARSE = 128  # a graph is sparse where it has fewer than one of so many possible arcs
-MANY = "hierarchy/many_sources", "hierarchy/all_pairs"  # rows of distances, and what is reduced of them; no variants
+SMALL = 2**15  # vertices and arcs; below, SciPy ends before a search on a card has started
+SPARSE = 128  # a graph is sparse if it has fewer than one in SPARSE of all possible arcs
+# Searches in a contraction hierarchy that return rows of distances, or reduce them on the card. They are no variants.
+HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
 
 
-class Pays(NamedTuple):
-    """From how many sources on a contraction hierarchy is faster than as many searches by near_far: where it is not
-    prepared, where its file lies beside the graph's, and where a solver has laid it out on the card.
-    """
+class BreakEven(NamedTuple):
+    """The least number of sources for which a contraction hierarchy is faster than as many searches by near_far."""
 
-    first: int
-    prepared: int
-    laid_out: int
+    first: int  # the hierarchy is not prepared
+    prepared: int  # its file lies beside the graph's
+    laid_out: int  # a solver has laid it out on the card
 
 
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
-# 2.0 and 17 ms until it is on the host. In a hierarchy it takes 0.93 and 8.2 ms, nearly all of it for the copy; what is
-# reduced on the card takes 1 and 7 us. docs/kernels.md has what preparing, laying out and a call take, and from how
-# many sources on they pay.
-PAYS = {MANY[0]: Pays(3000, 400, 10), MANY[1]: Pays(1500, 200, 5)}
-SHALLOW = 16  # no road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
-SHARE = 10  # where one of so many vertices is a source, all pairs are searched (by the rates of both; not measured)
-LARGE = 2**15  # vertices; with more hierarchy/apsp is faster than blocked (by the rates of both; not measured)
+# 2.0 and 17 ms until it is on the host. In a hierarchy it takes 0.93 and 8.2 ms, nearly all of it for the copy; a
+# reduction on the card takes 1 and 7 us. docs/kernels.md has the times of preparing, laying out and a call, and the
+# numbers of sources that follow.
+BREAK_EVEN = {HIERARCHY_ROWS: BreakEven(3000, 400, 10), HIERARCHY_REDUCED: BreakEven(1500, 200, 5)}
+SHALLOW = 16  # not a road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
+SHARE = 10  # from one in SHARE vertices on, all pairs are searched (by the rates of both; not measured)
+LARGE = 2**15  # vertices; above, hierarchy/apsp is faster than blocked (by the rates of both; not measured)
 
 
 @dataclass(frozen=True)
 class Card:
-    """What the choice of a variant depends on: bytes of shared memory a block may have, bytes free on the card."""
+    """The properties of a card that the choice of a variant depends on."""
 
-    shared: int
-    free: int
+    shared: int  # bytes of shared memory that a block may have
+    free: int  # bytes free on the card
 
     @classmethod
     def visible(cls) -> Card | None:
-        """The card of this machine; None where there is none, which is said once, and in numba's simulator."""
+        """Return this machine's card; None without a GPU (warns once) or in the simulator."""
         if not gpu_visible():
             _say_no_gpu()
             return None
@@ -72,13 +72,13 @@ class Card:
 
 
 def gpu_visible() -> bool:
-    """Whether a real GPU can be used from here: there is one, and numba can compile for it."""
+    """Return whether there is a real GPU and numba can compile for it."""
     return not driver.simulated() and bool(driver.cards()) and _can_compile()
 
 
 @cache
 def _can_compile() -> bool:
-    """Whether NVVM is installed. Numba asks the same, but takes longer to import than many a search."""
+    """Return whether NVVM is installed, without importing numba, which takes longer than many a search."""
     try:
         nvvm.version()
     except (RuntimeError, nvvm.nvvmError):
@@ -88,12 +88,12 @@ def _can_compile() -> bool:
 
 @cache
 def _say_no_gpu() -> None:
-    if not log.isEnabledFor(logging.INFO):  # each choice says it
+    if not log.isEnabledFor(logging.INFO):  # else each choice logs it
         log.warning("no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU")
 
 
-def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
-    """The variant (algorithm/variant) for one source, and why."""
+def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:
+    """Return the variant (algorithm/variant) for one source, and why."""
     if card is None:
         return SCIPY, "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
     if graph.vertices + graph.arcs < SMALL:
@@ -102,7 +102,7 @@ def choose_sssp(graph: Graph, card: Card | None) -> tuple[str, str]:
 
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
-    """The variant for all pairs, and why."""
+    """Return the variant for all pairs, and why."""
     from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
     from kernels.fast.hierarchy.variants import MATRIX_BYTES
     from kernels.fast.multi_source import bytes_of_block
@@ -122,7 +122,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
     large = n >= LARGE and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
-    if large and not _unfit(graph, n, card, MANY[1]):
+    if large and not _unfit(graph, n, card, HIERARCHY_REDUCED):
         return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy is fit"
     shape = TileShape.of(Run(), packed=False)
     matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
@@ -137,20 +137,20 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
 
 
 def choose_many(
-    graph: Graph, sources: int, card: Card | None, many: str = MANY[0], pays: int | None = None
+    graph: Graph, sources: int, card: Card | None, search: str = HIERARCHY_ROWS, least: int | None = None
 ) -> tuple[str, str]:
-    """The variant for distances from so many sources, or `many`, and why.
+    """Return the variant for distances from `sources` sources, or the given search in a hierarchy, and why.
 
-    pays: from how many sources on a hierarchy pays, where a solver has prepared it. Else prepares it where nothing else
-    decides: seconds for a million vertices.
+    least: the least number of sources for which a hierarchy pays, if a solver has prepared it. Otherwise prepare it if
+    nothing else decides, which takes seconds for a million vertices.
     """
     if card is None:
         return SCIPY, "no GPU is visible, and SciPy gives rows without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return SCIPY, f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
-    unfit = _unfit(graph, sources, card, many, pays)
+    unfit = _unfit(graph, sources, card, search, least)
     if not unfit:
-        return many, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
+        return search, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
     if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
         key, reason = choose_apsp(graph, card)
         return key, f"all pairs, since {sources:,} of {graph.vertices:,} vertices are sources: {reason}"
@@ -158,23 +158,22 @@ def choose_many(
     return key, f"one source after the other, {unfit}: {reason}"
 
 
-def _unfit(graph: Graph, sources: int, card: Card, many: str, pays: int | None = None) -> str:
-    """Why a contraction hierarchy is not for so many sources of the graph; empty where it is, and then prepared.
+def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | None = None) -> str:
+    """Return why a contraction hierarchy does not suit `sources` sources; empty if it suits, and then it is prepared.
 
-    Raises InputError where the file of the hierarchy is none.
+    Raises InputError if the hierarchy's file is bad.
     """
-    n = graph.vertices
-    if sources < (least := pays or PAYS[many].prepared):
-        return f"since a contraction hierarchy pays from {least:,} sources at the earliest"
+    n, known = graph.vertices, BREAK_EVEN[search]
+    if sources < (earliest := least or known.prepared):
+        return f"since a contraction hierarchy pays from {earliest:,} sources at the earliest"
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
-    least = pays or (PAYS[many].prepared if prepared else PAYS[many].first)
-    if sources < least:
-        return f"since a contraction hierarchy pays from {least:,} sources"
+    if sources < (needed := least or (known.prepared if prepared else known.first)):
+        return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
     needed = 2 * 4 * lanes * many_sources.SOURCES * n  # the rows of the fewest sources of a search, in both orders
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
-    if pays:
+    if least:
         return ""
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
@@ -191,9 +190,9 @@ def _unfit(graph: Graph, sources: int, card: Card, many: str, pays: int | None =
 
 
 def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
-    """The largest distance from the vertex with most out-arcs. Where all arcs go both ways none is over twice that.
+    """Return the largest distance, or number of arcs if unweighted, from the vertex with most out-arcs.
 
-    unweighted: in arcs.
+    In an undirected graph no distance is more than twice that.
     """
     hub = int(np.diff(graph.indptr).argmax())
     found = csgraph.dijkstra(graph.to_scipy(), indices=hub, unweighted=unweighted)

@@ -1,18 +1,19 @@
-"""Shortest paths with the signatures of scipy.sparse.csgraph: the same arguments, results and errors.
+"""Shortest paths with the arguments, results and errors of scipy.sparse.csgraph.
 
-from kernels import csgraph  # instead of: from scipy.sparse import csgraph
-distances, predecessors = csgraph.dijkstra(array, indices=0, return_predecessors=True)
+Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array is kept for the
+next call with it.
 
-What was laid out of an array is kept for the next call with it. docs/scipy.md says what is exact, and what is given to
-SciPy: everything where no GPU is visible, small graphs, and what no kernel takes. Errors of the arguments are SciPy's
-own: what is not understood here is given to SciPy too.
+SciPy itself answers without a GPU, for small graphs, and if no kernel takes the arguments, which includes all bad
+arguments. docs/scipy.md lists these cases and says which results are exact.
 """
 
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
@@ -27,62 +28,298 @@ from kernels.library.solver import Solver
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
+Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
+Found = Any  # an array of distances, or a tuple of it and the arrays that were asked for
+
 
 def dijkstra(
-    csgraph,
-    directed=True,
-    indices=None,
-    return_predecessors=False,
-    unweighted=False,
-    limit=np.inf,
-    min_only=False,
-):
-    """As scipy.sparse.csgraph.dijkstra, whose documentation describes arguments, results and errors.
+    csgraph: Matrix,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    limit: float = np.inf,
+    min_only: bool = False,
+) -> Found:
+    """Find shortest paths in a graph without negative weights, as scipy.sparse.csgraph.dijkstra.
 
-    Weights below 0 are given to SciPy, which warns. With a limit nothing beyond it is searched.
+    Parameters
+    ----------
+    csgraph : array_like or SciPy sparse array, shape (n, n)
+        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+    indices : array_like of int, optional
+        The sources; negative numbers count from the end. All vertices by default.
+    return_predecessors : bool, default False
+        Also return the predecessors.
+    unweighted : bool, default False
+        Count arcs instead of adding weights.
+    limit : float, default inf
+        The largest distance to search, 0 or more. Vertices beyond it have distance ``inf``.
+    min_only : bool, default False
+        Find for each vertex only the path from the nearest of the sources.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64, shape (..., n)
+        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
+    predecessors : ndarray of int32, same shape
+        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
+        path.
+        With `min_only` both have shape (n,).
+    sources : ndarray of int32, shape (n,)
+        If `return_predecessors` and `min_only`: the nearest source; -9999 if there is no path.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As SciPy, for bad arguments.
+    InputError, NotEnoughMemory
+        If the result does not fit in the host's memory, or the card lacks memory.
+
+    Notes
+    -----
+    Negative weights are left to SciPy, which warns.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from kernels import csgraph
+    >>> array = csr_array([[0, 4, 7], [0, 0, 1], [0, 0, 0]])
+    >>> csgraph.dijkstra(array, indices=0)
+    array([0., 4., 5.])
+    >>> csgraph.dijkstra(array, indices=[0, 1], limit=4)
+    array([[ 0.,  4., inf],
+           [inf,  0.,  1.]])
     """
     ours = None
     if isinstance(limit, Real) and limit >= 0:
         ours = _Question.of(csgraph, directed, indices, unweighted, one_row=min_only)
     if ours is None or ours.has_negative:
-        return scipys.dijkstra(csgraph, directed, indices, return_predecessors, unweighted, limit, min_only)
+        return scipys.dijkstra(  # type: ignore[call-overload]
+            csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
+        )
     if min_only:
         return ours.nearest(return_predecessors, limit)
     return ours.rows(return_predecessors, limit)
 
 
-def bellman_ford(csgraph, directed=True, indices=None, return_predecessors=False, unweighted=False):
-    """As scipy.sparse.csgraph.bellman_ford, whose documentation describes arguments, results and errors."""
+def bellman_ford(
+    csgraph: Matrix,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Found:
+    """Find shortest paths in a graph that may have negative weights, as scipy.sparse.csgraph.bellman_ford.
+
+    Parameters
+    ----------
+    csgraph : array_like or SciPy sparse array, shape (n, n)
+        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+    indices : array_like of int, optional
+        The sources; negative numbers count from the end. All vertices by default.
+    return_predecessors : bool, default False
+        Also return the predecessors.
+    unweighted : bool, default False
+        Count arcs instead of adding weights.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64, shape (..., n)
+        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
+    predecessors : ndarray of int32, same shape
+        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
+        path.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a negative cycle.
+    ValueError, TypeError
+        As SciPy, for bad arguments.
+    InputError, NotEnoughMemory
+        If the result does not fit in the host's memory, or the card lacks memory.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from kernels import csgraph
+    >>> array = csr_array([[0, 4, 7], [0, 0, -1], [0, 0, 0]])
+    >>> csgraph.bellman_ford(array, indices=0, return_predecessors=True)
+    (array([0., 4., 3.]), array([-9999,     0,     1], dtype=int32))
+    """
     return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, False, indices)
 
 
-def johnson(csgraph, directed=True, indices=None, return_predecessors=False, unweighted=False):
-    """As scipy.sparse.csgraph.johnson, whose documentation describes arguments, results and errors."""
+def johnson(
+    csgraph: Matrix,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Found:
+    """Find shortest paths in a sparse graph that may have negative weights, as scipy.sparse.csgraph.johnson.
+
+    Parameters
+    ----------
+    csgraph : array_like or SciPy sparse array, shape (n, n)
+        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+    indices : array_like of int, optional
+        The sources; negative numbers count from the end. All vertices by default.
+    return_predecessors : bool, default False
+        Also return the predecessors.
+    unweighted : bool, default False
+        Count arcs instead of adding weights.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64, shape (..., n)
+        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
+    predecessors : ndarray of int32, same shape
+        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
+        path.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a negative cycle.
+    ValueError, TypeError
+        As SciPy, for bad arguments.
+    InputError, NotEnoughMemory
+        If the result does not fit in the host's memory, or the card lacks memory.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from kernels import csgraph
+    >>> array = csr_array([[0, 4, 7], [0, 0, -1], [0, 0, 0]])
+    >>> csgraph.johnson(array)
+    array([[ 0.,  4.,  3.],
+           [inf,  0., -1.],
+           [inf, inf,  0.]])
+    """
     return shortest_path(csgraph, "J", directed, return_predecessors, unweighted, False, indices)
 
 
-def floyd_warshall(csgraph, directed=True, return_predecessors=False, unweighted=False, overwrite=False):
-    """As scipy.sparse.csgraph.floyd_warshall, whose documentation describes arguments, results and errors."""
+def floyd_warshall(
+    csgraph: Matrix,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+) -> Found:
+    """Find shortest paths between all pairs, as scipy.sparse.csgraph.floyd_warshall.
+
+    Parameters
+    ----------
+    csgraph : array_like or SciPy sparse array, shape (n, n)
+        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+    return_predecessors : bool, default False
+        Also return the predecessors.
+    unweighted : bool, default False
+        Count arcs instead of adding weights.
+    overwrite : bool, default False
+        Write the distances into `csgraph` if it is a C-contiguous array of float64.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64, shape (n, n)
+        Distances, with a row for each source; ``inf`` if there is no path.
+    predecessors : ndarray of int32, shape (n, n)
+        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
+        path.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a negative cycle.
+    ValueError, TypeError
+        As SciPy, for bad arguments.
+    InputError, NotEnoughMemory
+        If the result does not fit in the host's memory, or the card lacks memory.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from kernels import csgraph
+    >>> array = csr_array([[0, 4, 7], [0, 0, 1], [0, 0, 0]])
+    >>> csgraph.floyd_warshall(array)
+    array([[ 0.,  4.,  5.],
+           [inf,  0.,  1.],
+           [inf, inf,  0.]])
+    """
     return shortest_path(csgraph, "FW", directed, return_predecessors, unweighted, overwrite)
 
 
 def shortest_path(
-    csgraph,
-    method="auto",
-    directed=True,
-    return_predecessors=False,
-    unweighted=False,
-    overwrite=False,
-    indices=None,
-):
-    """As scipy.sparse.csgraph.shortest_path, whose documentation describes arguments, results and errors.
+    csgraph: Matrix,
+    method: Literal["auto", "FW", "D", "BF", "J"] = "auto",
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+) -> Found:
+    """Find shortest paths, as scipy.sparse.csgraph.shortest_path.
 
-    The variant is chosen whatever the method; "D" with weights below 0 is given to SciPy, which warns.
+    Parameters
+    ----------
+    csgraph : array_like or SciPy sparse array, shape (n, n)
+        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+    method : {"auto", "FW", "D", "BF", "J"}
+        SciPy's method, whose requirements and errors apply. The variant is chosen by the graph, whatever the method.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+    return_predecessors : bool, default False
+        Also return the predecessors.
+    unweighted : bool, default False
+        Count arcs instead of adding weights.
+    overwrite : bool, default False
+        Write the distances into `csgraph` if it is a C-contiguous array of float64 and the method is "FW".
+    indices : array_like of int, optional
+        The sources; negative numbers count from the end. All vertices by default.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64, shape (..., n)
+        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
+    predecessors : ndarray of int32, same shape
+        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
+        path.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a negative cycle.
+    ValueError, TypeError
+        As SciPy, for bad arguments.
+    InputError, NotEnoughMemory
+        If the result does not fit in the host's memory, or the card lacks memory.
+
+    Notes
+    -----
+    Negative weights with the method "D" are left to SciPy, which warns.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from kernels import csgraph
+    >>> array = csr_array([[0, 4, 7], [0, 0, 1], [0, 0, 0]])
+    >>> csgraph.shortest_path(array, unweighted=True, indices=0)
+    array([0., 1., 1.])
     """
-    if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
-        method = "FW"  # SciPy's choice; it reads entries of one place otherwise than the others
     ours = None
-    known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # to SciPy's Floyd-Warshall
+    if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
+        method = "FW"  # as SciPy chooses; it reads duplicate entries differently from the other methods
+    known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # formats of SciPy's Floyd-Warshall
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
         ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
     if ours is not None and not (method == "D" and ours.has_negative):
@@ -90,33 +327,45 @@ def shortest_path(
             found = ours.rows(return_predecessors)
         except NegativeCycleError:
             if method != "BF" or indices is None:
-                raise  # else SciPy says whether the cycle is reached from the indices
+                raise
+            # SciPy finds out whether the sources reach the cycle.
         else:
             return _overwritten(csgraph, found) if overwrite and method == "FW" else found
     if method in ("auto", "FW") and type(csgraph) is np.ndarray and csgraph.ndim == 2:
-        csgraph = np.ascontiguousarray(csgraph)  # SciPy's Floyd-Warshall leaves one in another order unsolved
-    return scipys.shortest_path(csgraph, method, directed, return_predecessors, unweighted, overwrite, indices)
+        csgraph = np.ascontiguousarray(csgraph)  # SciPy's Floyd-Warshall does not solve an array in another order
+    return scipys.shortest_path(  # type: ignore[call-overload, misc]
+        csgraph, method, directed, return_predecessors, unweighted, overwrite, indices
+    )
 
 
 class _Question:
-    """What is asked, for the kernels.
+    """Arguments that the kernels take.
 
-    sources: int64, (k,). shape: of the results, less the last dimension. has_negative: whether a weight given is below
-    0, also where it is not to count.
+    sources: int64, (k,). shape: of the results, without the last dimension. has_negative: whether a given weight is
+    negative, even if `unweighted`.
     """
 
-    def __init__(self, solver: Solver, sources: np.ndarray, shape: tuple, has_negative: bool):
+    def __init__(self, solver: Solver, sources: np.ndarray, shape: tuple, has_negative: bool) -> None:
         self.solver, self.sources, self.shape, self.has_negative = solver, sources, shape, has_negative
 
     @classmethod
-    def of(cls, csgraph, directed, indices, unweighted, *, one_row=False, add=True) -> _Question | None:
-        """None where SciPy is to answer. one_row: whether one search starts from all sources. add: for `_as_csr`."""
+    def of(
+        cls,
+        csgraph: Any,
+        directed: bool,
+        indices: ArrayLike | None,
+        unweighted: bool,
+        *,
+        one_row: bool = False,
+        add: bool = True,
+    ) -> _Question | None:
+        """Return None if SciPy is to answer. one_row: one search starts from all sources. add: see `_as_csr`."""
         if choice.Card.visible() is None:
             return None
         as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64  # whatever `add` is
         options = bool(directed), bool(unweighted), add or as_given
         own = solver.last.find(csgraph, options)
-        array = None if own else _as_csr(csgraph, add)
+        array: Any = None if own else _as_csr(csgraph, add)
         if own is None and array is None:
             return None
         n, entries = (own.graph.vertices, own.entries) if own else (array.shape[0], array.nnz)
@@ -130,8 +379,9 @@ class _Question:
             own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read), options)
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
-    def rows(self, predecessors: bool, limit: float = np.inf):
-        """The distances from each source, and the predecessors where they are wanted."""
+    def rows(self, predecessors: bool, limit: float = np.inf) -> Found:
+        """Return the distances from each source, and the predecessors if they are wanted."""
+        last = None
         if limit < np.inf:
             distances, last = self._within(predecessors, limit)
         elif predecessors:
@@ -140,10 +390,10 @@ class _Question:
         else:
             distances = self.solver.distances(self.sources).distances
         distances = distances.reshape(*self.shape, -1)
-        return (distances, last.reshape(*self.shape, -1)) if predecessors else distances
+        return distances if last is None else (distances, last.reshape(*self.shape, -1))
 
-    def _within(self, tree: bool, limit: float) -> tuple:
-        """Rows of distances up to the limit, and of predecessors. Raises InputError where they take too much memory."""
+    def _within(self, tree: bool, limit: float) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return rows of distances up to the limit, and of predecessors; raise InputError if memory is too small."""
         k, n = len(self.sources), self.solver.graph.vertices
         what = f"{self.solver.graph.name}: paths from {k:,} sources take"
         each = ROW_BYTES + 4 * tree  # a predecessor is an int32
@@ -155,39 +405,39 @@ class _Question:
             for first in range(0, k, most):
                 rows = slice(first, first + most)
                 some = self.sources[rows]
-                found = search(n * np.arange(len(some)) + some, len(some), limit=limit, tree=tree)
+                found: Any = search(n * np.arange(len(some)) + some, len(some), limit=limit, tree=tree)
                 distances[rows] = found.dist
-                if tree:
+                if last is not None:
                     last[rows] = found.predecessors
         return distances, last
 
-    def nearest(self, predecessors: bool, limit: float):
-        """From the nearest of the sources: distances, (n,), and predecessors and sources where they are wanted."""
+    def nearest(self, predecessors: bool, limit: float) -> Found:
+        """Return the distances from the nearest source, (n,), and predecessors and sources if they are wanted."""
         once = np.unique(self.sources)
         with self.solver.working():
             on = self.solver.in_float64
             bounds = None if limit < np.inf else searches.bounds_from_any(on.graph, once)
             distances, last, _ = on.searches.search(once, 1, bounds, limit=limit, tree=predecessors)
-        if not predecessors:
+        if last is None:
             return distances[0]
         return distances[0], last[0], roots(last[0], once)
 
 
 class _OfArray(Solver):
-    """The solver of an array; entries: how many it has. has_negative: as _Question has it."""
+    """The solver of an array; entries: their number. has_negative: as in _Question."""
 
-    def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool):
+    def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool) -> None:
         super().__init__(rows)
         self.entries, self.has_negative = entries, has_negative
 
     def _read(self, rows: sparse.csr_array) -> Graph | FloatGraph:
-        return graph_of(rows)  # as_rows has looked at the entries
+        return graph_of(rows)  # as_rows has checked the entries
 
 
 def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """int32, (n,): the source whose tree each vertex is in, -9999 where it is in none.
+    """Return the source of each vertex's tree, int32, (n,); -9999 if it is in none.
 
-    predecessors: int32, (n,), -9999 where there is none. sources: vertices without one.
+    predecessors: int32, (n,); -9999 without one. sources: vertices without a predecessor.
     """
     ends = np.where(predecessors == NO_PREDECESSOR, np.arange(len(predecessors), dtype=np.int32), predecessors)
     while not np.array_equal(further := ends[ends], ends):
@@ -195,11 +445,11 @@ def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
     return np.where(np.isin(ends, sources), ends, np.int32(NO_PREDECESSOR))
 
 
-def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
-    """The arcs that SciPy takes; None where this is not known here, or is no graph with a vertex.
+def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
+    """Return the arcs that SciPy takes; None for an unknown type, or without a vertex.
 
-    add: whether entries of one place are added where they are not float64. SciPy's astype does that; its Floyd-Warshall
-    does not call it.
+    add: whether to sum duplicate entries that are not float64, as SciPy's astype does, which its Floyd-Warshall does
+    not call.
     """
     dense = isinstance(csgraph, np.ndarray) and not np.ma.isMaskedArray(csgraph)
     if not (dense or sparse.issparse(csgraph)) or csgraph.dtype.kind not in "biuf":
@@ -212,13 +462,13 @@ def _as_csr(csgraph, add: bool) -> sparse.csr_array | None:
     return array.astype(np.float64, copy=False) if add else array
 
 
-def _read(array: sparse.csr_array, directed, unweighted) -> tuple[sparse.csr_array, bool] | None:
-    """The arcs, as inputs.as_rows has them, and whether a weight given is below 0.
+def _read(array: sparse.csr_array, directed: bool, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
+    """Return the arcs, as `inputs.as_rows`, and whether a given weight is negative.
 
-    None where SciPy's methods differ in what they make of the weights.
+    Return None for weights that SciPy's methods treat differently.
     """
     rows, n = as_rows(array), array.shape[0]
-    lowest = np.fmin.reduce(rows.data, initial=0)  # where there is NaN, of the others
+    lowest = np.fmin.reduce(rows.data, initial=0)  # ignores NaN
     if lowest == -np.inf or (lowest < 0 and _has_negative_loop(rows)):
         return None
     if unweighted:
@@ -236,16 +486,16 @@ def _has_negative_loop(rows: sparse.csr_array) -> bool:
     return bool(((rows.data < 0) & (tails == rows.indices)).any())
 
 
-def _vertices(indices, n: int) -> np.ndarray | None:
-    """int64, of any shape, counted from the end where they are below 0; None where they are no vertices, or none."""
+def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
+    """Return the vertices as int64 from 0, of any shape; None if they are not vertices, or empty."""
     array = as_array(indices)
     if array.dtype.kind not in "iu" or not array.size or array.min() < -n or array.max() >= n:
         return None
     return array.astype(np.int64) % n
 
 
-def _overwritten(csgraph, found):
-    """SciPy's result of overwriting: what was given, if it can hold the distances."""
+def _overwritten(csgraph: Any, found: Found) -> Found:
+    """Return the result of `overwrite`: the given array if it can hold the distances."""
     distances, *rest = found if isinstance(found, tuple) else (found,)
     if isinstance(csgraph, np.ndarray) and csgraph.dtype == np.float64 and csgraph.flags.c_contiguous:
         csgraph[:] = distances

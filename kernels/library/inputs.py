@@ -1,11 +1,13 @@
-"""Graphs and sources as the library's functions take them: checked, and read from files and SciPy arrays."""
+"""Graphs and sources as arguments of the library's functions: reading and checking."""
 
 from __future__ import annotations
 
 import os
 import reprlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernels import io
 from kernels.errors import InputError
@@ -13,11 +15,14 @@ from kernels.fast.float_graph import FloatGraph
 from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size
 from kernels.later import Later
 
-sparse = Later("scipy.sparse")
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 
-def check_sources(graph: Graph | FloatGraph, sources) -> np.ndarray:
-    """The sources as int64, (k,); raises InputError where they are no whole numbers, or one is not a vertex."""
+def check_sources(graph: Graph | FloatGraph, sources: ArrayLike) -> np.ndarray:
+    """Return the sources as int64, (k,); raise InputError if they are not integers or one is not a vertex."""
     try:
         array = as_array(sources)
     except ValueError as error:
@@ -32,10 +37,10 @@ def check_sources(graph: Graph | FloatGraph, sources) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def as_graph(graph) -> Graph | FloatGraph:
-    """A graph from what the library takes: a Graph where its weights are whole numbers from 0 to 2^31 - 2.
+def as_graph(graph: Any) -> Graph | FloatGraph:
+    """Read a graph from any type that the library takes; raise InputError for another.
 
-    Raises InputError for anything else.
+    The result is a Graph if the weights are integers from 0 to 2**31 - 2, else a FloatGraph.
     """
     if isinstance(graph, Graph | FloatGraph):
         graph.check_values()
@@ -47,40 +52,42 @@ def as_graph(graph) -> Graph | FloatGraph:
         except ValueError:
             path = ""
         except OSError:
-            pass  # the reader says why
+            pass  # reported by the reader
         if not path:
-            raise InputError(f"{graph!r}: no file has such a name")
+            raise InputError(f"{graph!r}: no file can have this name: name a graph file")
         return io.read_graph(path)
     if not sparse.issparse(graph):
         raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
-    if len(set(graph.shape)) > 1 or graph.ndim != 2:
-        raise InputError(f"the sparse array of a graph is square, not of shape {graph.shape}")
-    weights = getattr(graph, "dtype", np.dtype(object))  # an array has none where its data is not an array
+    array: Any = graph
+    if len(set(array.shape)) > 1 or array.ndim != 2:
+        raise InputError(f"the sparse array of a graph is square, not of shape {array.shape}")
+    weights = getattr(array, "dtype", np.dtype(object))  # missing if the array's data is not an array
     if weights.kind not in "biuf":
         raise InputError(f"the weights of a graph must be real numbers, not {weights}")
-    return graph_of(as_rows(graph))
+    return graph_of(as_rows(array))
 
 
-def as_rows(array) -> sparse.csr_array:
-    """The entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
+def as_rows(array: Any) -> sparse.csr_array:
+    """Return the entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
 
-    Those of one place are parallel arcs in a CSR or CSC array and are added in any other; zeros in a BSR array, which
-    fill its blocks, are none. Raises InputError where its indices do not fit together or are outside it, and where
-    there are too many vertices or none.
+    Duplicate entries are parallel arcs in CSR and CSC, and are summed in other formats. Zeros in a BSR array, which
+    fill its blocks, are dropped. Raises InputError if the indices do not fit together or are out of range, or if there
+    are too many vertices or none.
     """
     require_size(array.shape[0], 0)  # before anything as long is allocated
+    given: Any
     try:
         if array.format in ("csr", "csc"):
             make = sparse.csr_array if array.format == "csr" else sparse.csc_array
-            given = make((array.data, array.indices, array.indptr), shape=array.shape)  # to be checked: it may change
+            given = make((array.data, array.indices, array.indptr), shape=array.shape)  # check_format may change it
             given.check_format()
-            if given.indptr[-1] <= 0 and given.indptr.any():  # which SciPy checks only where there are entries
+            if given.indptr[-1] <= 0 and given.indptr.any():  # SciPy checks this only if there are entries
                 raise ValueError("indptr must be a non-decreasing sequence")
         else:
             given = sparse.coo_array(array, copy=True)
-    except (ValueError, TypeError, AttributeError) as error:  # the last two where they are no arrays
+    except (ValueError, TypeError, AttributeError) as error:  # the last two if they are not arrays
         raise InputError(f"the sparse array of a graph is broken: {error}") from None
-    given.data = given.data.astype(np.float64, copy=False)  # before they are added: a narrow type would wrap
+    given.data = given.data.astype(np.float64, copy=False)  # before they are summed: a narrow type would wrap
     rows = given.tocsr()
     if array.format == "bsr":
         rows.eliminate_zeros()
@@ -88,12 +95,12 @@ def as_rows(array) -> sparse.csr_array:
 
 
 def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:
-    """A graph of the entries of as_rows, of which NaN and inf are no arcs; see as_graph."""
+    """Return the graph of the entries of `as_rows`, without NaN and inf, which are not arcs; see `as_graph`."""
     highest = rows.data.max(initial=0)
-    if not highest < np.inf:  # nor is NaN
-        there = ~(np.isnan(rows.data) | np.isposinf(rows.data))
-        indptr = np.concatenate([[0], np.cumsum(there)])[rows.indptr]
-        rows = sparse.csr_array((rows.data[there], rows.indices[there], indptr), shape=rows.shape)
+    if not highest < np.inf:  # inf or NaN
+        finite = ~(np.isnan(rows.data) | np.isposinf(rows.data))
+        indptr = np.concatenate([[0], np.cumsum(finite)])[rows.indptr]
+        rows = sparse.csr_array((rows.data[finite], rows.indices[finite], indptr), shape=rows.shape)
         highest = rows.data.max(initial=0)
     require_size(rows.shape[0], rows.nnz)
     indptr, indices, weights = rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data

@@ -2,18 +2,60 @@
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
-Each function has the arguments, the result and the errors of NetworkX's function of the same name. Lengths are int
-where all weights are, else float. Of several shortest paths it may give another one than NetworkX. What it does not
-serve raises NotImplementedError, and NetworkX then runs its own function; docs/networkx.md lists it.
+NetworkX converts a graph by `convert_from_nx`, asks `can_run` and `should_run`, and calls the function of the same name
+here. Each has the arguments, the results and the errors of NetworkX's function; of several shortest paths it may return
+another one. docs/networkx.md lists what is left to NetworkX.
+
+Parameters
+----------
+G : Converted
+    The graph, from `convert_from_nx`.
+source, target : node
+    Where paths start and end. `sources` are several nodes: paths start from the nearest.
+cutoff : int or float, optional
+    The largest length of a path.
+weight : str, function or None
+    The attribute of an edge's weight, 1 if it is missing; or a function of two nodes and the edge's attributes. With
+    None every edge has weight 1.
+
+Returns
+-------
+list or dict
+    A path is a list of nodes, from source to target. Functions with "length" in their name return lengths, others paths
+    or both. From one source they return a dict by target, for all pairs an iterator of (source, dict), and
+    `floyd_warshall` and `johnson` a dict of dicts. A length is an int if all weights are integers, else a float.
+
+Raises
+------
+networkx.NodeNotFound, networkx.NetworkXNoPath, networkx.NetworkXUnbounded
+    If a node is not in the graph, no path leads to the target, or there is a negative cycle.
+NotImplementedError
+    If this backend does not support the arguments, such as weights that are not numbers. NetworkX then runs its own
+    function.
+
+Examples
+--------
+>>> import networkx as nx
+>>> from kernels.library import networkx as backend
+>>> graph = nx.DiGraph()
+>>> graph.add_weighted_edges_from([("a", "b", 4), ("b", "c", 1), ("a", "c", 7)])
+>>> G = backend.convert_from_nx(graph)
+>>> backend.dijkstra_path(G, "a", "c"), backend.dijkstra_path_length(G, "a", "c")
+(['a', 'b', 'c'], 5)
+>>> backend.single_source_dijkstra_path_length(G, "a", cutoff=4)
+{'a': 0, 'b': 4}
+>>> dict(backend.all_pairs_shortest_path_length(G))
+{'a': {'a': 0, 'b': 1, 'c': 1}, 'b': {'b': 0, 'c': 1}, 'c': {'c': 0}}
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -22,9 +64,15 @@ from scipy.sparse import csr_array
 from kernels.library import csgraph
 from kernels.library.networkx_info import NAME
 
-EXACT = 2**53  # up to here float64 has every whole number
-SMALL = 64  # vertices; NetworkX searches so few in about the time that converting them takes
+EXACT = 2**53  # float64 has every integer up to here
+SMALL = 64  # vertices; below, NetworkX searches in about the time of the conversion
 PIECE = 2**24  # distances of all pairs that are computed at once
+
+Node = Hashable
+Cutoff = int | float | None
+Weight = str | Callable | None
+Paths = dict[Node, list[Node]]
+Lengths = dict[Node, float]
 
 
 class Converted:
@@ -35,7 +83,7 @@ class Converted:
 
     __networkx_backend__ = NAME
 
-    def __init__(self, adjacency, predecessors, multigraph: bool):
+    def __init__(self, adjacency: Mapping, predecessors: Mapping, multigraph: bool) -> None:
         self.adjacency, self.predecessors, self.multigraph = adjacency, predecessors, multigraph
         self.nodes = list(adjacency)
         self.index = {node: i for i, node in enumerate(self.nodes)}
@@ -43,31 +91,32 @@ class Converted:
         np.cumsum([len(heads) for heads in adjacency.values()], out=self.indptr[1:])
         heads = (self.index[head] for heads in adjacency.values() for head in heads)
         self.indices = np.fromiter(heads, np.int32, self.indptr[-1])
-        self.known = {}  # by the weight's name
+        self.known: dict[str | None, Arcs] = {}  # by the weight's name
 
-    def __contains__(self, node) -> bool:
+    def __contains__(self, node: Any) -> bool:
         try:
             return node in self.index
-        except TypeError:  # as NetworkX does with what no node can be
+        except TypeError:  # not hashable; NetworkX also returns False
             return False
 
     @cached_property
     def reversed(self) -> Converted:
-        """The same vertices with every arc turned round."""
+        """The graph with every arc reversed."""
         if self.predecessors is self.adjacency:
             return self
         return Converted(self.predecessors, self.adjacency, self.multigraph)
 
-    def arcs(self, weight) -> Arcs:
-        """The arcs weighted by an attribute's name or a function, the least of parallel ones; None: each 1.
+    def arcs(self, weight: Weight) -> Arcs:
+        """Return the arcs with their weights, the least of parallel ones.
 
-        Raises NotImplementedError where a weight is not a finite number that float64 holds, or sums may not be.
+        Raises NotImplementedError if a weight, or possibly a sum of weights, is not a finite number that float64 holds.
         """
         if callable(weight):
             return self._arcs(weight)
         if weight not in self.known:
             if weight is None:
-                ones = csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=[len(self.nodes)] * 2)
+                n = len(self.nodes)
+                ones = csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=(n, n))
                 self.known[None] = Arcs(ones, whole=True, hidden=False)
             elif self.multigraph:
                 self.known[weight] = self._arcs(lambda _u, _v, edges: _least(weight, edges))
@@ -75,7 +124,7 @@ class Converted:
                 self.known[weight] = self._arcs(lambda _u, _v, edge: edge.get(weight, 1))
         return self.known[weight]
 
-    def _arcs(self, weight) -> Arcs:
+    def _arcs(self, weight: Callable) -> Arcs:
         n = len(self.nodes)
         try:
             values = [weight(u, v, edge) for u, heads in self.adjacency.items() for v, edge in heads.items()]
@@ -90,57 +139,54 @@ class Converted:
             values = [value for value in values if value is not None]
             types.discard(type(None))
         if not all(issubclass(kind, int | float | np.integer) for kind in types):
-            raise NotImplementedError("a weight is no int, float or NumPy integer")
+            raise NotImplementedError("a weight is not an int, float or NumPy integer")
         try:
             data = np.array(values, np.float64)
         except OverflowError as error:
             raise NotImplementedError("a weight is too large") from error
         if not np.isfinite(data).all():
-            raise NotImplementedError("a weight is infinite or no number")
+            raise NotImplementedError("a weight is infinite or NaN")
         whole = not any(issubclass(kind, float) for kind in types)
         if not all(issubclass(kind, float) for kind in types) and n * np.abs(data).max(initial=0) > EXACT:
             raise NotImplementedError("a sum of whole weights may be more than 2^53")
         return Arcs(csr_array((data, heads, indptr), shape=(n, n)), whole, hidden)
 
 
-def _least(weight, edges):
-    """The least weight of parallel edges; NaN where one is, which min may pass over."""
+def _least(weight: str, edges: Mapping) -> Any:
+    """Return the least weight of parallel edges; NaN if one is NaN, which min may skip."""
     weights = [edge.get(weight, 1) for edge in edges.values()]
     return next((value for value in weights if value != value), min(weights))
 
 
 @dataclass(frozen=True)
 class Arcs:
-    """array: float64 CSR, (n, n). whole: whether all weights are integers. hidden: whether arcs of weight None were
-    left out."""
+    """The weighted arcs of a graph."""
 
-    array: csr_array
-    whole: bool
-    hidden: bool
+    array: csr_array  # float64, (n, n)
+    whole: bool  # all weights are integers
+    hidden: bool  # arcs of weight None were left out
 
     @cached_property
     def tails(self) -> np.ndarray:
-        """The vertex each arc leaves."""
+        """The tail of each arc."""
         return np.repeat(np.arange(self.array.shape[0]), np.diff(self.array.indptr))
 
     @property
     def has_negative_loop(self) -> bool:
+        """Whether a self-loop has a negative weight."""
         return bool((self.array.diagonal() < 0).any())
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What a search from one source, or from the nearest of several, found.
-
-    sources: by number. distances: float64, (n,). predecessors: int32, (n,), or None. cutoff: the largest distance.
-    """
+    """The result of a search from one source, or from the nearest of several."""
 
     graph: Converted
-    whole: bool
+    whole: bool  # lengths are integers
     sources: list[int]
-    distances: np.ndarray
-    predecessors: np.ndarray | None
-    cutoff: float = math.inf
+    distances: np.ndarray  # float64, (n,)
+    predecessors: np.ndarray | None  # int32, (n,)
+    cutoff: float = math.inf  # the largest distance
 
     @cached_property
     def reached(self) -> list[int]:
@@ -150,18 +196,19 @@ class Tree:
         found = np.flatnonzero(np.isfinite(self.distances) & (self.distances <= self.cutoff) | is_source)
         return found[np.lexsort((~is_source[found], self.distances[found]))].tolist()
 
-    def lengths(self) -> dict:
-        """By node its distance."""
+    def lengths(self) -> Lengths:
+        """Return the distance of each node within the cutoff."""
         found = self.distances[self.reached]
         values = (found.astype(np.int64) if self.whole else found).tolist()
         return dict(zip([self.graph.nodes[v] for v in self.reached], values, strict=True))
 
-    def paths(self) -> dict:
-        """By node a shortest path to it, a list of nodes from the source on."""
+    def paths(self) -> Paths:
+        """Return a shortest path to each node within the cutoff, from the source on."""
+        assert self.predecessors is not None
         nodes, last = self.graph.nodes, self.predecessors.tolist()
         paths = {source: [nodes[source]] for source in self.sources}
         for v in self.reached:
-            way = []
+            way: list[int] = []
             while v not in paths:  # along arcs of weight 0 a predecessor may come later
                 way.append(v)
                 v = last[v]
@@ -169,8 +216,9 @@ class Tree:
                 paths[v] = [*paths[last[v]], nodes[v]]
         return {nodes[v]: paths[v] for v in self.reached}
 
-    def to(self, node) -> tuple | None:
-        """Distance and path to one node; None where it is not reached."""
+    def to(self, node: Node) -> tuple[float, list[Node]] | None:
+        """Return the distance and the path to a node; None if it is not within the cutoff."""
+        assert self.predecessors is not None
         v = self.graph.index.get(node)
         if v is None or not self.distances[v] <= self.cutoff or math.isinf(self.distances[v]):
             return None
@@ -179,25 +227,25 @@ class Tree:
             path.append(self.graph.nodes[v])
         return int(length) if self.whole else length, path[::-1]
 
-    def all_predecessors(self, arcs: Arcs) -> dict:
-        """By node the nodes before it on any shortest path, the nearest to the source first."""
+    def all_predecessors(self, arcs: Arcs) -> dict[Node, list[Node]]:
+        """Return the nodes before each node on all shortest paths, the nearest to the source first."""
         nodes, dist = self.graph.nodes, np.full(len(self.distances), np.inf)
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
-        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)  # the source itself may be beyond
+        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)  # a cutoff may be negative
         tight = np.flatnonzero(within & (dist[tails] + arcs.array.data == dist[heads]))
         tight = tight[np.argsort(dist[tails[tight]], kind="stable")]
-        found = {nodes[v]: [] for v in self.reached}
+        found: dict[Node, list[Node]] = {nodes[v]: [] for v in self.reached}
         for tail, head in zip(tails[tight].tolist(), heads[tight].tolist(), strict=True):
             found[nodes[head]].append(nodes[tail])
         return found
 
 
-# What NetworkX asks of a backend.
+# NetworkX's interface of backends.
 
 
-def convert_from_nx(graph, edge_attrs=None, **_) -> Converted:
-    """The graph as the functions below take it. NetworkX keeps it in graph.__networkx_cache__ until graph changes."""
+def convert_from_nx(graph: nx.Graph, edge_attrs: Mapping | None = None, **_: Any) -> Converted:
+    """Convert a graph; NetworkX keeps the result in graph.__networkx_cache__ until the graph changes."""
     adjacency = graph._adj
     converted = Converted(adjacency, graph._pred if graph.is_directed() else adjacency, graph.is_multigraph())
     for weight in edge_attrs or ():
@@ -205,13 +253,13 @@ def convert_from_nx(graph, edge_attrs=None, **_) -> Converted:
     return converted
 
 
-def convert_to_nx(result, **_):
-    """No function here returns a graph."""
+def convert_to_nx(result: Any, **_: Any) -> Any:
+    """Return the result, which is never a graph here."""
     return result
 
 
 def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """True, or why NetworkX must run the function itself."""
+    """Return True, or the reason if NetworkX must run the function itself."""
     call = inspect.signature(globals()[name]).bind(*args, **kwargs)
     call.apply_defaults()
     given = call.arguments
@@ -219,14 +267,14 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
         return "the graph has no node"
     if name in ("shortest_path", "shortest_path_length"):
         if given["method"] not in ("dijkstra", "bellman-ford"):
-            return "the method is another one"
+            return "the method is not Dijkstra or Bellman-Ford"
         if given["source"] is not None and given["target"] is not None:
-            return "NetworkX chooses the function for one pair, and searches from both ends"
+            return "for one pair NetworkX searches from both ends"
     return True
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """True, or why NetworkX is as fast."""
+    """Return True, or the reason if NetworkX is as fast."""
     graph = args[0] if args else kwargs["G"]
     return len(graph) >= SMALL or f"the graph has fewer than {SMALL} nodes"
 
@@ -234,26 +282,28 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 # Searches.
 
 
-def _dijkstra(graph: Converted, sources: Iterable, cutoff, weight, *, trees: bool) -> tuple[Tree, Arcs]:
-    """From the nearest of the sources, which are nodes."""
-    arcs, cutoff = _nonnegative(graph, weight), _number(cutoff)
+def _dijkstra(
+    graph: Converted, sources: Iterable[Node], cutoff: Cutoff, weight: Weight, *, trees: bool
+) -> tuple[Tree, Arcs]:
+    """Search from the nearest of the sources."""
+    arcs, most = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
-    if not numbers:  # of a generator, which was read when its nodes were looked up, as NetworkX does
+    if not numbers:  # a generator, exhausted by `_check_sources`; NetworkX does the same
         n = len(graph.nodes)
-        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), cutoff), arcs
+        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), most), arcs
     many = len(numbers) > 1
     found = csgraph.dijkstra(
         arcs.array,
         indices=numbers if many else numbers[0],
         return_predecessors=trees,
-        limit=max(cutoff, 0),
+        limit=max(most, 0),
         min_only=many,
     )
     distances, predecessors = found[:2] if trees else (found, None)
-    return Tree(graph, arcs.whole, numbers, distances, predecessors, cutoff), arcs
+    return Tree(graph, arcs.whole, numbers, distances, predecessors, most), arcs
 
 
-def _bellman_ford(graph: Converted, source, weight, *, trees: bool) -> tuple[Tree, Arcs]:
+def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool) -> tuple[Tree, Arcs]:
     arcs = _with_all_arcs(graph, weight)
     number = graph.index[source]
     found = _without_negative_cycle(csgraph.bellman_ford, arcs.array, indices=number, return_predecessors=trees)
@@ -261,8 +311,10 @@ def _bellman_ford(graph: Converted, source, weight, *, trees: bool) -> tuple[Tre
     return Tree(graph, arcs.whole, [number], distances, predecessors), arcs
 
 
-def _trees(graph: Converted, arcs: Arcs, search, *, trees: bool, cutoff=math.inf) -> Iterator[tuple[object, Tree]]:
-    """Each node with the tree of a search from it."""
+def _trees(
+    graph: Converted, arcs: Arcs, search: Callable, *, trees: bool, cutoff: float = math.inf
+) -> Iterator[tuple[Node, Tree]]:
+    """Yield each node with the tree of a search from it."""
     rows = max(1, PIECE // len(graph.nodes))
     for start in range(0, len(graph.nodes), rows):
         sources = range(start, min(start + rows, len(graph.nodes)))
@@ -272,52 +324,54 @@ def _trees(graph: Converted, arcs: Arcs, search, *, trees: bool, cutoff=math.inf
             yield graph.nodes[source], Tree(graph, arcs.whole, [source], row, last, cutoff)
 
 
-def _all_pairs_dijkstra(graph: Converted, cutoff, weight, *, trees: bool) -> Iterator[tuple[object, Tree]]:
-    cutoff = _number(cutoff)
-    search = partial(csgraph.dijkstra, limit=max(cutoff, 0))
-    return _trees(graph, _nonnegative(graph, weight), search, trees=trees, cutoff=cutoff)
+def _all_pairs_dijkstra(
+    graph: Converted, cutoff: Cutoff, weight: Weight, *, trees: bool
+) -> Iterator[tuple[Node, Tree]]:
+    most = _number(cutoff)
+    search = partial(csgraph.dijkstra, limit=max(most, 0))
+    return _trees(graph, _nonnegative(graph, weight), search, trees=trees, cutoff=most)
 
 
-def _all_pairs_bellman_ford(graph: Converted, weight, *, trees: bool) -> Iterator[tuple[object, Tree]]:
+def _all_pairs_bellman_ford(graph: Converted, weight: Weight, *, trees: bool) -> Iterator[tuple[Node, Tree]]:
     search = partial(_without_negative_cycle, csgraph.bellman_ford)
     return _trees(graph, _with_all_arcs(graph, weight), search, trees=trees)
 
 
-def _nonnegative(graph: Converted, weight) -> Arcs:
+def _nonnegative(graph: Converted, weight: Weight) -> Arcs:
     arcs = graph.arcs(weight)
     if arcs.array.data.min(initial=0) < 0:
-        raise NotImplementedError("a weight is negative: NetworkX says what its Dijkstra makes of it")
+        raise NotImplementedError("a weight is negative")
     return arcs
 
 
-def _with_all_arcs(graph: Converted, weight) -> Arcs:
+def _with_all_arcs(graph: Converted, weight: Weight) -> Arcs:
     arcs = graph.arcs(weight)
     if arcs.hidden:
-        raise NotImplementedError("a weight is None: NetworkX says what this algorithm makes of it")
+        raise NotImplementedError("a weight is None")
     return arcs
 
 
-def _without_negative_cycle(search, *args, **kwargs):
+def _without_negative_cycle(search: Callable, *args: Any, **kwargs: Any) -> Any:
     try:
         return search(*args, **kwargs)
     except csgraph.NegativeCycleError as error:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from error
 
 
-def _number(cutoff) -> float:
+def _number(cutoff: Cutoff) -> float:
     if cutoff is None:
         return math.inf
     if not isinstance(cutoff, int | float | np.integer) or math.isnan(cutoff):
-        raise NotImplementedError("the cutoff is no int, float or NumPy integer")
-    return cutoff
+        raise NotImplementedError("the cutoff is not an int, float or NumPy integer")
+    return cutoff  # type: ignore[return-value]  # a NumPy integer
 
 
-def _hops(cutoff) -> float | None:
-    """A cutoff of searches without weights: NetworkX goes on to the first whole number that is not below it."""
+def _hops(cutoff: Cutoff) -> Cutoff:
+    """Return the cutoff of a search without weights, which NetworkX rounds up."""
     return math.ceil(cutoff) if cutoff is not None and math.isfinite(cutoff) else cutoff
 
 
-def _check(graph: Converted, node, message: str) -> None:
+def _check(graph: Converted, node: Any, message: str) -> None:
     if node not in graph:
         raise nx.NodeNotFound(message)
 
@@ -325,11 +379,13 @@ def _check(graph: Converted, node, message: str) -> None:
 # Dijkstra.
 
 
-def dijkstra_path(G, source, target, weight="weight"):
+def dijkstra_path(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> list[Node]:
+    """Return a shortest path from source to target."""
     return single_source_dijkstra(G, source, target=target, weight=weight)[1]
 
 
-def dijkstra_path_length(G, source, target, weight="weight"):
+def dijkstra_path_length(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> float:
+    """Return the length of a shortest path from source to target."""
     _check(G, source, f"Node {source} not found in graph")
     if source == target:
         return 0
@@ -339,19 +395,33 @@ def dijkstra_path_length(G, source, target, weight="weight"):
     return lengths[target]
 
 
-def single_source_dijkstra(G, source, target=None, cutoff=None, weight="weight"):
+def single_source_dijkstra(
+    G: Converted, source: Node, target: Node | None = None, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> tuple:
+    """Return lengths and shortest paths from the source, to all nodes or to the target."""
     return multi_source_dijkstra(G, {source}, cutoff=cutoff, target=target, weight=weight)
 
 
-def single_source_dijkstra_path(G, source, cutoff=None, weight="weight"):
+def single_source_dijkstra_path(G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight") -> Paths:
+    """Return shortest paths from the source, by target."""
     return multi_source_dijkstra_path(G, {source}, cutoff=cutoff, weight=weight)
 
 
-def single_source_dijkstra_path_length(G, source, cutoff=None, weight="weight"):
+def single_source_dijkstra_path_length(
+    G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Lengths:
+    """Return the lengths of shortest paths from the source, by target."""
     return multi_source_dijkstra_path_length(G, {source}, cutoff=cutoff, weight=weight)
 
 
-def multi_source_dijkstra(G, sources, target=None, cutoff=None, weight="weight"):
+def multi_source_dijkstra(
+    G: Converted,
+    sources: Collection[Node],
+    target: Node | None = None,
+    cutoff: Cutoff = None,
+    weight: Weight = "weight",
+) -> tuple:
+    """Return lengths and shortest paths from the nearest source, to all nodes or to the target."""
     _check_sources(G, sources)
     if target in sources:
         return 0, [target]
@@ -363,50 +433,70 @@ def multi_source_dijkstra(G, sources, target=None, cutoff=None, weight="weight")
     return found
 
 
-def multi_source_dijkstra_path(G, sources, cutoff=None, weight="weight"):
+def multi_source_dijkstra_path(
+    G: Converted, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Paths:
+    """Return shortest paths from the nearest source, by target."""
     _check_sources(G, sources)
     return _dijkstra(G, sources, cutoff, weight, trees=True)[0].paths()
 
 
-def multi_source_dijkstra_path_length(G, sources, cutoff=None, weight="weight"):
+def multi_source_dijkstra_path_length(
+    G: Converted, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Lengths:
+    """Return the lengths of shortest paths from the nearest source, by target."""
     _check_sources(G, sources)
     return _dijkstra(G, sources, cutoff, weight, trees=False)[0].lengths()
 
 
-def _check_sources(graph: Converted, sources) -> None:
+def _check_sources(graph: Converted, sources: Collection[Node]) -> None:
     if not sources:
         raise ValueError("sources must not be empty")
     for source in sources:
         _check(graph, source, f"Node {source} not found in graph")
 
 
-def dijkstra_predecessor_and_distance(G, source, cutoff=None, weight="weight"):
+def dijkstra_predecessor_and_distance(
+    G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> tuple[dict, Lengths]:
+    """Return the predecessors on all shortest paths from the source, and the lengths, by target."""
     _check(G, source, f"Node {source} is not found in the graph")
     tree, arcs = _dijkstra(G, [source], cutoff, weight, trees=False)
     return tree.all_predecessors(arcs), tree.lengths()
 
 
-def all_pairs_dijkstra(G, cutoff=None, weight="weight"):
+def all_pairs_dijkstra(
+    G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Iterator[tuple[Node, tuple[Lengths, Paths]]]:
+    """Yield each source with its lengths and shortest paths, by target."""
     trees = _all_pairs_dijkstra(G, cutoff, weight, trees=True)
     return ((node, (tree.lengths(), tree.paths())) for node, tree in trees)
 
 
-def all_pairs_dijkstra_path(G, cutoff=None, weight="weight"):
+def all_pairs_dijkstra_path(
+    G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Iterator[tuple[Node, Paths]]:
+    """Yield each source with its shortest paths, by target."""
     return ((node, tree.paths()) for node, tree in _all_pairs_dijkstra(G, cutoff, weight, trees=True))
 
 
-def all_pairs_dijkstra_path_length(G, cutoff=None, weight="weight"):
+def all_pairs_dijkstra_path_length(
+    G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> Iterator[tuple[Node, Lengths]]:
+    """Yield each source with the lengths of its shortest paths, by target."""
     return ((node, tree.lengths()) for node, tree in _all_pairs_dijkstra(G, cutoff, weight, trees=False))
 
 
 # Bellman-Ford and Johnson.
 
 
-def bellman_ford_path(G, source, target, weight="weight"):
+def bellman_ford_path(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> list[Node]:
+    """Return a shortest path from source to target; weights may be negative."""
     return single_source_bellman_ford(G, source, target=target, weight=weight)[1]
 
 
-def bellman_ford_path_length(G, source, target, weight="weight"):
+def bellman_ford_path_length(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> float:
+    """Return the length of a shortest path from source to target; weights may be negative."""
     if source == target:
         _check(G, source, f"Node {source} not found in graph")
         return 0
@@ -416,7 +506,10 @@ def bellman_ford_path_length(G, source, target, weight="weight"):
     return lengths[target]
 
 
-def single_source_bellman_ford(G, source, target=None, weight="weight"):
+def single_source_bellman_ford(
+    G: Converted, source: Node, target: Node | None = None, weight: Weight = "weight"
+) -> tuple:
+    """Return lengths and shortest paths from the source, to all nodes or to the target."""
     if source == target:
         _check(G, source, f"Node {source} is not found in the graph")
         return 0, [source]
@@ -429,16 +522,21 @@ def single_source_bellman_ford(G, source, target=None, weight="weight"):
     return found
 
 
-def single_source_bellman_ford_path(G, source, weight="weight"):
+def single_source_bellman_ford_path(G: Converted, source: Node, weight: Weight = "weight") -> Paths:
+    """Return shortest paths from the source, by target."""
     return single_source_bellman_ford(G, source, weight=weight)[1]
 
 
-def single_source_bellman_ford_path_length(G, source, weight="weight"):
+def single_source_bellman_ford_path_length(G: Converted, source: Node, weight: Weight = "weight") -> Lengths:
+    """Return the lengths of shortest paths from the source, by target."""
     _check(G, source, f"Source {source} not in G")
     return _bellman_ford(G, source, weight, trees=False)[0].lengths()
 
 
-def bellman_ford_predecessor_and_distance(G, source, target=None, weight="weight", heuristic=False):
+def bellman_ford_predecessor_and_distance(
+    G: Converted, source: Node, target: Node | None = None, weight: Weight = "weight", heuristic: bool = False
+) -> tuple[dict, Lengths]:
+    """Return the predecessors on all shortest paths from the source, and the lengths, by target."""
     _check(G, source, f"Node {source} is not found in the graph")
     if _with_all_arcs(G, weight).has_negative_loop:  # also of a node that is not reached
         raise nx.NetworkXUnbounded("Negative cycle detected.")
@@ -448,15 +546,18 @@ def bellman_ford_predecessor_and_distance(G, source, target=None, weight="weight
     return tree.all_predecessors(arcs), tree.lengths()
 
 
-def all_pairs_bellman_ford_path(G, weight="weight"):
+def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Node, Paths]]:
+    """Yield each source with its shortest paths, by target."""
     return ((node, tree.paths()) for node, tree in _all_pairs_bellman_ford(G, weight, trees=True))
 
 
-def all_pairs_bellman_ford_path_length(G, weight="weight"):
+def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Node, Lengths]]:
+    """Yield each source with the lengths of its shortest paths, by target."""
     return ((node, tree.lengths()) for node, tree in _all_pairs_bellman_ford(G, weight, trees=False))
 
 
-def johnson(G, weight="weight"):
+def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, Paths]:
+    """Return shortest paths by source and target."""
     search = partial(_without_negative_cycle, csgraph.johnson)
     return {node: tree.paths() for node, tree in _trees(G, _with_all_arcs(G, weight), search, trees=True)}
 
@@ -464,11 +565,15 @@ def johnson(G, weight="weight"):
 # Floyd-Warshall.
 
 
-def floyd_warshall(G, weight="weight"):
+def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Node, Lengths]:
+    """Return lengths by source and target, ``inf`` without a path."""
     return floyd_warshall_predecessor_and_distance(G, weight)[1]
 
 
-def floyd_warshall_predecessor_and_distance(G, weight="weight"):
+def floyd_warshall_predecessor_and_distance(
+    G: Converted, weight: Weight = "weight"
+) -> tuple[dict, dict[Node, Lengths]]:
+    """Return the predecessor on a shortest path, and the length, by source and target."""
     arcs, nodes = _named_arcs(G, weight), G.nodes
     rows, lasts = _floyd_warshall(arcs, return_predecessors=True)
     distances = {}
@@ -476,7 +581,7 @@ def floyd_warshall_predecessor_and_distance(G, weight="weight"):
         values = [d if math.isinf(d) else int(d) for d in row] if arcs.whole else row
         distances[node] = dict(zip(nodes, values, strict=True))
     loops = arcs.tails[arcs.tails == arcs.array.indices]
-    lasts[loops, loops] = loops  # as NetworkX has it
+    lasts[loops, loops] = loops  # as in NetworkX
     found = {
         node: {head: nodes[v] for head, v in zip(nodes, last, strict=True) if v >= 0}
         for node, last in zip(nodes, lasts.tolist(), strict=True)
@@ -484,93 +589,122 @@ def floyd_warshall_predecessor_and_distance(G, weight="weight"):
     return {node: before for node, before in found.items() if before}, distances
 
 
-def floyd_warshall_numpy(G, nodelist=None, weight="weight"):
+def floyd_warshall_numpy(
+    G: Converted, nodelist: Collection[Node] | None = None, weight: Weight = "weight"
+) -> np.ndarray:
+    """Return the lengths as float64, (n, n), in the order of nodelist, else of the graph."""
     if nodelist is not None and not len(nodelist) == len(G.nodes) == len(set(nodelist)):
         raise nx.NetworkXError(
             "nodelist must contain every node in G with no repeats."
             "If you wanted a subgraph of G use G.subgraph(nodelist)"
         )
     if not all(node in G for node in nodelist or ()):
-        raise NotImplementedError("a node of nodelist is none of the graph's: NetworkX says so")
+        raise NotImplementedError("a node of nodelist is not in the graph")
     found = _floyd_warshall(_named_arcs(G, weight))
     order = [G.index[node] for node in nodelist or G.nodes]
     return found[np.ix_(order, order)]
 
 
-def _named_arcs(graph: Converted, weight) -> Arcs:
+def _named_arcs(graph: Converted, weight: Weight) -> Arcs:
     if callable(weight):
-        raise NotImplementedError("a function as weight: versions of NetworkX differ in what they make of it")
+        raise NotImplementedError("the weight is a function, which versions of NetworkX treat differently")
     return _with_all_arcs(graph, weight)
 
 
-def _floyd_warshall(arcs: Arcs, **options):
+def _floyd_warshall(arcs: Arcs, **options: Any) -> Any:
     try:
-        if arcs.has_negative_loop:  # which SciPy leaves out
+        if arcs.has_negative_loop:  # ignored by SciPy
             raise csgraph.NegativeCycleError
         return csgraph.floyd_warshall(arcs.array, **options)
     except csgraph.NegativeCycleError as error:
-        raise NotImplementedError("a negative cycle: versions of NetworkX differ in what they make of it") from error
+        raise NotImplementedError("a negative cycle, which versions of NetworkX treat differently") from error
 
 
 # Without weights.
 
 
-def single_source_shortest_path(G, source, cutoff=None):
+def single_source_shortest_path(G: Converted, source: Node, cutoff: Cutoff = None) -> Paths:
+    """Return paths with the fewest edges from the source, by target."""
     _check(G, source, f"Source {source} not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=True)[0].paths()
 
 
-def single_source_shortest_path_length(G, source, cutoff=None):
+def single_source_shortest_path_length(G: Converted, source: Node, cutoff: Cutoff = None) -> Lengths:
+    """Return the fewest edges from the source, by target."""
     _check(G, source, f"Source {source} is not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=False)[0].lengths()
 
 
-def single_target_shortest_path(G, target, cutoff=None):
+def single_target_shortest_path(G: Converted, target: Node, cutoff: Cutoff = None) -> Paths:
+    """Return paths with the fewest edges to the target, by source."""
     _check(G, target, f"Target {target} not in G")
-    return _turned(single_source_shortest_path(G.reversed, target, cutoff))
+    return _reversed(single_source_shortest_path(G.reversed, target, cutoff))
 
 
-def single_target_shortest_path_length(G, target, cutoff=None):
+def single_target_shortest_path_length(G: Converted, target: Node, cutoff: Cutoff = None) -> Lengths:
+    """Return the fewest edges to the target, by source."""
     _check(G, target, f"Target {target} is not in G")
     return single_source_shortest_path_length(G.reversed, target, cutoff)
 
 
-def all_pairs_shortest_path(G, cutoff=None):
+def all_pairs_shortest_path(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Paths]]:
+    """Yield each source with its paths with the fewest edges, by target."""
     return all_pairs_dijkstra_path(G, _hops(cutoff), None)
 
 
-def all_pairs_shortest_path_length(G, cutoff=None):
+def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Lengths]]:
+    """Yield each source with the fewest edges to each target."""
     return all_pairs_dijkstra_path_length(G, _hops(cutoff), None)
 
 
-# By what is given; can_run leaves one pair to NetworkX.
+# By the given arguments; can_run leaves one pair to NetworkX.
 
 
-def shortest_path(G, source=None, target=None, weight=None, method="dijkstra"):
+def shortest_path(
+    G: Converted,
+    source: Node | None = None,
+    target: Node | None = None,
+    weight: Weight = None,
+    method: str = "dijkstra",
+) -> Paths | Iterator[tuple[Node, Paths]]:
+    """Return shortest paths from the source, to the target, or of all pairs."""
+    one: Callable
+    every: Callable
     if weight is None:
         one, every = single_source_shortest_path, all_pairs_shortest_path
-    elif method == "dijkstra":
-        one, every = (partial(f, weight=weight) for f in (single_source_dijkstra_path, all_pairs_dijkstra_path))
     else:
-        one, every = (partial(f, weight=weight) for f in (single_source_bellman_ford_path, all_pairs_bellman_ford_path))
+        if method == "dijkstra":
+            one, every = single_source_dijkstra_path, all_pairs_dijkstra_path
+        else:
+            one, every = single_source_bellman_ford_path, all_pairs_bellman_ford_path
+        one, every = partial(one, weight=weight), partial(every, weight=weight)
     if target is not None:
-        return _turned(one(G.reversed, target))
+        return _reversed(one(G.reversed, target))
     return every(G) if source is None else one(G, source)
 
 
-def shortest_path_length(G, source=None, target=None, weight=None, method="dijkstra"):
+def shortest_path_length(
+    G: Converted,
+    source: Node | None = None,
+    target: Node | None = None,
+    weight: Weight = None,
+    method: str = "dijkstra",
+) -> Lengths | Iterator[tuple[Node, Lengths]]:
+    """Return the lengths of shortest paths from the source, to the target, or of all pairs."""
+    one: Callable
+    every: Callable
     if weight is None:
         one, every = single_source_shortest_path_length, all_pairs_shortest_path_length
-    elif method == "dijkstra":
-        functions = single_source_dijkstra_path_length, all_pairs_dijkstra_path_length
-        one, every = (partial(f, weight=weight) for f in functions)
     else:
-        functions = single_source_bellman_ford_path_length, all_pairs_bellman_ford_path_length
-        one, every = (partial(f, weight=weight) for f in functions)
+        if method == "dijkstra":
+            one, every = single_source_dijkstra_path_length, all_pairs_dijkstra_path_length
+        else:
+            one, every = single_source_bellman_ford_path_length, all_pairs_bellman_ford_path_length
+        one, every = partial(one, weight=weight), partial(every, weight=weight)
     if target is not None:
         return one(G.reversed, target)
     return every(G) if source is None else one(G, source)
 
 
-def _turned(paths: dict) -> dict:
+def _reversed(paths: Paths) -> Paths:
     return {node: path[::-1] for node, path in paths.items()}

@@ -1,4 +1,4 @@
-"""What NetworkX reads of its backend cuda_shortest_paths when it is imported; the backend is networkx.py."""
+"""The backend cuda_shortest_paths as NetworkX reads it at its import; networkx.py is the backend itself."""
 
 NAME = "cuda_shortest_paths"
 FUNCTIONS = (
@@ -38,11 +38,11 @@ FUNCTIONS = (
 
 
 def backend_info() -> dict:
-    """The backend's name and the functions that it has."""
+    """Return the backend's name and functions."""
     return {
         "backend_name": NAME,
         "project": "cuda-shortest-paths",
         "package": NAME,
-        "short_summary": "Shortest paths on a GPU, and by SciPy where there is none.",
+        "short_summary": "Shortest paths on a GPU, or by SciPy without one.",
         "functions": {name: {} for name in FUNCTIONS},
     }

@@ -1,6 +1,6 @@
-"""Searches on one graph, by the variant that was chosen; what they lay out on the card stays.
+"""Searches on one graph, by the chosen variant. Layouts on the card are kept for the next search.
 
-WholeNumbers has those on a Graph, Float64 those on a FloatGraph: SciPy's, or bounded by a search in whole numbers
+WholeNumbers searches a Graph. Float64 searches a FloatGraph, by SciPy or bounded by a search in integers
 (kernels/fast/floats.py).
 """
 
@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,25 +20,41 @@ from kernels.graph import INF, Graph
 from kernels.later import Later
 from kernels.library import choice
 from kernels.library.answers import NO_PREDECESSOR, Paths
-from kernels.library.choice import MANY, NEAR_FAR, SCIPY, Card, choose_apsp, choose_many, choose_sssp, log
+from kernels.library.choice import (
+    HIERARCHY_REDUCED,
+    HIERARCHY_ROWS,
+    NEAR_FAR,
+    SCIPY,
+    Card,
+    choose_apsp,
+    choose_many,
+    choose_sssp,
+    log,
+)
 
 if TYPE_CHECKING:
-    from kernels.run import Result
+    from scipy import sparse
 
-csgraph, sparse = Later("scipy.sparse.csgraph"), Later("scipy.sparse")
-floats, results = Later("kernels.fast.floats"), Later("kernels.fast.results")
-hierarchy = Later("kernels.fast.hierarchy.all_pairs")
-PIECE = 2**24  # distances that SciPy or the card gives at once
+    from kernels.fast import floats
+    from kernels.fast.hierarchy import all_pairs as hierarchy
+    from kernels.fast.near_far import Searches as NearFar
+    from kernels.run import Result, Run
+else:
+    sparse, floats = Later("scipy.sparse"), Later("kernels.fast.floats")
+    hierarchy = Later("kernels.fast.hierarchy.all_pairs")
+csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
+PIECE = 2**24  # distances that SciPy or the card computes at once
 
 
 class TooLong(Exception):
-    """A distance is above 2^31 - 2."""
+    """A distance is above 2**31 - 2."""
+
+
+Chooser = Callable[["WholeNumbers", int], tuple[str, str]]
 
 
 def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
-    """Whether a distance is above 2^31 - 2, by what a variant found from one source or of all pairs: int32, (n,) or
-    (n, n), INF where there is no path or too long a one.
-    """
+    """Return whether a distance is too long, by a variant's distances: int32, (n,) or (n, n), INF if too long."""
     try:
         WholeNumbers(graph)._refuse_too_long(distances)
     except TooLong:
@@ -46,39 +62,36 @@ def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
     return False
 
 
-def Run(**settings):
-    """Return a kernels.run.Run that does not wait after each launch, unless the settings say so."""
+def new_run(**settings: Any) -> Run:
+    """Return a Run that does not wait after each launch, unless the settings say so."""
     from kernels import run
 
     return run.Run(**{"waits": False} | settings)
 
 
 class WholeNumbers:
-    """Searches on a Graph. What they lay out on the card stays.
+    """Searches on a Graph; short: whether no path is known to be longer than 2**31 - 2."""
 
-    largest: the largest weight. short: whether it is known that no path is longer than 2^31 - 2. hierarchies: by
-    whether they reduce what they find. lengths: distances in float64, (n,), on the card, where there were any.
-    """
-
-    def __init__(self, graph: Graph, *, short: bool = False):
-        self.graph, self.largest, self.short = graph, int(graph.weights.max(initial=0)), short
-        self.hierarchies, self.lengths = {}, None
+    def __init__(self, graph: Graph, *, short: bool = False) -> None:
+        self.graph, self.short = graph, short
+        self.largest = int(graph.weights.max(initial=0))  # weight
+        self.hierarchies: dict[bool, hierarchy.Searches] = {}  # by whether they reduce distances on the card
+        self.lengths: Any = None  # distances in float64, (n,), on the card
 
     @cached_property
     def array(self) -> sparse.csr_array:
+        """The graph for SciPy."""
         return self.graph.to_scipy()
 
     @cached_property
-    def near_far(self) -> near_far.Searches:
-        searches = near_far.Searches(self.graph, Run())
+    def near_far(self) -> NearFar:
+        """Near-Far on the card."""
+        searches = near_far.Searches(self.graph, new_run())
         searches.allocate()
         return searches
 
-    def search(self, source: int, *, tree: bool = True) -> near_far.Searches:
-        """Near-Far from a source, whose results are then on the card. tree: whether predecessors are wanted.
-
-        Raises TooLong.
-        """
+    def search(self, source: int, *, tree: bool = True) -> NearFar:
+        """Search by Near-Far, with predecessors if `tree`, leaving the results on the card; raise TooLong."""
         find_distances, find_tree = self.near_far.search(source)
         find_distances()
         if tree:
@@ -89,27 +102,28 @@ class WholeNumbers:
 
     @cached_property
     def _fits(self) -> bool:
-        """Whether no path can be longer than 2^31 - 2, by bounds that take less time than a search."""
+        """Whether no path can be longer than 2**31 - 2, by bounds that take less time than a search."""
         most = (self.graph.vertices - 1) * self.largest
         return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
 
     def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
-        """From the source by Near-Far or SciPy. Raises TooLong.
+        """Search from the source by Near-Far or SciPy; raise TooLong.
 
-        into: where distances and predecessors are to be; None for new arrays.
+        into: arrays for distances and predecessors; new ones by default.
         """
         log.info("%s on %s: %s", key, self.graph.name, reason)
         if key == NEAR_FAR:
-            into = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
-            self._download(self.search(source), *into)
-            return Paths(*into, key, reason)
-        found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
-        if into:
-            into[0][:], into[1][:] = found
-        return Paths(*(into or found), key, reason)
+            found = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
+            self._download(self.search(source), *found)
+        else:
+            found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
+            if into:
+                into[0][:], into[1][:] = found
+        distances, predecessors = into or found
+        return Paths(distances, predecessors, key, reason)
 
     def all_pairs(self) -> Paths:
-        """From every vertex, by the variant that suits. Raises TooLong."""
+        """Search all pairs by the variant that suits; raise TooLong."""
         key, reason = self.choose_all()
         log.info("%s on %s: %s", key, self.graph.name, reason)
         result = _run(self.graph, key)
@@ -117,11 +131,8 @@ class WholeNumbers:
         result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
         return Paths(_as_float64(result.distances), result.predecessors, key, reason)
 
-    def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
-        """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time.
-
-        predecessors: None where they are not wanted.
-        """
+    def _download(self, found: NearFar, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+        """Copy results to the host in SciPy's form, which is faster made on the card; predecessors: None to skip."""
         run, n = found.run, self.graph.vertices
         if self.lengths is None:
             run.require(8 * n)
@@ -133,18 +144,18 @@ class WholeNumbers:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the graph is too narrow for Near-Far; found out on the card, whose memory is then given back."""
+        """Whether the graph is too narrow for Near-Far; a probe on the card decides, and frees its memory if so."""
         found = probe.is_narrow(self.near_far)
         if found:
             del self.near_far
         return found
 
     def choose_one(self) -> tuple[str, str]:
-        """choose_sssp's choice, but SciPy for a narrow graph."""
+        """Choose as `choose_sssp`, but SciPy for a narrow graph."""
         return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
 
     def choose_all(self) -> tuple[str, str]:
-        """choose_apsp's choice."""
+        """Choose as `choose_apsp`."""
         return choose_apsp(self.graph, Card.visible())
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
@@ -152,20 +163,20 @@ class WholeNumbers:
             return SCIPY, "the graph is narrow, so that a search on the card would take too many rounds"
         return key, reason
 
-    def choose_rows(self, sources: int, many: str = MANY[0]) -> tuple[str, str]:
-        """choose_many's choice, but SciPy for a narrow graph."""
-        laid_out = (many == MANY[1]) in self.hierarchies
-        known = choice.PAYS[many]
-        pays = (known.laid_out if laid_out else known.prepared) if self.hierarchies else None
-        return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), many, pays))
+    def choose_rows(self, sources: int, search: str = HIERARCHY_ROWS) -> tuple[str, str]:
+        """Choose as `choose_many`, but SciPy for a narrow graph."""
+        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchies
+        known = choice.BREAK_EVEN[search]
+        least = (known.laid_out if laid_out else known.prepared) if self.hierarchies else None
+        return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), search, least))
 
     def find(self, rows: dict[int, np.ndarray], key: str) -> None:
-        """Fill rows, by their sources: float64, (n,), infinite where there is no path. Raises TooLong."""
+        """Fill rows of distances, float64, (n,), given by source; raise TooLong."""
         sources = np.array(list(rows), np.int64)
         if key == NEAR_FAR:
             for source, row in rows.items():
                 self._download(self.search(source, tree=False), row, None)
-        elif key == MANY[0]:
+        elif key == HIERARCHY_ROWS:
             with self._hierarchy(reduces=False) as searches:
                 for piece, on_card in hierarchy.matrix(searches, sources):
                     self._download_rows(searches.run, on_card, [rows[source] for source in piece.tolist()])
@@ -173,8 +184,8 @@ class WholeNumbers:
             for source, row in self.rows(sources, key):
                 rows[source][:] = _as_float64(row)
 
-    def _download_rows(self, run: Run, on_card, rows: list[np.ndarray]) -> None:
-        """Copy distances, int32, (k * n,), to as many rows, made float64 on the card. Raises TooLong."""
+    def _download_rows(self, run: Run, on_card: Any, rows: list[np.ndarray]) -> None:
+        """Copy distances on the card, int32, (k * n,), to k rows of float64; raise TooLong."""
         n, fits = self.graph.vertices, np.int32(INF - 1 - self.largest)
         (lengths,), (far,) = run.allocate((n, np.float64)), run.upload(np.zeros(1, np.int32))
         parts = [on_card[i * n : (i + 1) * n] for i in range(len(rows))]
@@ -186,10 +197,7 @@ class WholeNumbers:
             self._refuse_too_long(part.copy_to_host())
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
-        """Each of the sources, which differ, with the distances from it: int32, (n,), INF where there is no path.
-
-        Raises TooLong.
-        """
+        """Yield the sources, which differ, each with its distances, int32, (n,), INF without a path; raise TooLong."""
         if key == NEAR_FAR:
             for source in sources.tolist():
                 found, row = self.search(source, tree=False), np.empty(self.graph.vertices, np.int32)
@@ -202,8 +210,9 @@ class WholeNumbers:
 
     def _unchecked_rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[np.integer, np.ndarray]]:
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
-        if key == MANY[0]:
+        if key == HIERARCHY_ROWS:
             with self._hierarchy(reduces=False) as searches:
+                on_card: Any
                 for piece, on_card in hierarchy.matrix(searches, sources):
                     for start in range(0, len(piece), most):
                         some = piece[start : start + most]
@@ -220,15 +229,15 @@ class WholeNumbers:
             yield from ((source, result.distances[source]) for source in sources)
 
     def reduced(self, sources: np.ndarray) -> hierarchy.Reduced:
-        """By a hierarchy."""
+        """Search in a hierarchy, and reduce the distances on the card."""
         with self._hierarchy(reduces=True) as searches:
             return hierarchy.reduced(searches, sources)
 
     @contextmanager
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
-        """Searches in a hierarchy. The memory for what they find, most of what is free, is given back."""
+        """Give the searches in a hierarchy; free their results afterwards, which take most of the free memory."""
         if reduces not in self.hierarchies:
-            self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=Run())
+            self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
         searches = self.hierarchies[reduces]
         try:
             yield searches
@@ -236,10 +245,9 @@ class WholeNumbers:
             searches.many.most, searches.many.matrix, searches.many.found = 0, None, None
 
     def _refuse_too_long(self, distances: np.ndarray) -> None:
-        """Raise TooLong where a distance is above 2^31 - 2: an arc then leads from a vertex that is reached to one that
-        is not.
+        """Raise TooLong if a distance is above 2**31 - 2: then an arc leads from a reached vertex to an unreached one.
 
-        No distance is too long where the largest that was found and the largest weight fit.
+        No distance is too long if the largest distance and the largest weight together fit.
         """
         if self._fits:
             return
@@ -252,57 +260,58 @@ class WholeNumbers:
 
 
 class Float64:
-    """Searches on a FloatGraph. What they lay out on the card stays.
+    """Searches on a FloatGraph."""
 
-    negative: whether a weight is below 0.
-    """
-
-    def __init__(self, graph: FloatGraph):
+    def __init__(self, graph: FloatGraph) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
 
     @cached_property
     def potential(self) -> np.ndarray:
-        """Of a graph with weights below 0. Raises scipy.sparse.csgraph.NegativeCycleError."""
-        return floats.Searches(self.given, Run()).potentials()
+        """The potentials that make negative weights 0 or more; raises scipy.sparse.csgraph.NegativeCycleError."""
+        return floats.Searches(self.given, new_run()).potentials()
 
     @cached_property
     def graph(self) -> FloatGraph:
-        """The graph without weights below 0."""
+        """The graph with weights of 0 or more."""
         return floats.reduced(self.given, self.potential) if self.negative else self.given
 
     @cached_property
     def searches(self) -> floats.Searches:
-        return floats.Searches(self.graph, Run())
+        """The searches on the card."""
+        return floats.Searches(self.graph, new_run())
 
     @cached_property
     def bounds(self) -> WholeNumbers:
+        """The searches in integers that bound those in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
 
     def paths(self, source: int) -> Paths:
-        """From the source."""
+        """Search from the source."""
         search = FloatSearch(self, np.array([source]), lambda bounds, sources: bounds.choose_one())
         ((_, distances, predecessors),) = search.rows()
+        assert predecessors is not None
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
-    def paths_from(self, sources: np.ndarray, choose: Callable) -> Paths:
-        """A row for each of the sources. choose: as FloatSearch takes it."""
+    def paths_from(self, sources: np.ndarray, choose: Chooser) -> Paths:
+        """Search from each of the sources; choose: as in `FloatSearch`."""
         once, n = np.unique(sources), self.given.vertices
         search = FloatSearch(self, once, choose)
         distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
-        for source, *row in search.rows():
-            distances[sources == source], predecessors[sources == source] = row
+        for source, row, last in search.rows():
+            assert last is not None
+            distances[sources == source], predecessors[sources == source] = row, last
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
 
 class FloatSearch:
-    """A search in float64 from `sources` sources: by SciPy, or bounded by distances of a variant that `choose` gives.
+    """A search in float64 from several sources, by SciPy or bounded by the distances of a variant.
 
-    choose: of the WholeNumbers of the bounds and the number of sources, a variant and why it is taken.
-    variant, reason: as in Paths, of the bounds. rounds: so far, the most of a search on the card.
+    choose: a function of the bounds' searches and the number of sources that returns a variant and its reason, which
+    `variant` and `reason` then are. rounds: the largest number of rounds of a search on the card so far.
     Raises scipy.sparse.csgraph.NegativeCycleError.
     """
 
-    def __init__(self, on: Float64, sources: np.ndarray, choose: Callable):
+    def __init__(self, on: Float64, sources: np.ndarray, choose: Chooser) -> None:
         self.on, self.sources, self.rounds = on, sources, 0
         self.variant, size = SCIPY, on.given.vertices + on.given.arcs
         if Card.visible() is None:
@@ -316,7 +325,7 @@ class FloatSearch:
         log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
     def rows(self, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
-        """Each of the sources, which differ, in any order: with its distances, (n,), and predecessors where wanted."""
+        """Yield the sources, which differ, in any order, each with distances, (n,), and predecessors if `tree`."""
         on, n, sources = self.on, self.on.given.vertices, self.sources
         most = max(1, PIECE // n)
         if self.variant == SCIPY:
@@ -331,19 +340,19 @@ class FloatSearch:
         while part := list(itertools.islice(bounds, most)):
             some = np.array([source for source, _ in part])
             starts, whole = n * np.arange(len(some)) + some, np.stack([row for _, row in part])
-            found = on.searches.search(starts, len(some), whole, tree=tree)
-            self.rounds = max(self.rounds, found.rounds)
+            bounded: Any = on.searches.search(starts, len(some), whole, tree=tree)
+            self.rounds = max(self.rounds, bounded.rounds)
             for row, source in enumerate(some.tolist()):
-                distances = found.dist[row]
+                distances = bounded.dist[row]
                 if on.negative:
                     distances += on.potential - on.potential[source]
-                yield source, distances, found.predecessors[row] if tree else None
+                yield source, distances, bounded.predecessors[row] if tree else None
 
 
 def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
-    """int32, (n,): of each vertex the distance in graph.scaled from the nearest source: from one more vertex.
+    """Return each vertex's distance in graph.scaled from the nearest of the sources, which differ: int32, (n,).
 
-    sources: vertices that differ. Arcs of weight 0 lead to them from that vertex, the last.
+    The search starts from one more vertex, the last, with arcs of weight 0 to the sources.
     """
     scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
     more = Graph(
@@ -358,19 +367,19 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
 
 
 def _run(graph: Graph, key: str) -> Result:
-    """All pairs by a variant."""
+    """Search all pairs by a variant."""
     from kernels.registry import find
     from kernels.run import Result
 
     variant = find(*key.split("/"))
     variant.check_size(graph)
     result = Result.poisoned(variant.problem, graph.vertices)
-    variant.function(graph, result, Run(on_gpu=variant.on_gpu, waits=True))
+    variant.function(graph, result, new_run(on_gpu=variant.on_gpu, waits=True))
     return result
 
 
 def _as_float64(distances: np.ndarray) -> np.ndarray:
-    """int32 distances as float64, infinite where there is no path."""
+    """Return int32 distances as float64, infinite without a path."""
     found = distances.astype(np.float64)
     found[distances == INF] = np.inf
     return found

@@ -1,33 +1,27 @@
-"""Shortest paths of any graph by the variant that suits it. Timed runs use harness.py instead.
+"""Shortest paths of any graph, by the variant that suits it. Timed runs use harness.py instead.
 
-    with kernels.prepare("nyc.txt") as solver:  # what it lays out on the card stays there
-        solver.path(0, 17)
-    paths = kernels.shortest_paths("nyc.txt", source=0)
-    paths.distances[17], paths.variant, paths.reason
-    scipy.sparse.csgraph.reconstruct_path(graph, paths.predecessors)
-    kernels.distances("nyc.txt", sources=[0, 5, 9]).distances[2, 17]
-    kernels.eccentricities("nyc.txt").farthest
-
-Results are as those of scipy.sparse.csgraph.dijkstra: distances float64, infinite where there is no path; predecessors
-int32, -9999 where there is none. Weights that are no whole numbers from 0 to 2^31 - 2, and distances above that, are
-searched in float64 (kernels/fast/floats.py). kernels/csgraph.py has SciPy's own signatures.
+Results follow scipy.sparse.csgraph.dijkstra: distances float64, ``inf`` without a path; predecessors int32, -9999
+without one. Weights that are not integers from 0 to 2**31 - 2, and distances above that, are searched in float64
+(kernels/fast/floats.py).
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. What a search from one source does not need
-is imported when it is needed, and compiled kernels are kept on disk (kernels/gpu/cache.py).
+is imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
 """
 
 from __future__ import annotations
 
+import os
 import reprlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kernels import memory
 from kernels.errors import InputError, whole
@@ -37,93 +31,239 @@ from kernels.graph import INF, Graph
 from kernels.later import Later
 from kernels.library import choice
 from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, NO_PREDECESSOR, ROW_BYTES, Distances, Eccentricities, Paths
-from kernels.library.choice import MANY, NEAR_FAR, Card, choose_sssp, log
+from kernels.library.choice import HIERARCHY_REDUCED, HIERARCHY_ROWS, NEAR_FAR, Card, choose_sssp, log
 from kernels.library.inputs import as_graph, check_sources
 from kernels.library.searches import Float64, FloatSearch, TooLong, WholeNumbers
 
-card, sparse = Later("kernels.gpu.card"), Later("scipy.sparse")
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    GraphLike = Graph | FloatGraph | str | bytes | os.PathLike | sparse.sparray | sparse.spmatrix
+else:
+    sparse = Later("scipy.sparse")
+card = Later("kernels.gpu.card")
 
 
-def prepare(graph) -> Solver:
-    """A solver of the graph, laid out on the card and compiled for searches from one source; see Solver."""
+def prepare(graph: GraphLike) -> Solver:
+    """Prepare repeated searches on one graph: read it, lay it out on the card, compile the search from one source.
+
+    Parameters
+    ----------
+    graph : Graph, path, or SciPy sparse array of shape (n, n)
+        As for `shortest_paths`.
+
+    Returns
+    -------
+    Solver
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As `shortest_paths`.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> with kernels.prepare("workflow/samples/sample1.txt") as solver:
+    ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
+    (np.float64(9.0), [0, 1, 2, 3])
+    """
     solver = Solver(graph)
     if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
-        solver.shortest_paths(0)  # compiles or loads all kernels of a search, and no other
+        solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
 
 
-def shortest_paths(graph, source: int) -> Paths:
-    """From one source to all vertices.
+def shortest_paths(graph: GraphLike, source: int) -> Paths:
+    """Find shortest paths from one source to all vertices.
 
-    graph: a kernels.graph.Graph, a file of one, or a square SciPy sparse array of any format; its entries are arcs, NaN
-    and inf are none, True is 1. Entries of one place are parallel arcs in CSR and CSC and added in any other format, as
-    float64; zeros in a BSR array are no arcs. docs/scipy.md says where SciPy, and kernels.csgraph with it, reads an
-    array otherwise. source: a whole number of Python's or NumPy's. Raises InputError where graph or source is none of
-    these, a value of a Graph is wrong (see Graph.check_values) or a file cannot be read,
-    scipy.sparse.csgraph.NegativeCycleError where there is a negative cycle, and NotEnoughMemory where the card lacks
-    memory.
+    Parameters
+    ----------
+    graph : Graph, path, or SciPy sparse array of shape (n, n)
+        A path names a graph file in text or packed form. The entries of an array are arcs; NaN and ``inf`` are not
+        arcs, and True has weight 1. Duplicate entries are parallel arcs in CSR and CSC, and are summed, as float64, in
+        other formats. Zeros in a BSR array are not arcs.
+    source : int
+        A vertex, from 0.
 
-    What was laid out of a Graph or an array is kept until it is deleted, changed, or another one is searched.
+    Returns
+    -------
+    Paths
+        Distances and predecessors of shape (n,), the variant and why it was chosen.
+
+    Raises
+    ------
+    InputError
+        If the graph or the source is not one of these, a value of a `Graph` is out of range, or a file cannot be read.
+    scipy.sparse.csgraph.NegativeCycleError
+        If there is a negative cycle.
+    NotEnoughMemory
+        If the card lacks memory.
+
+    See Also
+    --------
+    prepare : For several searches on one graph.
+    kernels.csgraph.dijkstra : With SciPy's signature.
+
+    Notes
+    -----
+    The layout of a `Graph` or an array is kept until the object is deleted or changed, or another graph is searched.
+    docs/scipy.md lists the arrays that SciPy, and `kernels.csgraph` with it, reads differently.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> paths = kernels.shortest_paths("workflow/samples/sample1.txt", source=0)
+    >>> paths.distances
+    array([ 0.,  4.,  7.,  9., 12., 13.])
+    >>> paths.predecessors
+    array([-9999,     0,     1,     2,     2,     4], dtype=int32)
     """
     return last.solver(graph).shortest_paths(source)
 
 
-def all_pairs(graph) -> Paths:
-    """From every vertex to every vertex; graph and errors as for shortest_paths.
+def all_pairs(graph: GraphLike) -> Paths:
+    """Find shortest paths between all pairs of vertices.
 
-    Raises InputError also where this machine has too little memory for the result.
+    Parameters
+    ----------
+    graph : Graph, path, or SciPy sparse array of shape (n, n)
+        As for `shortest_paths`.
+
+    Returns
+    -------
+    Paths
+        Distances and predecessors of shape (n, n), with a row for each source.
+
+    Raises
+    ------
+    InputError
+        As `shortest_paths`, and if the result does not fit in the host's memory.
+    NotEnoughMemory, NegativeCycleError
+        As `shortest_paths`.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> kernels.all_pairs("workflow/samples/sample1.txt").distances[3]
+    array([inf, 14., 17.,  0., 22.,  6.])
     """
     return last.solver(graph).all_pairs()
 
 
-def distances(graph, sources) -> Distances:
-    """From each of the sources to all vertices, without predecessors; graph and errors as for shortest_paths.
+def distances(graph: GraphLike, sources: ArrayLike) -> Distances:
+    """Find the distances from several sources to all vertices, without predecessors.
 
-    sources: whole numbers, a list or an array of one dimension; a vertex may come several times. Raises InputError
-    also where the sources are none or this machine has too little memory for the result.
+    Parameters
+    ----------
+    graph : Graph, path, or SciPy sparse array of shape (n, n)
+        As for `shortest_paths`.
+    sources : array_like of int, shape (k,)
+        Vertices, from 0, in any order; duplicates are allowed.
+
+    Returns
+    -------
+    Distances
+        Distances of shape (k, n), with a row for each source.
+
+    Raises
+    ------
+    InputError
+        As `shortest_paths`, if the sources are not one-dimensional integers, and if the result does not fit in the
+        host's memory.
+    NotEnoughMemory, NegativeCycleError
+        As `shortest_paths`.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> kernels.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
+    array([[ 0.,  4.,  7.,  9., 12., 13.],
+           [inf,  8., 11., 13., 16.,  0.]])
     """
     return last.solver(graph).distances(sources)
 
 
-def eccentricities(graph, sources=None) -> Eccentricities:
-    """How far the vertices lie from each source, without a matrix as result; the rest is as for distances.
+def eccentricities(graph: GraphLike, sources: ArrayLike | None = None) -> Eccentricities:
+    """Find each source's farthest vertex, and the number and sum of its distances, without a matrix as result.
 
-    sources: None for all vertices. With a hierarchy only these numbers are copied from the card, otherwise distances.
+    Parameters
+    ----------
+    graph : Graph, path, or SciPy sparse array of shape (n, n)
+        As for `shortest_paths`.
+    sources : array_like of int, shape (k,), optional
+        All vertices by default.
+
+    Returns
+    -------
+    Eccentricities
+        Arrays of shape (k,).
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As `distances`.
+
+    Notes
+    -----
+    A contraction hierarchy reduces the distances on the card; other variants copy them to the host.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> found = kernels.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
+    >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
+    ([13, 22], [5, 4], [45, 59])
     """
     return last.solver(graph).eccentricities(sources)
 
 
 class Solver:
-    """Searches on one graph, which is read, checked and laid out once; what is on the card stays there until `close`.
+    """Searches on one graph, which is read, checked and laid out once.
 
-        with kernels.prepare(graph) as solver:
-            solver.shortest_paths(0).distances[17]
+    Its memory on the card is freed by `close`, or at the end of a `with` statement. Afterwards it raises InputError.
+    Threads may share a solver; the searches of a process follow each other.
 
-    graph, errors: as for shortest_paths, where nothing else is said. Threads may share a solver. A search takes the
-    whole card, so those of a process follow each other. A closed solver raises InputError.
+    Parameters
+    ----------
+    graph : Graph, path, or SciPy sparse array of shape (n, n)
+        As for `kernels.shortest_paths`.
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As `kernels.shortest_paths`. Methods raise the same.
+
+    Examples
+    --------
+    >>> from kernels import Solver
+    >>> with Solver("workflow/samples/sample1.txt") as solver:
+    ...     solver.path(0, 3), solver.path(1, 0)
+    ([0, 1, 2, 3], None)
     """
 
-    def __init__(self, graph):
+    def __init__(self, graph: GraphLike) -> None:
         self.graph, self.card = self._read(graph), Card.visible()
         self._closed = False
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
 
-    def _read(self, graph) -> Graph | FloatGraph:
+    def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
 
     @property
     def on_card(self) -> bool:
+        """Whether searches may run on a card."""
         return self.card is not None
 
     def __enter__(self) -> Solver:
         with self.working():
             return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Give back the memory on the card, but for results that were left there; once the searches have ended."""
+        """Free the memory on the card after the searches have ended. Results left on the card stay."""
         with self._lock:
             self._closed = True
             for name in ("in_whole_numbers", "in_float64"):
@@ -134,7 +274,7 @@ class Solver:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """One thread at a time, on the card that the first had. Raises InputError where the solver is closed."""
+        """Exclude other threads, and use the card of the first search; raise InputError if the solver is closed."""
         with self._lock:
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
@@ -146,20 +286,23 @@ class Solver:
         return self.on_card and not driver.simulated()
 
     @cached_property
-    def _context(self):
-        """A context manager in which the card of the thread that asked first is current."""
+    def _context(self) -> AbstractContextManager:
+        """A context manager in which the card of the first search is current."""
         return card.using(card.current()) if self._uses_gpu else nullcontext()
 
     @cached_property
     def in_whole_numbers(self) -> WholeNumbers:
+        """The searches in integers."""
+        assert isinstance(self.graph, Graph)
         return WholeNumbers(self.graph)
 
     @cached_property
     def in_float64(self) -> Float64:
+        """The searches in float64."""
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
 
-    def _exactly(self, in_whole_numbers: Callable, in_float64: Callable):
-        """What the first gives, of self.in_whole_numbers; where a weight or distance is none, the second's answer."""
+    def _exactly(self, in_whole_numbers: Callable[[WholeNumbers], Any], in_float64: Callable[[Float64], Any]) -> Any:
+        """Search in integers; fall back to float64 if a weight or distance does not fit."""
         if isinstance(self.graph, Graph):
             try:
                 return in_whole_numbers(self.in_whole_numbers)
@@ -168,12 +311,27 @@ class Solver:
         return in_float64(self.in_float64)
 
     def shortest_paths(self, source: int, out: str = "host") -> Paths:
-        """From one source to all vertices.
+        """Find shortest paths from one source to all vertices.
 
-        out="device" leaves the results on the card, as the kernels have them: two device arrays of numba, int32,
-        (n,), which CuPy, PyTorch and JAX take without a copy, by __cuda_array_interface__. A distance is then 2^31 - 1
-        and a predecessor -1 where there is none. They are the caller's; no later search changes them.
-        Raises InputError where there is no GPU, or the weights or distances are no whole numbers up to 2^31 - 2.
+        Parameters
+        ----------
+        source : int
+            A vertex, from 0.
+        out : {"host", "device"}
+            With "device" the results stay on the card, as two device arrays of int32, shape (n,), that CuPy, PyTorch
+            and JAX take without a copy (``__cuda_array_interface__``). Without a path the distance is then 2**31 - 1
+            and the predecessor -1. No later search changes them.
+
+        Returns
+        -------
+        Paths
+            Distances and predecessors of shape (n,).
+
+        Raises
+        ------
+        InputError
+            If the source is not a vertex. With "device" also without a GPU, and if weights or distances are not
+            integers up to 2**31 - 2.
         """
         source = self.graph.check_source(source)
         if not isinstance(out, str) or out not in ("host", "device"):
@@ -195,16 +353,32 @@ class Solver:
             except TooLong:
                 pass
             else:
-                left = found.give()  # takes memory for the next result while the kernels run
+                distances, predecessors = found.give()  # allocates for the next result while the kernels run
                 found.run.wait()
-                return Paths(*left, NEAR_FAR, "results are left on the card")
+                return Paths(distances, predecessors, NEAR_FAR, "results are left on the card")
         raise InputError(
             f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
             "the host"
         )
 
     def path(self, source: int, target: int) -> list[int] | None:
-        """The vertices of a shortest path, source and target included; None where there is none."""
+        """Find a shortest path between two vertices.
+
+        Parameters
+        ----------
+        source, target : int
+            Vertices, from 0.
+
+        Returns
+        -------
+        list of int or None
+            The vertices of the path, from source to target; None if there is no path.
+
+        Raises
+        ------
+        InputError
+            If the source or the target is not a vertex.
+        """
         target = whole(target, "target")
         if not 0 <= target < self.graph.vertices:
             name, n = self.graph.name, self.graph.vertices
@@ -218,9 +392,17 @@ class Solver:
         return path[::-1]
 
     def all_pairs(self) -> Paths:
-        """From every vertex to every vertex.
+        """Find shortest paths between all pairs of vertices, as `kernels.all_pairs`.
 
-        Raises InputError also where this machine has too little memory for the result.
+        Returns
+        -------
+        Paths
+            Distances and predecessors of shape (n, n), with a row for each source.
+
+        Raises
+        ------
+        InputError
+            If the result does not fit in the host's memory.
         """
         n = self.graph.vertices
         for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
@@ -232,8 +414,25 @@ class Solver:
                 lambda on: on.paths_from(np.arange(n), lambda bounds, sources: bounds.choose_all()),
             )
 
-    def paths_from(self, sources) -> Paths:
-        """From each of the sources to all vertices: (k, n) each, a row for each source. sources: as for distances."""
+    def paths_from(self, sources: ArrayLike) -> Paths:
+        """Find shortest paths from several sources to all vertices.
+
+        Parameters
+        ----------
+        sources : array_like of int, shape (k,)
+            Vertices, from 0, in any order; duplicates are allowed.
+
+        Returns
+        -------
+        Paths
+            Distances and predecessors of shape (k, n), with a row for each source.
+
+        Raises
+        ------
+        InputError
+            If the sources are not one-dimensional integers, or one is not a vertex, or if the result does not fit in
+            the host's memory.
+        """
         sources, n = check_sources(self.graph, sources), self.graph.vertices
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
         memory.require(FLOAT_BYTES * len(sources) * n, what, "take fewer sources at once")
@@ -253,11 +452,23 @@ class Solver:
         with self.working():
             return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows))
 
-    def distances(self, sources) -> Distances:
-        """From each of the sources to all vertices, without predecessors.
+    def distances(self, sources: ArrayLike) -> Distances:
+        """Find the distances from several sources to all vertices, as `kernels.distances`.
 
-        sources: whole numbers, a list or an array of one dimension; a vertex may come several times. Raises InputError
-        also where the sources are none or this machine has too little memory for the result.
+        Parameters
+        ----------
+        sources : array_like of int, shape (k,)
+            Vertices, from 0, in any order; duplicates are allowed.
+
+        Returns
+        -------
+        Distances
+            Distances of shape (k, n), with a row for each source.
+
+        Raises
+        ------
+        InputError
+            As `paths_from`.
         """
         sources = check_sources(self.graph, sources)
         needed = ROW_BYTES * len(sources) * self.graph.vertices
@@ -265,7 +476,7 @@ class Solver:
         memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
         found = np.empty((len(sources), self.graph.vertices))
         once, first = np.unique(sources, return_index=True)
-        rows = {source: found[place] for source, place in zip(once.tolist(), first.tolist(), strict=True)}
+        rows = {source: found[i] for source, i in zip(once.tolist(), first.tolist(), strict=True)}
 
         def in_whole_numbers(on: WholeNumbers) -> tuple:
             key, reason = on.choose_rows(len(once))
@@ -285,24 +496,36 @@ class Solver:
             found[again] = rows[int(sources[again])]
         return Distances(sources, found, *how)
 
-    def eccentricities(self, sources=None) -> Eccentricities:
-        """How far the vertices lie from each source, without a matrix as result; the rest is as for distances.
+    def eccentricities(self, sources: ArrayLike | None = None) -> Eccentricities:
+        """Find each source's farthest vertex, and the number and sum of its distances, as `kernels.eccentricities`.
 
-        sources: None for all vertices. With a hierarchy only these numbers are copied from the card, otherwise
-        distances.
+        Parameters
+        ----------
+        sources : array_like of int, shape (k,), optional
+            All vertices by default.
+
+        Returns
+        -------
+        Eccentricities
+            Arrays of shape (k,).
+
+        Raises
+        ------
+        InputError
+            If the sources are not one-dimensional integers, or one is not a vertex.
         """
-        sources = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
-        once, places = np.unique(sources, return_inverse=True)
+        given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
+        once, inverse = np.unique(given, return_inverse=True)
 
         def in_whole_numbers(on: WholeNumbers) -> Eccentricities:
-            key, reason = on.choose_rows(len(once), MANY[1])
+            key, reason = on.choose_rows(len(once), HIERARCHY_REDUCED)
             log.info("%s on %s: %s", key, self.graph.name, reason)
-            if key == MANY[1]:
+            if key == HIERARCHY_REDUCED:
                 found = on.reduced(once)
                 columns = found.eccentricity, found.farthest, found.reached, found.total
-                # The path to a vertex that is too far passes one that is not, a weight or less below the limit.
-                for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], MANY[0]):
-                    pass  # rows stops at the first that is
+                # A path that is too long passes a vertex whose distance fits and is a weight or less below the limit.
+                for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], HIERARCHY_ROWS):
+                    pass  # raises TooLong at the first row with such a path
             else:
                 columns = _reduced(once, on.rows(once, key), INF)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
@@ -313,16 +536,17 @@ class Solver:
             types = np.float64, np.int32, np.int32, np.float64
             return of_columns(columns, types, search.variant, search.reason)
 
-        def of_columns(columns, types, key: str, reason: str) -> Eccentricities:
-            columns = (np.asarray(column)[places].astype(kind) for column, kind in zip(columns, types, strict=True))
-            return Eccentricities(sources, *columns, key, reason)
+        def of_columns(columns: tuple, types: tuple, key: str, reason: str) -> Eccentricities:
+            pairs = zip(columns, types, strict=True)
+            largest, farthest, reached, total = (np.asarray(one)[inverse].astype(kind) for one, kind in pairs)
+            return Eccentricities(given, largest, farthest, reached, total, key, reason)
 
         with self.working():
             return self._exactly(in_whole_numbers, in_float64)
 
 
-def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
-    """The columns of Eccentricities. rows: each of the sources, which differ, in any order, with its distances."""
+def _reduced(sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> tuple:
+    """Return the columns of Eccentricities; rows: each source with its distances, in any order."""
     found = {}
     for source, row in rows:
         reached = row != no_path
@@ -331,46 +555,48 @@ def _reduced(sources: np.ndarray, rows, no_path: float) -> tuple:
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
-_ONE_SEARCH = threading.RLock()  # held while a search is on the card
+_ONE_SEARCH = threading.RLock()  # held by a search on the card
+SolverType = TypeVar("SolverType", bound=Solver)
+
+
+class Kept(NamedTuple):
+    given: weakref.ref
+    shape: tuple | None
+    arrays: list
+    options: tuple
+    solver: Any
 
 
 class Last:
-    """The solver of the last graph, as long as that lives and its arrays have the same values."""
+    """The solver of the last graph, kept while that lives and its arrays have the same values."""
 
-    class Kept(NamedTuple):
-        given: weakref.ref
-        shape: tuple | None
-        arrays: list
-        options: tuple
-        solver: Solver
+    def __init__(self) -> None:
+        self.kept: Kept | None = None
 
-    def __init__(self):
-        self.kept = None
-
-    def solver(self, graph) -> Solver:
-        """A solver of what shortest_paths takes: the last one, or a new one."""
+    def solver(self, graph: GraphLike) -> Solver:
+        """Return the solver of this graph: the last one, or a new one."""
         # A solver of the graph itself would keep it alive.
         return self.find(graph) or self.keep(
             graph, lambda: Solver(replace(graph) if isinstance(graph, Graph | FloatGraph) else graph)
         )
 
-    def find(self, graph, options: tuple = ()) -> Solver | None:
-        """The last solver, where it is of this graph and made with these options."""
+    def find(self, graph: Any, options: tuple = ()) -> Any:
+        """Return the last solver if it is of this graph and these options, else None."""
         kept, arrays = self.kept, _arrays_of(graph)  # another thread may set it meanwhile
         if kept is None or arrays is None or kept.given() is not graph or kept.options != options:
             return None
         same = kept.shape == getattr(graph, "shape", None) and all(map(_same_values, kept.arrays, arrays))
         return kept.solver if same else None
 
-    def keep(self, graph, make: Callable[[], Solver], options: tuple = ()) -> Solver:
-        """What `make` makes of the graph, kept for `find`, where the graph's arrays are known here."""
+    def keep(self, graph: Any, make: Callable[[], SolverType], options: tuple = ()) -> SolverType:
+        """Make a solver of the graph, and keep it for `find` if the graph's arrays are known."""
         self.kept = None  # which may free memory on the card
         arrays = _arrays_of(graph)
         if arrays is None:
             return make()
         copies, shape = [array.copy() for array in arrays], getattr(graph, "shape", None)
         solver = make()
-        self.kept = self.Kept(weakref.ref(graph, self._forget), shape, copies, options, solver)
+        self.kept = Kept(weakref.ref(graph, self._forget), shape, copies, options, solver)
         return solver
 
     def _forget(self, given: weakref.ref) -> None:
@@ -378,25 +604,27 @@ class Last:
             self.kept = None
 
 
-last = Last()  # of all functions here and in csgraph.py
+last = Last()  # shared by the functions here and in csgraph.py
 
 
-def _arrays_of(graph) -> list | None:
-    """The arrays that a graph's arcs are in, which may be changed in place; None of what is not known here."""
+def _arrays_of(graph: Any) -> list | None:
+    """Return a graph's arrays that may be changed in place; None for an unknown type."""
     if isinstance(graph, Graph | FloatGraph):
-        return []  # not to be changed
-    arrays, form = [], getattr(graph, "format", None)  # asked first: importing scipy.sparse takes 0.1 s
+        return []  # may not be changed
+    arrays: list = []
+    form = getattr(graph, "format", None)
+    known = form in ("csr", "csc", "bsr", "coo") and sparse.issparse(graph)  # imports scipy.sparse late: it takes 0.1 s
     if isinstance(graph, np.ndarray):
         arrays = [graph]
-    elif form in ("csr", "csc", "bsr") and sparse.issparse(graph):
-        arrays = [graph.indptr, graph.indices, graph.data]
-    elif form == "coo" and sparse.issparse(graph):
+    elif known and form == "coo":
         arrays = [*graph.coords, graph.data]
+    elif known:
+        arrays = [graph.indptr, graph.indices, graph.data]
     return arrays if arrays and all(isinstance(array, np.ndarray) for array in arrays) else None
 
 
 def _same_values(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays have the same bits; those of more than 64 the same values."""
+    """Return whether two arrays have the same bits; for elements of more than 64 bits, the same values."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     bits = f"u{one.itemsize}" if one.itemsize <= 8 else one.dtype  # NaN is unlike itself

@@ -535,7 +535,7 @@ def test_scipy_searches_a_narrow_graph(make, variant):
 
 @pytest.mark.gpu
 def test_many_sources_in_a_hierarchy(monkeypatch):
-    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, choice.Pays(1500, 50, 2)))
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1500, 50, 2)))
     on = graphs.grid(3000)
     sources = np.random.default_rng(0).permutation(3000)[:1500]
     expected = csgraph.dijkstra(on.to_scipy(), indices=sources)

@@ -540,7 +540,7 @@ def test_read_graph_says_what_to_do_with_other_forms(put, content, hint):
 @pytest.mark.parametrize("name", ["null", "null.npz"])
 def test_a_pipe_or_a_device_is_no_graph(tmp_path, name):
     (tmp_path / name).symlink_to("/dev/null")
-    with pytest.raises(InputError, match=rf"{name}: no regular file, .*: write it to a file first$"):
+    with pytest.raises(InputError, match=rf"{name}: not a regular file, .*: write it to a file first$"):
         io.read_graph(tmp_path / name)
 
 

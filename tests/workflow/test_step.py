@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[2]
         (OSError(errno.EDQUOT, "Disk quota exceeded", "a"), "a: Disk quota exceeded: delete what is not needed"),
         (OSError(errno.EMFILE, "Too many open files", "a"), "a: Too many open files: .*ulimit -n"),
         (OSError(errno.ENOENT, "No such file or directory", "a"), "a: No such file or directory: make it first"),
-        (OSError(errno.ETXTBSY, "Text file busy", "a"), "a: Text file busy: mend that, or choose another path"),
+        (OSError(errno.ETXTBSY, "Text file busy", "a"), "a: Text file busy: correct that, or choose another path"),
         (MemoryError(), "not enough memory .*: take a smaller graph, or a machine with more"),
         (MemoryError("Unable to allocate 9 TiB"), r"not enough memory \(Unable to allocate 9 TiB\)"),
         (InputError("graph.txt: no header"), "graph.txt: no header"),

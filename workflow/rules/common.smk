@@ -1,11 +1,11 @@
 # Loads and validates the configuration.
 from snakemake.exceptions import WorkflowError
 
-from kernels import settings
 from kernels.errors import InputError, explain
+from kernels.gpu import driver
 
 try:
-    settings.check()
+    driver.check_settings()
 except (InputError, OSError) as error:
     raise WorkflowError(explain(error)) from None
 

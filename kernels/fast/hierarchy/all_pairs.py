@@ -20,7 +20,7 @@ from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import card
 from kernels.gpu.intrinsics import i32, thread_x, u64
-from kernels.gpu.launching import blocks_for, enqueued
+from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.run import POISON, Run
 
@@ -99,7 +99,7 @@ class AllPairsSearch:
         """Fill what was allocated with a value that is no distance."""
         blocks, value = 8 * self.run.multiprocessors, np.int32(POISON).view(np.uint32)
         fills = [(fill, blocks, self.run.block, (value, array)) for array in (self.many.matrix, self.many.found)]
-        enqueued(self.run, *fills)()
+        self.run.prepare_async(*fills)()
 
     def rows(self, columns: np.ndarray) -> np.ndarray:
         """Download the distances from the sources at these places of the last piece: int32, (k, n), INF if no path.
@@ -111,7 +111,7 @@ class AllPairsSearch:
         (chosen,) = run.upload(np.asarray(columns, np.int32))
         (out,) = run.allocate((found.size, np.int32))
         arguments = np.uint64(self.many.most), chosen, self.on_card.vertex_rows, self.many.matrix, out
-        enqueued(run, (take_columns, blocks_for(n, run.block), run.block, arguments))()
+        run.prepare_async((take_columns, blocks_for(n, run.block), run.block, arguments))()
         run.download((out, found.reshape(-1)))
         return found
 
@@ -181,7 +181,7 @@ def sums_over_sources(search: AllPairsSearch, sources: np.ndarray) -> np.ndarray
     (totals,) = run.upload(np.zeros(n, np.uint64))
     for piece in search.pieces(sources):
         arguments = np.uint64(len(piece)), np.uint64(many.most), many.matrix, totals
-        enqueued(run, (add_columns, n, COLUMN_THREADS, arguments))()
+        run.prepare_async((add_columns, n, COLUMN_THREADS, arguments))()
     by_row = np.empty(n, np.uint64)
     run.download((totals, by_row))
     return by_row[search.on_card.cells.vertex_rows].astype(np.int64)

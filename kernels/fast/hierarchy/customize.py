@@ -23,7 +23,7 @@ from kernels.fast.near_far_kernels import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import thread_x, u32, u64
-from kernels.gpu.launching import blocks_for, enqueued
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Run
 
@@ -127,8 +127,7 @@ class OnCard:
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
         weights = upload(cells.places, graph.weights.astype(np.uint32))
         triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
-        customizing = enqueued(
-            run,
+        customizing = run.prepare_async(
             (set_weights, blocks_for(max(1, graph.arcs), run.block), run.block, (*weights, self.up, self.down)),
             (customize, run.multiprocessors, run.block, triangles),
         )

@@ -25,9 +25,8 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
-from kernels import npz
 from kernels.errors import InputError
-from kernels.graph import MAX_COUNT, Graph, kept
+from kernels.graph import MAX_COUNT, Graph, kept, read_packed
 
 MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one place more, in ten bits
 MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
@@ -83,7 +82,7 @@ class Hierarchy:
         n, m = graph.vertices, graph.arcs
         most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
         what = f"a prepared hierarchy of {graph.name}"
-        with npz.reading(path, what, "delete it and run again", most) as array:
+        with read_packed(path, what, "delete it and run again", most) as array:
             if (found := int(array("format").item())) != FORMAT:
                 raise InputError(f"format {found}, not {FORMAT}")
             if str(array("digest")) != topology(graph):

@@ -23,9 +23,8 @@ from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, thread_x, u32, u64
-from kernels.gpu.launching import blocks_for, enqueued
-from kernels.gpu.vectors import each, loader, same, storer
+from kernels.gpu.intrinsics import each, i32, loader, same, storer, thread_x, u32, u64
+from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
 SOURCES = 4  # sources of a thread, where the slots of LANES such threads fit in a share of a block's shared memory
@@ -336,7 +335,7 @@ class ManySources:
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = Records(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
-        filling = enqueued(run, (fill_records, blocks, run.block, (arcs, on_card.down, words)))
+        filling = run.prepare_async((fill_records, blocks, run.block, (arcs, on_card.down, words)))
         with run.phase("customize"):
             filling()
 
@@ -383,7 +382,7 @@ class ManySources:
                 )
                 level.append((kernel, groups * (len(jobs) - 1), LANES, arguments, shared))
             steps.append(level)
-        return enqueued(run, *steps)
+        return run.prepare_async(*steps)
 
     def rows_by_vertex(self, count: int, out):
         """A function that writes the first `count` columns as rows: out, int32, (count * n,) on the card, in which the
@@ -391,4 +390,4 @@ class ManySources:
         on = self.on_card
         tiles = blocks_for(count, LANES) * blocks_for(on.graph.vertices, LANES)
         arguments = np.int32(count), np.uint64(self.most), on.vertex_rows, self.matrix, out
-        return enqueued(on.run, (transpose, tiles, (LANES, LANES), arguments))
+        return on.run.prepare_async((transpose, tiles, (LANES, LANES), arguments))

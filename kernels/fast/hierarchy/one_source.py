@@ -28,9 +28,7 @@ from kernels.fast.hierarchy import cells as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, u32, u64
-from kernels.gpu.launching import enqueued
-from kernels.gpu.vectors import loader
+from kernels.gpu.intrinsics import i32, loader, u32, u64
 from kernels.graph import Graph
 from kernels.run import Run
 
@@ -304,7 +302,7 @@ class OneSource:
         if (count := len(steps.bands.start) - 1) > 0:
             bands = cutting.Bands(*upload(*steps.bands))
             arguments = np.int64(len(cells.heads)), bands, on.tree.depths, on.start, on.heads, on.down
-            closing = enqueued(run, (close_bands, count, BAND_THREADS, arguments))
+            closing = run.prepare_async((close_bands, count, BAND_THREADS, arguments))
             with run.phase("customize"):
                 closing()
 
@@ -327,4 +325,4 @@ class OneSource:
                 launches.append((kernel, count, threads, arguments, 4 * words))
             else:
                 kernel.specialize(*arguments)  # compiled now, and not while the search of a larger graph is timed
-        return enqueued(run, *launches)
+        return run.prepare_async(*launches)

@@ -9,7 +9,7 @@ from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
 from kernels.fast.hierarchy.one_source import OneSource
 from kernels.gpu.intrinsics import i32, u32, u64
-from kernels.gpu.launching import blocks_for, enqueued
+from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
@@ -35,8 +35,7 @@ class Trees:
         run, n = self.run, self.graph.vertices
         tree = self.arcs, self.owners, self.dist, predecessor
         columns = np.uint32(column), np.uint64(pitch), vertex_rows, matrix, self.dist, predecessor, self.words
-        return enqueued(
-            run,
+        return run.prepare_async(
             (by_vertex, blocks_for(n, run.block), run.block, columns),
             *near_far.tree_launches(source, run.block, tree, self.queue, self.words, free_arcs=self.free_arcs),
         )
@@ -107,7 +106,7 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
                     blocks = blocks_for(max(1, graph.arcs), run.block)
                     fills = fill, blocks_for(len(before), run.block), run.block, (np.int32(-1), before)
                     tree = np.uint32(blocks), np.uint32(n), *arcs, out, before
-                    find = [enqueued(run, fills, (find_trees, blocks * len(numbers), run.block, tree))]
+                    find = [run.prepare_async(fills, (find_trees, blocks * len(numbers), run.block, tree))]
             with run.phase("kernels"):
                 find_distances()
                 turn()

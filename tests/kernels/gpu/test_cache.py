@@ -280,7 +280,7 @@ def test_no_other_user_can_write_to_what_is_made(take, compiled, cache):
 def copy(tmp_path, monkeypatch):
     """A copy of the package, from which the key is computed."""
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(caching, "SOURCES", tmp_path / "kernels")
+    monkeypatch.setattr(caching, "PACKAGE_FOLDER", tmp_path / "kernels")
     no_card.install(monkeypatch.setattr)
     return tmp_path / "kernels"
 

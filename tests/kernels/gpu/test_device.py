@@ -15,8 +15,9 @@ from numba.cuda.cudadrv.driver import CudaAPIError
 
 from kernels import run as runs
 from kernels.errors import InputError, NotEnoughMemory
+from kernels.gpu import card as cards
 from kernels.gpu import driver as driver_without_numba
-from kernels.gpu import internals, launching, timing
+from kernels.gpu import internals, launching
 from kernels.gpu.driver import checked
 from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
 from kernels.gpu.launching import STEP, compile_loop
@@ -97,7 +98,7 @@ def driver(loop, monkeypatch):
     monkeypatch.setattr(bindings, "cuKernelSetAttribute", lambda _, *given: driver.append(given) or (SUCCESS,))
     monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, arguments, device: (kernel, kernel >= 100))
     monkeypatch.setattr(launching, "check_arguments", lambda: None)
-    monkeypatch.setattr(launching, "ALLOWED", {})
+    monkeypatch.setattr(launching, "SHARED_LIMITS", {})
     monkeypatch.setattr(runs.card, "gpu_visible", lambda: True)
     return driver
 
@@ -168,7 +169,7 @@ def test_a_run_that_does_not_wait_compiles_no_loop_and_lays_out_arguments_when_i
     monkeypatch.setattr(launching, "_launch_loop", None)
     run = Run(waits=False)
     run.launch(FIRST, times=2)
-    launching.enqueued(run, FIRST)()
+    run.prepare_async(FIRST)()
     laid_out.clear()
     launch = run.prepare(FIRST)
     assert len(driver) == 3 and laid_out == []
@@ -353,7 +354,7 @@ def asked(monkeypatch):
 
     card = SimpleNamespace(event=event, event_elapsed_time=elapsed, synchronize=lambda: done.append("wait for all"))
     monkeypatch.setattr(runs, "cuda", card)
-    monkeypatch.setattr(timing, "cuda", card)
+    monkeypatch.setattr(cards, "cuda", card)
     monkeypatch.setattr(runs, "check_arguments", lambda: done.append("check"))
     monkeypatch.setattr(runs, "time", SimpleNamespace(perf_counter=clock))
     monkeypatch.setattr(runs, "SIMULATED", False)

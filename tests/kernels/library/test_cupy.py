@@ -15,7 +15,7 @@ from kernels.run import Run
 
 choice.Card.visible = classmethod(lambda cls: cls(2**16, 2**30))
 choice.SMALL = 0
-searches.Run = lambda **settings: Run(**settings | {"block": 4})
+searches.new_run = lambda **settings: Run(**settings | {"block": 4})
 """
 
 

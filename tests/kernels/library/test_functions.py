@@ -23,7 +23,7 @@ from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, searches, solver
 from kernels.library.answers import FLOAT_BYTES, Distances
-from kernels.library.choice import Card, Pays, choose_apsp, choose_many, choose_sssp
+from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
 from kernels.registry import VARIANTS
 from kernels.run import Result, Run
@@ -327,8 +327,8 @@ def with_a_list(name):
         (broken(), "the sparse array of a graph is broken: "),
         (np.matrix([[0, 1], [0, 0]]), "a SciPy sparse array, not <class 'numpy.matrix'>"),
         (b"nowhere.txt", "nowhere.txt: cannot be read: No such file"),
-        ("no\0where", r"'no\\x00where': no file has such a name"),
-        ("", "'': no file has such a name"),
+        ("no\0where", r"'no\\x00where': no file can have this name: name a graph file"),
+        ("", "'': no file can have this name: name a graph file"),
         (with_a_list("data"), "the weights of a graph must be real numbers, not object"),
         (FloatGraph(int32(0, 1, 1), int32(7), np.array([0.5])), r"arc 0: head 7 is outside \[0, 1\]"),
         (FloatGraph(int32(0, 1, 0), int32(1), np.array([0.5])), "indptr of a graph falls after vertex 1"),
@@ -614,7 +614,7 @@ def streets():
 @pytest.fixture
 def few(monkeypatch):
     """Let a hierarchy pay for few sources."""
-    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(500, 50, 2)))
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(500, 50, 2)))
 
 
 @pytest.mark.parametrize(
@@ -680,7 +680,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
 
 
 def test_rows_pay_later_than_what_is_reduced(streets):
-    for many, least in zip(choice.MANY, (3000, 1500), strict=True):
+    for many, least in zip(choice.BREAK_EVEN, (3000, 1500), strict=True):
         assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
         assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
 
@@ -722,9 +722,9 @@ def on_card(monkeypatch):
         monkeypatch.setattr(cells, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(solver, "last", solver.Last())
-    monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
+    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name, value in {"PAYS": dict.fromkeys(choice.MANY, Pays(2, 2, 2)), "SMALL": 0}.items():
+    for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)), "SMALL": 0}.items():
         monkeypatch.setattr(choice, name, value)
     monkeypatch.setattr(searches, "PIECE", 150)
     make = functools.partial(all_pairs.AllPairsSearch, bytes=2 * 8 * 4 * 70)

@@ -30,7 +30,7 @@ def our_functions(request, monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD if request.param else None)
     for name in ("SMALL", "SPARSE"):
         monkeypatch.setattr(choice, name, 0)
-    monkeypatch.setattr(searches, "Run", functools.partial(Run, block=8, tile=3))
+    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     question = csgraph._Question.of.__func__
 
     def of(cls, array, *args, **kwargs):

@@ -17,7 +17,7 @@ from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, csgraph, inputs, searches, solver
-from kernels.library.choice import Card, Pays
+from kernels.library.choice import BreakEven, Card
 from kernels.run import Result, Run
 from tests.support import graphs
 from tests.support.trees import CARD, assert_trees, lengths, with_scipys_fills
@@ -41,7 +41,7 @@ class Noting(Run):
 def on_card(monkeypatch):
     """Choose the simulator's card for small graphs, with small blocks and nothing kept."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(searches, "Run", functools.partial(Noting, block=8, tile=3))
+    monkeypatch.setattr(searches, "new_run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     for name in ("SMALL", "SHARE"):
         monkeypatch.setattr(choice, name, 0)
@@ -174,7 +174,7 @@ def test_threads(solvers, on_card):
 
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
-    monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 5, 2)))
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 5, 2)))
     made, of = [], all_pairs.AllPairsSearch
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
     monkeypatch.setattr(
@@ -189,7 +189,7 @@ def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
             np.testing.assert_array_equal(found.distances, expected[list(sources)])
         assert solver.distances([7]).variant.endswith("near_far")
         assert len(made) == 1 and made[0].many.matrix is None
-        monkeypatch.setattr(choice, "PAYS", dict.fromkeys(choice.MANY, Pays(5, 3, 2)))
+        monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 3, 2)))
         assert solver.eccentricities([9, 2]).variant.endswith("near_far")
         assert solver.eccentricities([9, 2, 4]).variant == "hierarchy/all_pairs"
 
