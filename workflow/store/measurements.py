@@ -23,6 +23,7 @@ from workflow.store.columns import (
     RULES,
     SETTINGS,
     STATUSES,
+    SWEEPS,
     cells,
     variants,
 )
@@ -101,6 +102,11 @@ def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
         rows[column] = [card.get(column, unknown) for card in found]
     return rows.astype({**dict.fromkeys(CLOCKS, float), "throttling": str}).reset_index(drop=True)
+
+
+def load_sweep(sweep: str, paths: Iterable[Path | str]) -> pd.DataFrame:
+    """Return the rows of a sweep's CSVs; raises as load does."""
+    return load(paths, SWEEPS[sweep])
 
 
 def _cards(path: Path, names: set[str], batches: set[str]) -> dict[str, dict]:

@@ -10,7 +10,7 @@ import yaml
 
 from kernels.errors import InputError
 from workflow import configuration
-from workflow.measure import places, plan
+from workflow.measure import paths, plan
 from workflow.step import logged
 from workflow.store import measurements
 
@@ -19,10 +19,10 @@ def before(config: dict) -> list[str]:
     """How long measuring takes, by the archive that config names; nothing where there is no GPU."""
     if plan.simulating(config):
         return []
-    wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), places.batches(config)
-    files = places.to_make(jobs, names, wanted)
-    alone = [cell for cell in wanted if places.cell_file(*cell) in files]
-    mine = [job for job in jobs if places.job_file(names[0], *job) in files]
+    wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), paths.batches(config)
+    files = paths.to_make(jobs, names, wanted)
+    alone = [cell for cell in wanted if paths.cell_file(*cell) in files]
+    mine = [job for job in jobs if paths.job_file(names[0], *job) in files]
     together = [cell for job in mine for cell in jobs[job]]
     lines = [
         f"{len(names) * len(mine)} jobs (batch {', '.join(names)}), which measure {len(together)} cells in a batch, "

@@ -17,7 +17,7 @@ from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
 from workflow.measure import host, job, measure, plan, revisions
-from workflow.measure.journal import Journal
+from workflow.measure.job import Journal
 from workflow.store import measurements, records
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")

@@ -18,7 +18,7 @@ from kernels.gpu import card
 from kernels.registry import VARIANTS
 from tests.support.graphs import graph_of
 from tests.support.limits import files_of_at_most
-from workflow.measure import lock, measure, measure_sweep, peak
+from workflow.measure import lock, measure, peak, sweeps
 
 HOLDER = """
 import sys
@@ -120,8 +120,7 @@ def a_cell(out):
 
 def a_sweep(out):
     graph_of(3).save(out.parents[1] / "path.npz")
-    sweep, graph = measure_sweep.SWEEPS["delta_sweep"], out.parents[1] / "path.npz"
-    measure_sweep.measure_sweep(sweep, graph, {"repeats": 1}, {}, out, measure.Setting())
+    sweeps.measure_sweep("delta_sweep", out.parents[1] / "path.npz", {"repeats": 1}, {}, out, measure.Setting())
 
 
 def a_peak(out):
