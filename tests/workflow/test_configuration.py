@@ -358,10 +358,10 @@ def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypa
 def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
     file = tmp_path / "config.yaml"
     file.write_text("datasets:\n  nyc: {arcs: 1}\n  bay: {arcs: 1}\n  nyc: {arcs: 2}\n")
-    with pytest.raises(InputError, match=f"^{file}, line 4: nyc stands twice in one place: delete one$"):
+    with pytest.raises(InputError, match=f"^{file}, line 4: duplicate key nyc: delete one$"):
         configuration.check_keys(file)
     file.write_text("list: [{a: 1}, {a: 1, b: 1, a: 2}]\n")
-    with pytest.raises(InputError, match="line 1: a stands twice"):
+    with pytest.raises(InputError, match="line 1: duplicate key a"):
         configuration.check_keys(file)
     file.write_text('{"JSON with a tab":\t{"a": 1}}')
     configuration.check_keys(file)

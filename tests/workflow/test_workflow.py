@@ -257,7 +257,7 @@ def test_a_key_that_stands_twice_ends_before_any_job(fresh, tmp_path):
     second = tmp_path / "second.yaml"
     second.write_text("protocol:\n  repeats: 1\n  repeats: 2\n")
     said = fresh.snakemake("nyc", "--configfile", str(second), code=1)
-    assert f"{second}, line 3: repeats stands twice" in said and "Traceback" not in said
+    assert f"{second}, line 3: duplicate key repeats" in said and "Traceback" not in said
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "second.yaml"])

@@ -1,21 +1,12 @@
 # The raw files of graphs and of their coordinates.
 from workflow.data.download import local, raw_name
 
-# By dataset, an entry like a graph's for its coordinates.
+ENTRIES = configuration.raw_entries(config)
 COORDINATES = {
-    dataset: {"format": "dimacs", **entry["coordinates"]}
-    for dataset, entry in config["datasets"].items()
-    if entry.get("coordinates")
+    name: ENTRIES[coordinates] for name in config["datasets"] if (coordinates := f"{name}.coordinates") in ENTRIES
 }
 # By downloaded file, its dataset and entry.
-RAW = {
-    raw_name(entry): (name, entry)
-    for name, entry in [
-        *config["datasets"].items(),
-        *((f"{dataset}.coordinates", entry) for dataset, entry in COORDINATES.items()),
-    ]
-    if entry.get("sources") and not local(entry)
-}
+RAW = {raw_name(entry): (name, entry) for name, entry in ENTRIES.items() if entry.get("sources") and not local(entry)}
 
 
 def raw_file(wildcards):
