@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import functools
-import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -21,7 +20,7 @@ from kernels.registry import VARIANTS
 from kernels.run import Run
 from tests.support.graphs import graph_of
 from tests.support.pictures import legible, words
-from tests.support.project import DATASETS, SIMULATOR, Project, data
+from tests.support.project import SIMULATOR, Project, data
 from tests.support.rows import CONFIG
 from tests.support.views import configured, draw
 from workflow import archive
@@ -262,35 +261,16 @@ def test_archive_keeps_and_draws_a_sweep(tmp_path, monkeypatch):
     assert (results / "delta_sweep.png").exists() and not (results / "stride_sweep.png").exists()
 
 
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    """A project in which nothing was run, whose sweeps run on its own datasets."""
-    options = {"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}}
-    return Project.make(tmp_path_factory.mktemp("fresh") / "project", sweeps=options)
-
-
-def test_targets_plan_the_sweep_and_no_more(fresh):
+def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_job(tmp_path):
+    datasets = {"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}}
+    project = Project.make(tmp_path, sweeps=datasets)
+    before = project.files()
     for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
-        assert fresh.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
-    drawn = {"Figure 8", *(f"Figure {name}" for name in DRAW)}
-    assert drawn | {"Measure peak on this"} <= fresh.plan("extensions")
-
-
-def test_in_the_simulator_a_sweep_ends_before_any_job(fresh):
-    before = fresh.files()
-    for target in DRAW:
-        said = fresh.snakemake(target, code=1, environment=SIMULATOR)
-        assert (
-            len(re.findall("cannot be measured here: there is no GPU, or the CUDA simulator was asked for", said)) == 1
-        )
-        assert "Job " not in said
-    assert fresh.files() == before
-
-
-def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
-    project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella99"}})
-    said = project.snakemake("delta_sweep", code=1)
-    assert f"there is no dataset 'gnutella99': choose one of {', '.join(DATASETS)}" in said
+        assert project.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
+        said = project.snakemake(target, code=1, environment=SIMULATOR)
+        why = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
+        assert said.count(why) == 1 and "Job " not in said
+    assert project.files() == before
 
 
 @pytest.mark.ci
