@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernels import libraries
-from kernels.errors import InputError, naming
+from kernels.errors import naming
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
@@ -19,7 +19,6 @@ from kernels.io import atomic
 from kernels.registry import Variant
 from workflow import digests
 from workflow.measure import host, measure, revisions
-from workflow.store.checked_csv import FORMER
 
 
 def measure_job(
@@ -55,8 +54,7 @@ def _conditions(protocols: Mapping[Variant, dict], graph: Graph, batch: str, on_
 class Journal:
     """A file of a job's finished runs: its conditions in the first line, then a line of JSON for each run.
 
-    A file with other conditions is replaced, and the rest after a line that was cut off is deleted. Raises InputError
-    for a file from before there were revisions.
+    A file with other conditions is replaced, and the rest after a line that was cut off is deleted.
     """
 
     def __init__(self, path: Path, conditions: dict):
@@ -65,8 +63,6 @@ class Journal:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         lines = text.split("\n")[:-1]
         first = _parsed(lines[0]) if lines else None
-        if isinstance(first, dict) and "variants" in first:
-            raise InputError(f"{path}: {FORMER}: finish it there, or delete it and measure again")
         head = json.dumps(conditions)
         if first == json.loads(head):
             for line in lines[1:]:

@@ -29,7 +29,7 @@ from workflow.measure import host, measure
 from workflow.store.all_pairs import in_pieces, oracle_rows, reduce_row
 from workflow.views.many_sources_table import KINDS, REDUCED, SCHEMA
 
-SEED = 0  # of the start of the sources, and of those that are checked
+SEED = 0  # of the first source, and of the sample that is checked
 
 
 class Sample:
@@ -77,6 +77,18 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
     Raises InputError, NotEnoughMemory and WrongResult.
     """
     compile_all(block)
+    common = about(graph, commit)
+    customized = [
+        all_pairs.Searches(graph, reduces=False, run=Run(block=block)).customize_s for _ in range(options["repeats"])
+    ]
+    sample = Sample(graph, options["rows_checked"], processes)
+    for kind in KINDS:
+        for row in repeats(kind, graph, sample, options, block):
+            yield common | row | {"customize_s": customized[row["repeat"] - 1]}
+
+
+def about(graph: Graph, commit: str) -> dict:
+    """Prepare the hierarchy and its layout, and return the columns that are the same in all rows."""
     hierarchy = elimination.of(graph)
     started = time.perf_counter()
     _, cut = cells.of(graph)
@@ -84,8 +96,8 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
     layout_s = time.perf_counter() - started
     counts = hierarchy.counts
     commit, clean = measure.state_of_project(commit)
-    about = card.describe(on_gpu=True)
-    common = {
+    on_card = card.describe(on_gpu=True)
+    return {
         "dataset": graph.name,
         "vertices": graph.vertices,
         "arcs": graph.arcs,
@@ -95,8 +107,8 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
         "order_s": hierarchy.order_s,
         "tree_s": hierarchy.tree_s,
         "layout_s": layout_s,
-        "device": about["device"],
-        "driver": about["driver"],
+        "device": on_card["device"],
+        "driver": on_card["driver"],
         "card_uuid": card.card_uuid(),
         "host_id": host.host_id(),
         "host": platform.node(),
@@ -107,13 +119,6 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
         "dataset_sha256": graph.meta["sha256"],
         "substitute": graph.meta.get("substitute") or "",
     }
-    customized = [
-        all_pairs.Searches(graph, reduces=False, run=Run(block=block)).customize_s for _ in range(options["repeats"])
-    ]
-    sample = Sample(graph, options["rows_checked"], processes)
-    for kind in KINDS:
-        for row in repeats(kind, graph, sample, options, block):
-            yield common | row | {"customize_s": customized[row["repeat"] - 1]}
 
 
 def compile_all(block: int) -> None:

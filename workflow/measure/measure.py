@@ -113,31 +113,25 @@ def make(
     on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
     commit, clean = state_of_project(setting.commit)
     before = card.card_state() if on_card else None
-    by_key = {variant.key: variant for variant in wanted}
-    runs = [(by_key[key], row) for key, row in kept]
-    for variant, row in harness.interleave(wanted, graph, seed, list(runs)):
-        row = row | {"commit": commit}
-        runs.append((variant, row))
+    by_key, runs = {variant.key: variant for variant in wanted}, list(kept)
+    done = [(by_key[key], row) for key, row in runs]
+    for variant, row in harness.interleave(wanted, graph, seed, done):
+        runs.append((variant.key, row | {"commit": commit}))
         if keep:
-            keep(variant.key, row)
+            keep(*runs[-1])
     after = card.card_state() if on_card else None
     rows, found = [], []
     for variant, protocol in wanted.items():
         common = about(variant, graph, protocol, commit) | {"batch": batch}
-        mine = [row for of, row in runs if of is variant]
+        mine = [row for key, row in runs if key == variant.key]
         rows += [common | row for row in harness.finished(mine, protocol)]  # kept rows have the commit of their run
         found.append(
             {
-                "algorithm": variant.algorithm,
-                "variant": variant.name,
-                "dataset": graph.name,
-                "commit": commit,
-                "tree_clean": clean,
-                "config_digest": setting.config_digest,
+                **{"algorithm": variant.algorithm, "variant": variant.name, "dataset": graph.name},
+                **{"commit": commit, "tree_clean": clean, "config_digest": setting.config_digest},
                 **({"batch": batch} if batch else {}),
                 **revisions.columns(variant, protocol),
-                "protocol": protocols[variant],
-                "graph": graph.meta,
+                **{"protocol": protocols[variant], "graph": graph.meta},
                 "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
                 **surroundings(),
             }

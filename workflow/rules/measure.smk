@@ -264,11 +264,8 @@ rule all_pairs_shard:
     log:
         "logs/all_pairs/{dataset}/{shards}/{shard}.log",
     wildcard_constraints:
-        dataset="|".join(config["datasets"]),
         shards=r"[1-9]\d*",
         shard=r"[1-9]\d*",
-    conda:
-        "../../environment.yml"
     threads: job_threads()
     resources:
         **resources.of_device(on_gpu=True),
@@ -295,11 +292,7 @@ rule all_pairs_merge:
         json="results/all_pairs/{dataset}.json",
     log:
         "logs/all_pairs/{dataset}.log",
-    wildcard_constraints:
-        dataset="|".join(config["datasets"]),
     localrule: True
-    conda:
-        "../../environment.yml"
     message:
         "Join all pairs of {wildcards.dataset}"
     script:
