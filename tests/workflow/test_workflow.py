@@ -461,15 +461,6 @@ def test_the_name_of_a_file_of_this_machine_is_no_part_of_a_command(tmp_path):
     assert {path.name for path in set(tmp_path.iterdir()) - before} == {".snakemake", "logs", "resources"}
 
 
-def test_the_name_of_a_servers_file_is_no_part_of_a_command(tmp_path):
-    source = "http://127.0.0.1:9/x;touch${IFS}PWNED;.gz"
-    project = Project.make(tmp_path, datasets={"mine": DATASETS["nyc"] | {"sources": [source]}})
-    said = project.snakemake("mine", code=1)
-    assert f"config: datasets.mine.sources: {source}: a file is kept under the last part of its address" in said
-    assert "Traceback" not in said
-    assert not (tmp_path / "PWNED").exists() and not (tmp_path / "resources").exists()
-
-
 def test_lint_finds_nothing(fresh):
     assert "in a good condition" in fresh.snakemake("--lint")
 
