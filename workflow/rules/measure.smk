@@ -113,8 +113,7 @@ rule collect:
 # no outputs, since Snakemake deletes the outputs of a job that fails. In mode cuda, as on a cluster, each cell is a job.
 rule simulate:
     input:
-        lambda wildcards: needs_source(SIMULATED_CELLS),
-        [ancient(graph_file(dataset)) for dataset in dict.fromkeys(cell.dataset for cell in SIMULATED_CELLS)],
+        simulated_graphs,
         [paths.cell_file(*cell, "simulated") for cell in SIMULATED_CELLS] if config["mode"] == "cuda" else [],
     output:
         "results/simulated.csv",

@@ -21,12 +21,6 @@ def needs_gpu(target):
     return []
 
 
-def needs_source(cells):
-    """Refuse simulated cells whose dataset lacks the vertex `protocol.source`; return no files."""
-    plan.check(config, cells, "simulated")
-    return []
-
-
 def unless_changed(wildcards, measured):
     """Return the packed graph; ancient if the record beside this CSV is of the same dataset.
 
@@ -58,6 +52,11 @@ def job_graph(wildcards):
         raise InputError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
     plan.check(config, job_cells(wildcards))
     return unless_changed(wildcards, paths.job_file(wildcards.batch, wildcards.problem, wildcards.dataset))
+
+
+def simulated_graphs(wildcards):
+    plan.check(config, SIMULATED_CELLS, "simulated")
+    return [ancient(graph_file(dataset)) for dataset in dict.fromkeys(cell.dataset for cell in SIMULATED_CELLS)]
 
 
 def sweep_graph(wildcards):
