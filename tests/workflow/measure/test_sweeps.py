@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from matplotlib.text import Text
 
 from kernels import harness
@@ -104,16 +103,6 @@ def test_the_papers_own_shape_is_among_them():
         points = list(sweeps.stride_points(graph, {"threads": [1024], "shares": [0.5]}))
         assert [point.variant.name for point in points] == ["stride", "stride_flag"]
         assert {point.columns["blocks"] for point in points} == {point.protocol["grid"] for point in points} == {blocks}
-
-
-@pytest.mark.parametrize("sweep", DRAW)
-def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
-    graph_of(3).save(tmp_path / "path.npz")
-    options = yaml.safe_load((ROOT / "config.yaml").read_text())["sweeps"][sweep.removesuffix("_sweep")]
-    graph, out = tmp_path / "path.npz", tmp_path / "results/sweep.csv"
-    with pytest.raises(InputError, match=f"{sweep} needs a GPU and none is visible: "):
-        sweeps.measure_sweep(sweep, graph, options, {}, out, measure.Setting())
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [graph]
 
 
 def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
