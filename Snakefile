@@ -1,15 +1,15 @@
 # From nothing to the paper's tables and figures:
 #
-#     resources/raw/        the archives' files, as served
-#     resources/graphs/     the same as text and as packed CSR arrays
-#     results/batches/      measurements: all that is compared on one graph, together: <batch>/<problem>/<dataset>/
-#     results/cells/        what is in no batch, or measured again alone: <algorithm>/<variant>/<dataset>.csv, and .json
+#     resources/raw/        downloaded files, unchanged
+#     resources/graphs/     the graphs as text and as packed CSR arrays
+#     results/batches/      measurements of all that is compared on one graph: <batch>/<problem>/<dataset>/
+#     results/cells/        cells measured alone: <algorithm>/<variant>/<dataset>.csv, and .json
 #     results/timings.csv   all batches, and cells of the paper that are in none
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
 #     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*; results/summary.*: each cell
 #     results/*.html        pages of the report that `snakemake made --report report.html` makes of all this
-#     results/simulated/    where there is no GPU: checks in numba's CUDA simulator; results/simulated.md sums up
+#     results/simulated/    without a GPU: checks in numba's CUDA simulator, summed up in results/simulated.md
 #     results/archive/      measurements that are kept, by GPU
 #
 #     results/table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*,    extensions
@@ -28,7 +28,7 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
-# Where the jobs run with `--sdm apptainer`, and only then; container/apptainer.def makes it.
+# Used with `--sdm apptainer` only; container/apptainer.def makes it.
 container: "container/cuda-shortest-paths.sif"
 
 
@@ -62,7 +62,7 @@ rule extensions:
         measured(GENERATED_CELLS),
 
 
-# Any other word: say which targets there are.
+# Any other word is refused with the valid targets.
 rule unknown_target:
     input:
         refuse_target,
@@ -70,7 +70,7 @@ rule unknown_target:
         r"{word,[\w-]+}",
 
 
-# Every rule's name is a target, or may become one.
+# Names of rules are targets too.
 if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(dataset)]:
     raise WorkflowError(f"config: dataset {', '.join(clash)} is called like a rule or target: rename it")
 

@@ -22,10 +22,10 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.io import atomic
 from kernels.registry import VARIANTS, find
-from workflow.measure import revisions, sources
-from workflow.store import all_pairs, collect, measurements, records
+from workflow.measure import revisions
+from workflow.store import all_pairs, collect, columns, measurements, records
 from workflow.store.columns import Measurements
-from workflow.views import catalogue, draw_sweep, many_sources_table, peak_table, tables
+from workflow.views import catalogue, many_sources_table, peak_table, tables
 from workflow.views.context import Context, write
 
 KEPT = (".csv", ".md", ".png")  # of the files that views make; all others can be made again
@@ -33,8 +33,7 @@ PICTURES = ["png"]
 MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of other datasets stay
 # Files that are kept unchanged, with their readers.
 PLAIN = {
-    **{f"{name}.csv": partial(draw_sweep.load, sweep) for name, sweep in draw_sweep.SWEEPS.items()},
-    "sources.csv": sources.load,
+    **{f"{sweep}.csv": partial(measurements.load_sweep, sweep) for sweep in columns.SWEEPS},
     "peak.csv": peak_table.load,
     MANY: many_sources_table.load,
 }

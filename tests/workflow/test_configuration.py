@@ -29,6 +29,12 @@ def config():
     return copy.deepcopy(CONFIG)
 
 
+def refused(config):
+    with pytest.raises(InputError) as error:
+        configuration.check(config)
+    return str(error.value)
+
+
 def at(tree, path):
     """What stands at the end of a dotted path of keys; the tree itself for an empty one."""
     for key in filter(None, path.split(".")):
@@ -39,14 +45,6 @@ def at(tree, path):
 def put(config, path, value):
     *above, key = path.split(".")
     at(config, ".".join(above))[key] = value
-
-
-def schema_at(path):
-    """The part of the schema that describes what stands at a dotted path in config."""
-    here = SCHEMA
-    for key in filter(None, path.split(".")):
-        here = here.get("properties", {}).get(key) or here["additionalProperties"]
-    return here
 
 
 def test_the_projects_config_is_valid(config):
@@ -72,54 +70,47 @@ def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(c
     assert [cell for cell in plan.table_cells(config, "table1") if cell[2] == name]
 
 
-def described(schema, path=""):
-    """(path, description or None) of every key that a schema allows."""
-    for key, below in schema.get("properties", {}).items():
-        yield f"{path}{key}", below.get("description")
-        yield from described(below, f"{path}{key}.")
-    for word in ("additionalProperties", "items"):
-        if isinstance(below := schema.get(word), dict):
-            yield f"{path}{word}", below.get("description")
-            yield from described(below, f"{path}{word}.")
-
-
-def test_every_key_of_the_schema_is_described():
-    keys = dict(described(SCHEMA))
-    assert {"mode", "protocol.block", "datasets.additionalProperties.weights.seed"} <= set(keys)
-    assert [path for path, text in keys.items() if not text or len(text.split()) < 2] == []
-
-
-LEVELS = [
-    *("", "protocol", "simulator", "download"),
-    *("datasets.nyc", "datasets.gnutella04.weights", "datasets.powerlaw.generate"),
-]
-
-
-def test_every_level_of_the_schema_is_closed_but_for_names():
-    open_ones = [
-        path
-        for path, below in walk(SCHEMA)
-        if below.get("type") == "object" and below["additionalProperties"] is not False
-    ]
-    assert open_ones == ["archives", "datasets"]
-
-
-def walk(schema, path=""):
+def parts(schema, path=""):
+    """All parts of a schema, by the dotted path of the value that they describe; * is any name or item."""
     yield path, schema
-    for key, below in schema.get("properties", {}).items():
-        yield from walk(below, f"{path}.{key}".lstrip("."))
-    if isinstance(below := schema.get("additionalProperties"), dict):
-        yield from walk(below, f"{path}.*")
+    below = {**schema.get("properties", {}), "*": schema.get("additionalProperties") or schema.get("items")}
+    for key, part in below.items():
+        if isinstance(part, dict):
+            yield from parts(part, f"{path}.{key}".lstrip("."))
+
+
+PARTS = dict(parts(SCHEMA))
+
+
+def test_the_schema_describes_every_key_and_is_closed_but_for_names():
+    assert {"mode", "protocol.block", "datasets.*.weights.seed"} <= set(PARTS)
+    assert [path for path, part in PARTS.items() if len(part.get("description", "").split()) < 2] == []
+    objects = {path: part for path, part in PARTS.items() if "object" in np.atleast_1d(part.get("type", ""))}
+    assert [path for path, part in objects.items() if part["additionalProperties"] is not False] == [
+        "archives",
+        "datasets",
+    ]
+
+
+def test_the_schema_limits_every_number_and_says_every_pattern_in_words():
+    numbers = [part for part in PARTS.values() if {"integer", "number"} & set(np.atleast_1d(part.get("type", "")))]
+    assert len(numbers) > 30
+    for part in numbers:
+        assert part.keys() & {"minimum", "exclusiveMinimum"} and part.keys() & {"maximum", "exclusiveMaximum"}, part
+    assert all(part.get("uniqueItems") for part in PARTS.values() if part.get("type") == "array")
+    patterns = [each for part in PARTS.values() for each in (part, part.get("propertyNames", {})) if "pattern" in each]
+    assert len(patterns) > 8 and all(each.get("$comment") for each in patterns)
+
+
+LEVELS = ["", "protocol", "datasets.nyc", "datasets.gnutella04.weights", "datasets.powerlaw.generate"]
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
     put(config, f"{level}.blokc".lstrip("."), 1)
-    with pytest.raises(InputError) as error:
-        configuration.check(config)
-    said, valid = str(error.value).split(": choose from ")
+    said, valid = refused(config).split(": choose from ")
     assert said == f"config: unknown key 'blokc' at {level or 'the top level'}"
-    assert valid.split(", ") == list(schema_at(level)["properties"])
+    assert valid.split(", ") == list(PARTS[re.sub(r"^datasets\.\w+", "datasets.*", level)]["properties"])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +118,6 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
     [
         ("mode", "gpu"),
         ("archive", "../h200"),
-        ("archive", 200),
         ("archive", "h200\n"),
         ("commit", None),
         ("commit", "faa6cfe\n"),
@@ -135,27 +125,22 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("commit", "$(touch here)"),
         ("protocol", []),
         ("protocol.repeats", 0),
-        ("protocol.repeats", "6"),
-        ("protocol.repeats", 1.5),
         ("protocol.repeats", 6.0),
         ("protocol.repeats", True),
         ("protocol.delta", 2**31 - 1),
         ("protocol.source", 2**31 - 1),
+        ("protocol.source", -1),
+        ("protocol.block", 2048),
+        ("protocol.warmup_launches", -1),
+        ("protocol.budget_s", 0),
         ("protocol.budget_s", 1e300),
         ("protocol.budget_s", math.nan),
         ("protocol.timeout_s", math.inf),
         ("protocol.timeout_s", -0.0),
-        ("protocol.budget_s", 0),
-        ("protocol.timeout_s", "1 h"),
-        ("protocol.block", 2048),
+        ("protocol.timeout_s", True),
         ("protocol.tile", 33),
-        ("protocol.source", -1),
-        ("protocol.warmup_launches", -1),
         ("simulator.block", 64),
-        ("download.retries", -1),
         ("download.retries", 10**6),
-        ("download.read_timeout_s", 0),
-        ("download.read_timeout_s", math.inf),
         ("download.backoff_s", math.nan),
         ("archives.snap", []),
         ("archives.snap", ["ftp://snap"]),
@@ -163,52 +148,38 @@ def test_an_unknown_key_is_refused_with_the_valid_ones(config, level):
         ("archives.snap", ["https://snap and more"]),
         ("archives", {1: ["https://snap"]}),
         ("audit.tolerance", math.nan),
-        ("sweeps.stride.shares", [math.inf]),
         ("sweeps.stride.shares", [0.5, math.nan]),
-        ("archives.snap", "https://snap"),
         ("datasets", {}),
         ("datasets.Upper", {"format": "text", "vertices": 1, "arcs": 0}),
         ("datasets.x\n", {"format": "random", "vertices": 1, "arcs": 0}),
         ("datasets." + "x" * 65, {"format": "random", "vertices": 1, "arcs": 0}),
-        ("datasets", {1: {"format": "random", "vertices": 1, "arcs": 0}}),
         ("datasets.nyc", {"format": "dimacs", "vertices": 1}),
-        ("datasets.nyc.format", "metis"),
-        ("datasets.nyc.sha256", "abc"),
         ("datasets.nyc.sha256", "any\n"),
+        ("datasets.nyc.format", "metis"),
         ("datasets.nyc.vertices", 0),
         ("datasets.nyc.vertices", 2**31),
         ("datasets.nyc.arcs", 2**31),
-        ("datasets.nyc.arcs", "733846"),
-        ("datasets.nyc.directed", "no"),
         ("datasets.nyc.substitute", "one; two"),
         ("datasets.nyc.substitute", "one\ntwo"),
         ("datasets.nyc.substitute", "one\n"),
         ("datasets.nyc.substitute", " "),
-        ("datasets.nyc.sources", "dimacs9:USA-road-d.NY.gr.gz"),
-        ("datasets.nyc.gpu", "bellman_ford"),
         ("datasets.gnutella04.weights.min", 0),
         ("datasets.gnutella04.weights.max", 2**31 - 1),
         ("datasets.gnutella04.weights", {"min": 1, "max": 2}),
         ("datasets.gnutella04.weights", {"min": 9, "max": 1, "seed": 1}),
-        ("datasets.powerlaw.generate", {}),
         ("datasets.powerlaw.generate", {"seed": -1}),
         ("datasets.powerlaw.generate", {"seed": 1, "skew": 2}),
         ("datasets.powerlaw.generate", {"seed": 1, "skew": math.inf}),
         ("datasets.nyc.tables", {"sssp": ["table1"], "apsp": ["table3", "table1"]}),
         ("datasets.nyc.tables", {"sssp": ["table4"]}),
-        ("datasets.nyc.tables", ["table1"]),
-        ("datasets.nyc.skip", ["bellman_ford/frontier"]),
         ("datasets.nyc.skip", ["*_graph", "stride_flag"]),
         ("sweeps.delta.dataset", "nyk"),
         ("sweeps.stride.dataset", "nyk"),
-        ("sweeps.sources.datasets", ["nyc", "nyk"]),
     ],
 )
 def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
     put(config, path, value)
-    with pytest.raises(InputError) as error:
-        configuration.check(config)
-    message = str(error.value)
+    message = refused(config)
     above = path.rpartition(".")[0] or "the top level"
     assert message.startswith((f"config: {path}: ", f"config: {path}.", f"config: {above}: "))
     assert "\n" not in message
@@ -235,30 +206,7 @@ def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
 )
 def test_what_is_wrong_with_a_value_is_said_in_words(config, path, value, said):
     put(config, path, value)
-    with pytest.raises(InputError, match=rf"^config: {path}: {said}"):
-        configuration.check(config)
-
-
-def inside(tree):
-    """A tree of dictionaries and lists, and all that is below it."""
-    yield tree
-    for below in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from inside(below)
-
-
-def test_every_number_has_limits_and_no_list_a_value_twice():
-    properties = SCHEMA["properties"]
-    parts = [part for part in inside(properties) if isinstance(part, dict)]
-    numbers = [part for part in parts if {"integer", "number"}.intersection(np.atleast_1d(part.get("type", "")))]
-    assert len(numbers) > 30
-    for part in numbers:
-        assert part.keys() & {"minimum", "exclusiveMinimum"} and part.keys() & {"maximum", "exclusiveMaximum"}, part
-    assert all(part.get("uniqueItems") for part in parts if part.get("type") == "array")
-
-
-def test_every_pattern_is_said_in_words():
-    patterns = [part for part in inside(SCHEMA) if isinstance(part, dict) and isinstance(part.get("pattern"), str)]
-    assert len(patterns) > 8 and all(part.get("$comment") for part in patterns)
+    assert re.search(rf"^config: {path}: {said}", refused(config))
 
 
 @pytest.mark.parametrize("name", ["a b", "$(x)", "-x", "../x", "a\n"])
@@ -274,71 +222,60 @@ def test_the_number_of_a_batch_may_follow_the_longest_name():
 @pytest.mark.parametrize("key", SCHEMA["required"])
 def test_a_missing_key_is_refused(config, key):
     del config[key]
-    with pytest.raises(InputError, match=f"config: the top level: '{key}' is a required property"):
-        configuration.check(config)
+    assert refused(config) == f"config: the top level: '{key}' is a required property"
 
 
 @pytest.mark.parametrize("pattern", ["bellman", "bellman_ford/strid", "bellman_ford/", "cpu", "bellman_ford/cpu"])
 def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern):
     config["datasets"]["bay"]["gpu"] = [pattern]
-    with pytest.raises(InputError) as error:
-        configuration.check(config)
-    said, valid = str(error.value).split(": choose one of ")
+    said, valid = refused(config).split(": choose one of ")
     assert said == f"config: datasets.bay.gpu: {pattern!r} is no GPU variant"
     gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
     assert set(valid.split(", ")) == gpu | {key.split("/")[0] for key in gpu}
 
 
 @pytest.mark.parametrize(
-    ("dataset", "key", "value", "reason"),
+    ("path", "value", "reason"),
     [
-        ("nyc", "generate", {"seed": 1}, "not for format dimacs: a random graph is generated, every other has sources"),
-        ("powerlaw", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
-        ("sample2", "sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+        ("nyc.generate", {"seed": 1}, "not for format dimacs: a random graph is generated, every other has sources"),
+        ("powerlaw.sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+        ("sample2.sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+        ("bay.cpu", ["bellman_ford/naive"], "'bellman_ford/naive' is no CPU variant"),
+        ("grid250.tables", {"sssp": ["table6", "table1"]}, "table1 shows no family: only table6 does"),
     ],
 )
-def test_a_graph_is_generated_or_has_sources(config, dataset, key, value, reason):
-    config["datasets"][dataset][key] = value
-    with pytest.raises(InputError, match=rf"config: datasets\.{dataset}\.{key}: {reason}"):
-        configuration.check(config)
+def test_keys_of_a_dataset_that_exclude_each_other_are_refused(config, path, value, reason):
+    put(config, f"datasets.{path}", value)
+    assert refused(config).startswith(f"config: datasets.{path}: {reason}")
 
 
 def test_a_graph_that_is_not_random_has_sources(config):
     del config["datasets"]["nyc"]["sources"]
-    with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: missing"):
-        configuration.check(config)
+    assert refused(config).startswith("config: datasets.nyc.sources: missing")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "valid"),
-    [("bellman_ford/frontier", "bellman_ford/multi_source_apsp"), ("stride", "bellman_ford/stride")],
-)
-def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern, valid):
+@pytest.mark.parametrize("pattern", ["bellman_ford/frontier", "stride"])
+def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern):
     config["datasets"]["bay"]["skip"].append(pattern)
-    with pytest.raises(InputError) as error:
-        configuration.check(config)
-    said, variants = str(error.value).split(": there are ")
+    said, variants = refused(config).split(": there are ")
     assert said == f"config: datasets.bay.skip: {pattern!r} matches no variant"
-    assert valid in variants.split(", ") and len(variants.split(", ")) == len(VARIANTS)
+    assert set(variants.split(", ")) == set(VARIANTS)
 
 
-def test_a_skip_of_what_the_dataset_has_not_is_none_of_a_typing_error(config):
-    """So that a second --configfile may name fewer algorithms for a dataset, and leave its skip."""
+def test_a_second_configfile_may_name_fewer_algorithms_and_leave_skip(config):
     config["datasets"]["sample2"] |= {"gpu": ["bellman_ford/naive"], "cpu": []}
     configuration.check(config)
 
 
 def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config):
     config["sweeps"]["sources"]["datasets"] = ["nyc", "nyk"]
-    with pytest.raises(
-        InputError, match=r"config: sweeps\.sources\.datasets: there is no dataset 'nyk': choose one of nyc"
-    ):
-        configuration.check(config)
+    said = "config: sweeps.sources.datasets: there is no dataset 'nyk': choose one of nyc"
+    assert refused(config).startswith(said)
 
 
-@pytest.mark.parametrize(("mode", "refused"), [("simulator", True), ("cuda", False)])
-def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypatch, tmp_path):
-    """Where it would be: not on a machine that measures, nor where something was measured."""
+@pytest.mark.parametrize("mode", ["simulator", "cuda"])
+def test_an_archive_that_would_be_drawn_must_exist(config, mode, monkeypatch, tmp_path):
+    """It is not drawn on a machine that measures, nor if something was measured."""
     monkeypatch.chdir(tmp_path)
     for name in ("h100", "h200"):
         kept = tmp_path / "results" / "archive" / name / "timings.csv"
@@ -346,9 +283,8 @@ def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypa
         kept.touch()
     configuration.check(config)
     config |= {"mode": mode, "archive": "h300"}
-    if refused:
-        with pytest.raises(InputError, match=r"there is no results/archive/h300/timings\.csv .* are h100, h200$"):
-            configuration.check(config)
+    if mode == "simulator":
+        assert re.search(r"there is no results/archive/h300/timings\.csv .* are h100, h200$", refused(config))
         cell = tmp_path / "results" / "cells" / "dijkstra" / "naive" / "nyc.csv"
         cell.parent.mkdir(parents=True)
         cell.touch()
@@ -358,30 +294,22 @@ def test_an_archive_that_would_be_drawn_is_there(config, mode, refused, monkeypa
 def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
     file = tmp_path / "config.yaml"
     file.write_text("datasets:\n  nyc: {arcs: 1}\n  bay: {arcs: 1}\n  nyc: {arcs: 2}\n")
-    with pytest.raises(InputError, match=f"^{file}, line 4: nyc stands twice in one place: delete one$"):
+    with pytest.raises(InputError, match=f"^{file}, line 4: duplicate key nyc: delete one$"):
         configuration.check_keys(file)
     file.write_text("list: [{a: 1}, {a: 1, b: 1, a: 2}]\n")
-    with pytest.raises(InputError, match="line 1: a stands twice"):
+    with pytest.raises(InputError, match="line 1: duplicate key a"):
         configuration.check_keys(file)
     file.write_text('{"JSON with a tab":\t{"a": 1}}')
     configuration.check_keys(file)
     configuration.check_keys(ROOT / "config.yaml")
 
 
-def test_a_gpu_variant_is_no_cpu_variant(config):
-    config["datasets"]["bay"]["cpu"] = ["bellman_ford/naive"]
-    with pytest.raises(InputError, match=r"config: datasets\.bay\.cpu: 'bellman_ford/naive' is no CPU variant"):
-        configuration.check(config)
-
-
 def test_names_that_would_clash_are_refused(config):
     config["datasets"]["naive"] = config["datasets"].pop("bay")
-    with pytest.raises(InputError, match="dataset naive is called like an algorithm or variant"):
-        configuration.check(config)
+    assert "dataset naive is called like an algorithm or variant" in refused(config)
     config["datasets"]["bay"] = config["datasets"].pop("naive")
     config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
-    with pytest.raises(InputError, match=r"two datasets have a source called USA-road-d\.NY\.gr\.gz"):
-        configuration.check(config)
+    assert "two datasets have a source called USA-road-d.NY.gr.gz" in refused(config)
 
 
 def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
@@ -431,12 +359,6 @@ def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
     assert all(len(set(found)) == 5 and found == sorted(found) for found in sizes.values())
 
 
-def test_only_table_6_shows_a_family(config):
-    config["datasets"]["grid250"]["tables"] = {"sssp": ["table6", "table1"]}
-    with pytest.raises(InputError, match=r"datasets\.grid250\.tables: table1 shows no family: only table6 does"):
-        configuration.check(config)
-
-
 def test_the_papers_cells(config):
     cpu = [cell for cell in plan.cells(config) if cell[1] == "cpu" and not cell[2].startswith("sample")]
     assert cpu == [
@@ -450,16 +372,15 @@ def test_the_papers_cells(config):
 
 
 @pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
-def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
+def test_keys_that_do_not_define_a_datasets_graph(config, change):
     entry = config["datasets"]["gnutella04"]
-    assert plan.identity(entry | change) == plan.identity(entry)
+    assert plan.identity(entry | change) == plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"weights": {"min": 1, "max": 100, "seed": 5}},
-        {"weights": {"min": 1, "max": 101, "seed": 4}},
         {"sources": ["elsewhere.txt.gz"]},
         {"format": "text"},
         {"vertices": 1},
@@ -469,11 +390,11 @@ def test_what_runs_on_a_dataset_does_not_decide_its_graph(config, change):
         {"substitute": "made up"},
         {"generate": {"seed": 1}},
     ],
+    ids=lambda change: next(iter(change)),
 )
-def test_what_decides_a_datasets_graph(config, change):
+def test_keys_that_define_a_datasets_graph(config, change):
     entry = config["datasets"]["gnutella04"]
     assert plan.identity(entry | change) != plan.identity(entry)
-    assert plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
 
 
 @pytest.mark.parametrize(
@@ -521,20 +442,19 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
 
 
 @pytest.mark.parametrize(
-    ("simulating", "cell", "place", "reason"),
+    ("simulating", "cell", "folder", "reason"),
     [
-        (False, "bellman_ford/stride/nyc", "cells", None),
-        (False, "bellman_ford/cpu/nyc", "cells", None),
+        (False, "bellman_ford/stride/nyc", "cells", "^$"),
+        (False, "bellman_ford/cpu/nyc", "cells", "^$"),
         (False, "bellman_ford/stride/sample1", "simulated", "only made in mode simulator"),
-        (True, "bellman_ford/stride/sample1", "simulated", None),
-        (True, "bellman_ford/stride/sample1", "cells", "cannot be measured here: there is no GPU"),
+        (True, "bellman_ford/stride/sample1", "simulated", "^$"),
         (
             True,
             "bellman_ford/stride/nyc",
             "cells",
             "on nyc cannot be measured here: .*: run it on a machine with a GPU",
         ),
-        (True, "dijkstra/scipy/nyc", "cells", None),
+        (True, "dijkstra/scipy/nyc", "cells", "^$"),
         (True, "dijkstra/scipy/nyc", "simulated", "nyc is too large for the CUDA simulator: take sample1 or sample3$"),
         (
             False,
@@ -545,10 +465,13 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
         (False, "bellman_ford/stride/nyk", "cells", "no dataset 'nyk': choose one of nyc, bay"),
     ],
 )
-def test_which_cells_are_refused(config, monkeypatch, simulating, cell, place, reason):
+def test_which_cells_are_refused(config, monkeypatch, simulating, cell, folder, reason):
     monkeypatch.setattr(plan, "simulating", lambda config: simulating)
-    said = plan.refusal(config, *cell.split("/"), place)
-    assert said is None if reason is None else re.search(reason, said)
+    cell = plan.Cell(*cell.split("/"))
+    assert re.search(reason, plan.refusal(config, cell, folder))
+    if reason != "^$":
+        with pytest.raises(InputError, match=reason):
+            plan.check(config, [cell], folder)
 
 
 def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
@@ -557,7 +480,7 @@ def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
     assert plan.makeable(config, wanted) == ([("cells", cell) for cell in wanted], [])
     monkeypatch.setattr(plan, "simulating", lambda config: True)
     made, skipped = plan.makeable(config, wanted)
-    assert {place for place, cell in made if cell[2] == "sample1"} == {"simulated"}
+    assert {folder for folder, cell in made if cell[2] == "sample1"} == {"simulated"}
     of_nyc = [cell for cell in wanted if cell[2] == "nyc"]
     assert [("cells", cell) for cell in of_nyc if not plan.on_gpu(*cell[:2])] == [
         one for one in made if one[1][2] == "nyc"

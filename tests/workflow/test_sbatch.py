@@ -55,47 +55,32 @@ def test_a_job_asks_for_the_time_of_all_its_cells(calls):
     assert "--cpus-per-task=1" in job  # as --cores has it
 
 
-@pytest.mark.parametrize(
-    ("output", "rule"),
-    [
-        ("results/cells/a/b/nyc.csv", "measure"),
-        ("results/batches/a/sssp/nyc/timings.csv", "job"),
-        ("results/all_pairs/nyc/4/2.parquet", "all_pairs_shard"),
-    ],
+CELL, PART = "results/cells/a/b/nyc.csv", "results/all_pairs/nyc/4/2.parquet"
+TIME, MEMORY = (
+    "ran into its time limit: raise it with --set-resources",
+    "ran out of memory: raise it with --set-resources",
 )
-def test_a_job_that_slurm_ended_says_which_limit_to_raise(output, rule):
-    log = f"SLURM-job '4711' failed, SLURM status is: 'TIMEOUT'.\n output: {output} (update), b\n log: c (check it"
-    (line,) = resources.advice(log)
-    assert line.startswith(f"{output}: Slurm's job 4711 ran into its time limit: ")
-    assert line.endswith(f" --set-resources {rule}:runtime=MINUTES")
+AGAIN = "give the same command again"
 
 
 @pytest.mark.parametrize(
-    ("state", "written", "advice"),
+    ("output", "state", "written", "advice"),
     [
-        ("OUT_OF_MEMORY", None, "ran out of memory: raise it with --set-resources job:mem_mb=MEGABYTES"),
-        ("FAILED", "error: Detected 1 oom_kill event", "ran out of memory: raise it with --set-resources job:mem_mb="),
-        (
-            "CANCELLED",
-            "error: Exceeded job memory limit",
-            "ran out of memory: raise it with --set-resources job:mem_mb",
-        ),
-        (
-            "TIMEOUT",
-            "CANCELLED DUE TO TIME LIMIT",
-            "ran into its time limit: raise it with --set-resources job:runtime",
-        ),
-        ("NODE_FAIL", None, "lost its node: give the same command again"),
-        ("CANCELLED", "", "was cancelled: give the same command again"),
-        ("FAILED", "error: an error of the job's own", None),
+        (CELL, "TIMEOUT", None, f"{TIME} measure:runtime=MINUTES"),
+        (PART, "TIMEOUT", None, f"{TIME} all_pairs_shard:runtime=MINUTES"),
+        (NYC_JOB, "TIMEOUT", "CANCELLED DUE TO TIME LIMIT", f"{TIME} job:runtime=MINUTES"),
+        (NYC_JOB, "OUT_OF_MEMORY", None, f"{MEMORY} job:mem_mb=MEGABYTES"),
+        (NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", f"{MEMORY} job:mem_mb=MEGABYTES"),
+        (NYC_JOB, "CANCELLED", "error: Exceeded job memory limit", f"{MEMORY} job:mem_mb=MEGABYTES"),
+        (NYC_JOB, "NODE_FAIL", None, f"lost its node: {AGAIN}"),
+        (NYC_JOB, "CANCELLED", "", f"was cancelled: {AGAIN}"),
+        (NYC_JOB, "FAILED", "error: an error of the job's own", None),
     ],
 )
-def test_advice_is_by_slurms_state_and_what_it_wrote(tmp_path, state, written, advice):
+def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, output, state, written, advice):
     path = tmp_path / "4711.log"
     if written is not None:
         path.write_text(f"slurmstepd: {written}\n")
-    output = "results/batches/a/sssp/nyc/timings.csv"
     log = f"SLURM-job '4711' failed, SLURM status is: '{state}'.\n output: {output} (update), b\n log: {path} (check it"
-    found = resources.advice(f"{log}\n{log}")
-    assert len(found) == (2 if advice else 0)
-    assert all(line.startswith(f"{output}: Slurm's job 4711 {advice}") for line in found)
+    expected = [f"{output}: Slurm's job 4711 {advice}"] if advice else []
+    assert resources.advice(f"{log}\n{log}") == 2 * expected

@@ -23,7 +23,7 @@ from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from workflow import archive
 from workflow.data import download
-from workflow.measure import measure, measure_sweep, peak, sources
+from workflow.measure import measure, peak, sweeps
 from workflow.store import collect
 from workflow.views import appendix, audit, peak_table, simulated
 from workflow.views.context import Context
@@ -195,7 +195,7 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
     "start",
     [
         lambda out: measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out),
-        lambda out: measure_sweep.measure_sweep(sources.SWEEP, Path("none.npz"), {}, {}, out, measure.Setting()),
+        lambda out: sweeps.measure_sweep("sources", Path("none.npz"), {}, {}, out, measure.Setting()),
         lambda out: peak.measure_peak([8], out),
     ],
 )

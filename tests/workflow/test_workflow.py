@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
 
@@ -23,7 +24,6 @@ from tests.support.project import (
     DATASETS,
     ENVIRONMENT,
     GNUTELLA04,
-    JOB,
     JOBS,
     NYC,
     NYC_JOB,
@@ -79,6 +79,22 @@ def changeable(finished, tmp_path):
     return Project(tmp_path / "project")
 
 
+@pytest.fixture
+def load(fresh, monkeypatch):
+    """Read the rules of the fresh project; takes cores, resources and configuration."""
+    monkeypatch.chdir(fresh.folder)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    with SnakemakeApi() as api:
+
+        def workflow(cores=1, resources=None, **config):
+            resources = ResourceSettings(cores=cores, resources=resources or {})
+            found = api.workflow(resources, ConfigSettings(config=config), snakefile=Path("Snakefile"))._workflow
+            assert found.rules  # which reads them
+            return found
+
+        yield workflow
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_target_plans_that_and_no_more(fresh, target):
     assert fresh.plan(target) == TARGETS[target]
@@ -98,8 +114,8 @@ def test_planning_does_not_import_numba(fresh):
 
 def test_extensions_plan_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
     project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
-    planned = set(re.findall(JOB, project.snakemake("-n", "extensions"), re.MULTILINE))
-    assert {"Table 6", "Figure 8", "Table peak_table"} <= planned
+    planned = project.plan("extensions")
+    assert {"Table 6", "Figure 8", "Table peak_table", "Measure peak on this"} <= planned
     assert {"Figure delta_sweep", "Figure stride_sweep"} <= planned
     assert not planned & {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6"}
 
@@ -131,7 +147,7 @@ def test_a_target_runs_that_and_no_more_and_again_nothing(tmp_path):
     )
 
 
-def test_where_all_was_run_nothing_is_left(finished):
+def test_after_all_nothing_is_left_to_run(finished):
     targets = [target for target in TARGETS if target not in ("archive", "bellman_ford", "naive", CELL)]
     assert finished.plan(*targets) == set()
     assert finished.plan("bellman_ford") == data("sample1") | measured(*set(TABLE1) - {CPU[0]}, *OTHERS)
@@ -169,42 +185,25 @@ def test_an_unknown_target_lists_the_valid_ones(fresh, word):
     before = fresh.files()
     said = fresh.snakemake(word, code=1)
     (message,) = re.findall(f"there is no target '{word}': choose one of (.*), or a file", said)
-    assert set(message.split(", ")) >= {
-        *(
-            "all",
-            "extensions",
-            "archive",
-            "readme",
-            "table1",
-            "table2",
-            "table3",
-            "figure5",
-            "figure6",
-        ),
-        *DATASETS,
-        *("bellman_ford", "dijkstra", "floyd_warshall", "cpu", "naive", "stride_flag", "tiled"),
-    }
+    named = "all extensions archive readme table1 table2 table3 figure5 figure6 "
+    variants = "bellman_ford dijkstra floyd_warshall cpu naive stride_flag tiled"
+    assert set(message.split(", ")) >= {*DATASETS, *(named + variants).split()}
     assert fresh.files() == before
 
 
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (
-            "results/cells/bellman_ford/strde/nyc.csv",
-            "there is no variant bellman_ford/strde: choose one of .*stride_flag",
+        ("cells/bellman_ford/strde/nyc.csv", "there is no variant bellman_ford/strde: choose one of .*stride_flag"),
+        ("cells/bellman_ford/naive/nyk.csv", "there is no dataset 'nyk': choose one of nyc, bay, gnutella04"),
+        *(
+            (f"batches/{name}/sssp/nyc/timings.csv", re.escape(f"batch: {name!r} must be letters, digits, ., _ and -,"))
+            for name in ("a b", "$(touch PWNED)", "-x")
         ),
-        ("results/cells/bellman_ford/naive/nyk.csv", "there is no dataset 'nyk': choose one of nyc, bay, gnutella04"),
     ],
 )
-def test_an_unknown_cell_lists_the_valid_ones(fresh, file, message):
-    assert re.search(message, fresh.snakemake(file, code=1))
-
-
-@pytest.mark.parametrize("name", ["a b", "$(touch PWNED)", "-x"])
-def test_a_file_of_a_batch_that_config_could_not_name_is_refused(fresh, name):
-    said = fresh.snakemake("-n", f"results/batches/{name}/sssp/nyc/timings.csv", code=1)
-    assert f"batch: {name!r} must be letters, digits, ., _ and -, the first a letter or digit" in said
+def test_a_file_of_an_unknown_cell_or_batch_is_refused(fresh, file, message):
+    assert re.search(message, fresh.snakemake("-n", f"results/{file}", code=1))
 
 
 def test_a_file_of_this_machine_that_is_not_there_is_named_with_its_key(tmp_path):
@@ -232,12 +231,16 @@ def test_a_source_that_is_no_vertex_is_refused_where_it_is_used(fresh):
         assert re.search(r"config: protocol.source: 12 is not a vertex of (bay|sample1): choose one from 0 to 4", said)
 
 
-def test_an_unknown_key_ends_before_any_job(tmp_path):
-    project = Project.make(tmp_path, protocol={"repeat": 1})
-    said = project.snakemake("nyc", code=1)
-    assert re.search("config: unknown key 'repeat' at protocol: choose from warmup_launches, repeats", said)
-    assert "Traceback" not in said
-    assert not (tmp_path / "resources").exists()
+def test_an_unknown_or_duplicate_key_ends_before_any_job(fresh, tmp_path):
+    second = tmp_path / "second.yaml"
+    for text, message in (
+        ("protocol: {repeat: 1}", "config: unknown key 'repeat' at protocol: choose from warmup_launches, repeats"),
+        ("protocol:\n  repeats: 1\n  repeats: 2\n", f"{second}, line 3: duplicate key repeats"),
+    ):
+        second.write_text(text)
+        said = fresh.snakemake("nyc", "--configfile", "config.yaml", str(second), code=1)
+        assert message in said and "Traceback" not in said
+    assert not (fresh.folder / "resources").exists()
 
 
 def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
@@ -251,13 +254,6 @@ def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     (clash,) = re.findall("config: dataset (.*) is called like a rule or target: rename it", said)
     assert set(clash.split(", ")) == rules
     assert "Traceback" not in said
-
-
-def test_a_key_that_stands_twice_ends_before_any_job(fresh, tmp_path):
-    second = tmp_path / "second.yaml"
-    second.write_text("protocol:\n  repeats: 1\n  repeats: 2\n")
-    said = fresh.snakemake("nyc", "--configfile", str(second), code=1)
-    assert f"{second}, line 3: repeats stands twice" in said and "Traceback" not in said
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "second.yaml"])
@@ -295,15 +291,12 @@ def test_forced_reruns(finished):
     assert finished.plan("-R", "job") >= JOBS
 
 
-def test_a_forced_job_is_measured_again(changeable):
+def test_a_forced_job_another_batch_and_a_cell_measured_again(changeable):
+    """A batch and a cell replace nothing, and neither is due if a revision is raised."""
     path = changeable.folder / NYC_JOB
-    before = path.stat().st_mtime_ns
+    forced = path.stat().st_mtime_ns
     changeable.snakemake("-f", NYC_JOB)
-    assert path.stat().st_mtime_ns > before
-
-
-def test_another_batch_and_a_cell_measured_again_are_shown_beside(changeable):
-    """They replace nothing, and neither is due when a revision is raised."""
+    assert path.stat().st_mtime_ns > forced
     before = changeable.files("results/batches", "results/cells")
     changeable.snakemake("batch", "--config", "protocol={batch: two}")
     changeable.snakemake(CELL)
@@ -380,51 +373,32 @@ def test_a_variant_under_another_head_makes_due_what_shows_it_and_no_cell(change
     assert changeable.plan() == {"Table 1", "Figure 5"}
 
 
-def test_each_table_and_figure_is_due_where_other_variants_are_in_it(fresh, monkeypatch):
-    monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
-    with SnakemakeApi() as api:
-        rules = {rule.name: rule for rule in api.workflow(ResourceSettings(cores=1))._workflow.rules}
-    places = {place for variant in VARIANTS.values() for place in variant.shown}
-    assert len(places) == 8
-    for place in places:
-        heads = [f"{variant.key}: {variant.shown[place]}" for variant in shown_in(place)]
-        assert rules[place].params.heads == heads
+def test_each_table_and_figure_is_due_if_other_variants_are_in_it(load):
+    rules = {rule.name: rule for rule in load().rules}
+    views = {view for variant in VARIANTS.values() for view in variant.shown}
+    assert len(views) == 8
+    for view in views:
+        assert rules[view].params.heads == [f"{variant.key}: {variant.shown[view]}" for variant in shown_in(view)]
 
 
 @pytest.mark.parametrize(
     ("data", "rules"),
     [("claims.csv", ("audit", "claims_figure", "compare", "appendix")), ("peers.csv", ("table6", "figure8"))],
 )
-def test_a_changed_line_of_the_papers_data_makes_due_what_shows_it(fresh, monkeypatch, data, rules):
-    monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
-    with SnakemakeApi() as api:
-        workflow = api.workflow(ResourceSettings(cores=1))._workflow
-        found = {rule.name for rule in workflow.rules if f"workflow/paper/{data}" in map(str, rule.input)}
-    assert found == set(rules)
+def test_a_changed_line_of_the_papers_data_makes_due_what_shows_it(load, data, rules):
+    assert {rule.name for rule in load().rules if f"workflow/paper/{data}" in map(str, rule.input)} == set(rules)
 
 
-def test_a_changed_script_makes_no_cell_due(changeable):
-    for module in (
-        "views/paper_tables",
-        "views/figures",
-        "store/collect",
-        "views/audit",
-        "store/measurements",
-        "views/plots",
-    ):
-        path = changeable.folder / f"workflow/{module}.py"
-        path.write_text(path.read_text() + "\n")
-    assert not [job for job in changeable.plan() if job.startswith(("Measure", "Pack", "Convert"))]
-
-
-def test_touched_files_make_no_cell_due(changeable):
+def test_edited_and_touched_files_make_no_cell_due(changeable):
     for path in (changeable.folder / "kernels").rglob("*.py"):
         path.touch()
     for dataset in ("nyc", "bay", "gnutella04"):
         (changeable.folder / f"resources/graphs/{dataset}.npz").touch()
     assert changeable.plan() == set()
+    for module in ("views/paper_tables", "views/figures", "views/audit", "store/collect", "store/measurements"):
+        with open(changeable.folder / f"workflow/{module}.py", "a") as file:
+            file.write("\n")
+    assert not [job for job in changeable.plan() if job.startswith(("Measure", "Pack", "Convert"))]
 
 
 def test_a_rebuilt_graph_makes_no_cell_due(changeable):
@@ -437,16 +411,13 @@ def test_a_rebuilt_graph_makes_no_cell_due(changeable):
     assert changeable.plan() == set()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"weights": {"min": 1, "max": 9, "seed": 2}},
-        {"substitute": "made up"},
-    ],
-)
-def test_a_changed_dataset_makes_its_cells_due(changeable, change):
-    changeable.configure(datasets={"bay": change})
-    assert changeable.plan() == data("bay") | BAY | AFTER_TABLE1 | {"Audit", "Picture"}
+@pytest.mark.parametrize("change", [{"weights": {"min": 1, "max": 9, "seed": 2}}, {"substitute": "made up"}])
+def test_a_changed_dataset_makes_its_cells_due(finished, tmp_path, change):
+    """By a second --configfile, which replaces single keys."""
+    second = tmp_path / "second.yaml"
+    second.write_text(yaml.safe_dump({"datasets": {"bay": change}}))
+    due = finished.plan("--configfile", "config.yaml", str(second), "--")
+    assert due == data("bay") | BAY | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
@@ -454,13 +425,6 @@ def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
     assert changeable.plan() == {"Appendix"}
     changeable.configure(protocol={"repeats": 2})
     assert changeable.plan() == ALL - data("nyc", "bay", "gnutella04")
-
-
-def test_a_second_configfile_replaces_single_keys(finished, tmp_path):
-    second = tmp_path / "second.yaml"
-    second.write_text("datasets: {bay: {weights: {min: 1, max: 9, seed: 2}}}")
-    due = finished.plan("--configfile", "config.yaml", str(second), "--")
-    assert due == data("bay") | BAY | AFTER_TABLE1 | {"Audit", "Picture"}
 
 
 @pytest.mark.parametrize(
@@ -479,12 +443,8 @@ def test_in_the_simulator_a_measurement_on_a_gpu_ends_before_any_job(fresh, targ
     assert fresh.files() == before and not (fresh.folder / "logs").exists()
 
 
-def test_no_parameter_passes_through_a_shell(fresh, monkeypatch):
-    monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
-    with SnakemakeApi() as api:
-        rules = api.workflow(ResourceSettings(cores=1), snakefile=Path("Snakefile"))._workflow.rules
-        assert not [rule.name for rule in rules if rule.shellcmd]
+def test_no_parameter_passes_through_a_shell(load):
+    assert not [rule.name for rule in load().rules if rule.shellcmd]
 
 
 def test_the_name_of_a_file_of_this_machine_is_no_part_of_a_command(tmp_path):
@@ -501,15 +461,6 @@ def test_the_name_of_a_file_of_this_machine_is_no_part_of_a_command(tmp_path):
     assert {path.name for path in set(tmp_path.iterdir()) - before} == {".snakemake", "logs", "resources"}
 
 
-def test_the_name_of_a_servers_file_is_no_part_of_a_command(tmp_path):
-    source = "http://127.0.0.1:9/x;touch${IFS}PWNED;.gz"
-    project = Project.make(tmp_path, datasets={"mine": DATASETS["nyc"] | {"sources": [source]}})
-    said = project.snakemake("mine", code=1)
-    assert f"config: datasets.mine.sources: {source}: a file is kept under the last part of its address" in said
-    assert "Traceback" not in said
-    assert not (tmp_path / "PWNED").exists() and not (tmp_path / "resources").exists()
-
-
 def test_lint_finds_nothing(fresh):
     assert "in a good condition" in fresh.snakemake("--lint")
 
@@ -518,27 +469,15 @@ def test_lint_finds_nothing(fresh):
     ("resources", "threads", "kept"),
     [({}, (8, 8, 8), 0), ({"gpu": 4}, (2, 2, 8), 2)],
 )
-def test_cards_share_the_cores(fresh, monkeypatch, resources, threads, kept):
+def test_cards_share_the_cores(load, resources, threads, kept):
     """A job's, those of a GPU cell measured alone, and of a CPU cell."""
-    monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
-    with SnakemakeApi() as api:
-        settings = ResourceSettings(cores=8, resources=resources)
-        workflow = api.workflow(settings, snakefile=Path("Snakefile"))._workflow
-        assert workflow.rules  # which reads the rules
-        rules = workflow.globals
-    cells = [argparse.Namespace(place="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]
+    rules = load(8, resources).globals
+    cells = [argparse.Namespace(folder="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]
     assert (rules["job_threads"](), *map(rules["cell_threads"], cells)) == threads
     assert rules["kept_cores"]() == kept
 
 
-def test_of_several_batches_the_first_goes_first(fresh, monkeypatch):
-    monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
-    with SnakemakeApi() as api:
-        several = ConfigSettings(config={"protocol": {"batches": 3}})
-        workflow = api.workflow(ResourceSettings(cores=1), several, snakefile=Path("Snakefile"))._workflow
-        assert workflow.rules
-        priority = workflow.globals["job_priority"]
+def test_of_several_batches_the_first_goes_first(load):
+    priority = load(protocol={"batches": 3}).globals["job_priority"]
     of = [priority(argparse.Namespace(batch=name)) for name in ("one", "one-2", "one-3")]
     assert of == sorted(of, reverse=True) and len(set(of)) == 3

@@ -1,4 +1,4 @@
-"""Which machine this is, by a number that names nobody; which of its cards a job takes."""
+"""The machine, by an anonymous id, and the card that a job takes."""
 
 import fcntl
 import hashlib
@@ -16,10 +16,9 @@ from typing import TextIO
 
 @cache
 def host_id() -> str:
-    """Eight hexadecimal digits: a digest of the machine's id, its name and the UUIDs of its NVIDIA cards.
+    """Return eight hexadecimal digits: a digest of the machine's id, its name and the UUIDs of all its NVIDIA cards.
 
-    The cards are those that NVML shows, whatever CUDA_VISIBLE_DEVICES says: virtual machines that were made from one
-    image share the rest.
+    The cards tell apart virtual machines that were made from one image.
     """
     machine = Path("/etc/machine-id")
     parts = [machine.read_text().strip() if machine.exists() else "", platform.node(), *sorted(_cards())]
@@ -27,6 +26,7 @@ def host_id() -> str:
 
 
 def _cards() -> list[str]:
+    """Return the UUIDs of all cards, whatever CUDA_VISIBLE_DEVICES says."""
     import pynvml
 
     try:
@@ -44,10 +44,10 @@ def _cards() -> list[str]:
 def one_card(cores: int = 0) -> Iterator[None]:
     """Take a card that no other job of this machine has, by CUDA_VISIBLE_DEVICES; wait until one is free.
 
-    To be entered before anything asks CUDA. Where the job was given its cards, it takes one of these. The lock is
-    flock's on a file a card in the folder for temporary files; it ends with the process. A card that was given by its
+    Call it before CUDA is initialized. If CUDA_VISIBLE_DEVICES names cards, it takes one of these. Each card has a file
+    that is locked by flock, which ends with the process, in the folder for temporary files. A card that is given by its
     number is locked by its UUID, since under Slurm two jobs may each have a card 0.
-    cores: how many of the process's cores it keeps, with each card others; 0 keeps all.
+    cores: the number of cores that the process keeps, other ones with each card; 0 keeps all.
     """
     seen = cards = _cards()
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
@@ -65,17 +65,17 @@ def one_card(cores: int = 0) -> Iterator[None]:
         yield
 
 
-def _keep_cores(place: int, count: int) -> set[int]:
-    """Keep only the place-th `count` of this process's cores, where it has more; returns those it has."""
+def _keep_cores(card: int, count: int) -> set[int]:
+    """Pin the process to the slice of `count` of its cores that belongs to a card; return the cores it has."""
     cores = sorted(os.sched_getaffinity(0))
     if 0 < count < len(cores):
-        start = place * count % (len(cores) - count + 1)
+        start = card * count % (len(cores) - count + 1)
         os.sched_setaffinity(0, cores[start : start + count])
     return os.sched_getaffinity(0)
 
 
 def _uuid(card: str, seen: list[str]) -> str:
-    """The UUID of a card that may be given by its number among those that NVML shows."""
+    """Return the UUID of a card that is given by its UUID or its number."""
     return seen[int(card)] if card.isdigit() and int(card) < len(seen) else card
 
 

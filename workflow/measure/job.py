@@ -1,14 +1,17 @@
 """Measure all variants that are compared on one graph, in rounds, on one card: timings.csv and provenance.json.
 
-Each round runs every variant once, in random order. Runs that end are kept in timings.csv.part, so that a job that was
-cut off goes on there; on another card or host, at another revision, with other cores or versions, it starts anew.
+Each round runs every variant once, in random order. Finished runs are kept in timings.csv.part, so that a job that was
+cut off goes on there. It starts anew on another card or host, at another revision, with other cores or versions.
 """
 
+import json
 import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from kernels import libraries
+from kernels.errors import naming
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
@@ -16,9 +19,6 @@ from kernels.io import atomic
 from kernels.registry import Variant
 from workflow import digests
 from workflow.measure import host, measure, revisions
-from workflow.measure.journal import Journal
-from workflow.store import records
-from workflow.store.measurements import schema
 
 
 def measure_job(
@@ -26,12 +26,20 @@ def measure_job(
 ) -> None:
     """Measure variants of one problem on a packed graph, and write both files at the end."""
     on_gpu = any(variant.on_gpu for variant in protocols)
-    with measure.reserved(out, protocols, setting.cores):
-        _measure(protocols, measure.packed(graph), batch, out, setting, on_gpu)
+    with measure.reserved_for(protocols, out, setting.cores):
+        loaded = measure.packed(graph)
+        journal = Journal(out.with_name(f"{out.name}.part"), _conditions(protocols, loaded, batch, on_gpu))
+        if journal.runs:
+            logging.info("%s: %d runs are kept from before", out, len(journal.runs))
+        seed = int(digests.digest(f"{batch}/{loaded.name}".encode()), 16)
+        rows, found = measure.make(protocols, loaded, setting, batch, seed, journal.runs, journal.add)
+        measure.publish(rows, found, out, simulated=on_gpu and card.SIMULATED)
+        journal.delete()
 
 
-def _measure(protocols, graph: Graph, batch: str, out: Path, setting: measure.Setting, on_gpu: bool) -> None:
-    job = {
+def _conditions(protocols: Mapping[Variant, dict], graph: Graph, batch: str, on_gpu: bool) -> dict:
+    """Return what a job's runs depend on: runs under other conditions are not kept."""
+    return {
         "batch": batch,
         "dataset": graph.name,
         "graph": graph.meta["sha256"],
@@ -41,16 +49,45 @@ def _measure(protocols, graph: Graph, batch: str, out: Path, setting: measure.Se
         "protocols": {variant.key: protocol for variant, protocol in protocols.items()},
         "made with": [card.describe(on_gpu), libraries.cores(), measure.packages()],
     }
-    journal = Journal(out.with_name(f"{out.name}.part"), job)
-    if journal.runs:
-        logging.info("%s: %d runs are kept from before", out, len(journal.runs))
-    seed = int(digests.digest(f"{batch}/{graph.name}".encode()), 16)
-    rows, found = measure.make(protocols, graph, setting, batch, seed, journal)
-    text = schema(simulated=on_gpu and card.SIMULATED).to_csv(rows, out)
-    path = records.beside(out)
-    for record in found:
-        records.check(record, path)
-    with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
-        csv_file.write(text)
-        json_file.write(records.text({records.name(record): record for record in found}))
-    journal.delete()
+
+
+class Journal:
+    """A file of a job's finished runs: its conditions in the first line, then a line of JSON for each run.
+
+    A file with other conditions is replaced, and the rest after a line that was cut off is deleted.
+    """
+
+    def __init__(self, path: Path, conditions: dict):
+        self.path = path
+        self.runs: list[tuple[str, dict]] = []  # algorithm/variant and row
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        lines = text.split("\n")[:-1]
+        first = _parsed(lines[0]) if lines else None
+        head = json.dumps(conditions)
+        if first == json.loads(head):
+            for line in lines[1:]:
+                if (run := _parsed(line)) is None:
+                    break
+                self.runs.append(tuple(run))
+            head = lines[0]
+        whole = "".join(f"{line}\n" for line in [head, *lines[1 : 1 + len(self.runs)]])
+        if whole != text:
+            with atomic(path, "w") as file:
+                file.write(whole)
+
+    def add(self, key: str, row: dict) -> None:
+        with naming(self.path), open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps([key, row]) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def delete(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def _parsed(line: str):
+    """Return the value of a line; None if it is no JSON."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

@@ -1,9 +1,9 @@
-"""A file is measured by one process at a time.
+"""Locks by which only one process at a time measures a file.
 
-A measurement may outlive the Snakemake that started it. It holds a lock, flock's on FILE.lock beside the file it will
-write, which the kernel takes back when the process ends, however it ends; so a FILE.lock that was left behind locks
-nothing. On a disk that several machines share, as a cluster's nodes do, it holds between them where the disk's flock
-does: over NFS, and on Lustre mounted with `flock`, but not with `localflock`.
+A measurement may outlive the Snakemake that started it. It holds an flock on FILE.lock beside the file that it will
+write. The kernel releases it when the process ends, so a FILE.lock that was left behind locks nothing. On a shared disk
+the lock holds between machines if the disk's flock does: over NFS, and on Lustre mounted with `flock`, but not with
+`localflock`.
 """
 
 import errno
@@ -19,29 +19,26 @@ from typing import TextIO
 
 from kernels.errors import InputError, naming
 
-NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # what flock says where the disk has none
+NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # of flock, if the disk has no locks
 
 
 @contextmanager
 def held(out: Path) -> Iterator[None]:
-    """Keep every other process from measuring the file meanwhile. Makes its folder.
-
-    Raises InputError that says who measures it, where another process does.
-    """
+    """Lock the file, and make its folder; raise InputError with the holder if another process has the lock."""
     path = out.with_name(f"{out.name}.lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with open(path, "a+", encoding="utf-8") as file:
             _lock(file, out)
             if not _at(path, file):
-                continue  # its holder deleted it between our open and our lock: lock the next one
+                continue  # its holder deleted it after we opened it: lock the next one
             job = os.environ.get("SLURM_JOB_ID")
             said = f"process {os.getpid()} on {platform.node()}{f' (job {job} of Slurm)' if job else ''}, since "
             said += f"{datetime.now(UTC).isoformat(timespec='seconds')}\n"
             try:
                 with naming(path):
                     file.truncate(0)
-                    os.write(file.fileno(), said.encode())  # not buffered: closing would try it again where it fails
+                    os.write(file.fileno(), said.encode())  # not buffered: after a failure closing would write again
                 yield
             finally:
                 if _at(path, file):
@@ -50,7 +47,7 @@ def held(out: Path) -> Iterator[None]:
 
 
 def _lock(file: TextIO, out: Path) -> None:
-    """Lock the open file; raises InputError as held does."""
+    """Lock the open file; raise InputError as held does."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -66,7 +63,7 @@ def _lock(file: TextIO, out: Path) -> None:
 
 
 def _at(path: Path, file: TextIO) -> bool:
-    """Whether it is this open file that lies at the path."""
+    """Return whether the open file is still the one at the path."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
     except FileNotFoundError:

@@ -1,12 +1,11 @@
 """Measure searches from many sources of one graph at once, in its hierarchy: results/many_sources/<dataset>.csv.
 
-A row a repeat, of two kinds. rows: from as many sources as the card has memory for, which follow each other in preorder
-from a random start; all distances stay on the card, by vertex in the order of the hierarchy, a column a source.
-reduced: from all sources, or from as many as fit at once where all would take longer than the budget; of each only what
-all_pairs.Reduced has.
+A row a repeat, of two kinds. rows: from as many sources as the card has memory for, consecutive in preorder from a
+random start; all distances stay on the card. reduced: from all sources, or from as many as fit at once if all would
+take longer than the budget; only all_pairs.Reduced of each source is kept.
 
-Before each repeat what the search writes is filled with a value that is no distance; after it all distances from some
-of the sources (rows), or what was found of these sources (reduced), are compared with the oracle's.
+Before each repeat the results are filled with a value that is no distance. After it the results of some sources are
+compared with the oracle's.
 """
 
 import hashlib
@@ -15,7 +14,6 @@ import logging
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,55 +23,44 @@ from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast.hierarchy import all_pairs, cells, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.io import writable
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
-from workflow.measure import host, lock, measure
+from workflow.measure import host, measure
 from workflow.measure.oracle import in_pieces, oracle_rows, reduce_row
 from workflow.views.many_sources_table import KINDS, REDUCED, SCHEMA
 
-SEED = 0  # of where the sources start, and of those that are checked
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What the oracle says of a source. digest: SHA-256 of its row of distances, int32, in the graph's order."""
-
-    digest: bytes
-    eccentricity: int
-    reached: int
-    total: int
+SEED = 0  # of the first source, and of the sample that is checked
 
 
 class Sample:
-    """Sources that are checked, at most `count`, and the truth of each, which the oracle is asked for once.
-
-    processes: share the oracle's work.
-    """
+    """At most `count` sources that are checked, and what the oracle says of each."""
 
     def __init__(self, graph: Graph, count: int, processes: int):
-        self.graph, self.count, self.processes, self.truths = graph, count, processes, {}
+        self.graph, self.count, self.processes = graph, count, processes
+        self.expected: dict[int, dict] = {}  # see reduce_row; digest: of the row of distances
 
     def of(self, sources: np.ndarray) -> np.ndarray:
-        """Places of those of the sources that are checked; the first call draws them."""
-        if not self.truths:
+        """Return the positions of the checked sources; the first call draws them."""
+        if not self.expected:
             drawn = np.random.default_rng(SEED).choice(sources, min(self.count, len(sources)), replace=False)
             for some in in_pieces(drawn, self.graph.vertices):
                 rows = oracle_rows(self.graph, some, self.processes)
-                self.truths |= zip(some.tolist(), map(truth, rows), strict=True)
-        return np.flatnonzero(np.isin(sources, list(self.truths)))
+                found = ({"digest": digest(row), **reduce_row(row)} for row in rows)
+                self.expected |= zip(some.tolist(), found, strict=True)
+        return np.flatnonzero(np.isin(sources, list(self.expected)))
 
     def check_row(self, source: int, row: np.ndarray) -> None:
-        """Raise WrongResult that names the first wrong distance."""
-        if digest(row) != self.truths[source].digest:
+        """Raise WrongResult for the first wrong distance."""
+        if digest(row) != self.expected[source]["digest"]:
             (expected,) = oracle_rows(self.graph, np.array([source]))
             v = np.flatnonzero(row != expected)[0]
             self.refuse(source, f"distance of vertex {v} is {row[v]}, the oracle says {expected[v]}")
 
-    def check_reduced(self, source: int, **found: int) -> None:
-        """Raise WrongResult where what was found of a source is not what its row adds up to."""
-        for what, value in found.items():
-            if value != (expected := getattr(self.truths[source], what)):
+    def check_reduced(self, source: int, found: all_pairs.Reduced, position: int) -> None:
+        """Raise WrongResult for the first value that differs from that of the oracle's row."""
+        for what in ("eccentricity", "reached", "total"):
+            value, expected = int(getattr(found, what)[position]), self.expected[source][what]
+            if value != expected:
                 self.refuse(source, f"{what} is {value}, by the oracle's row {expected}")
 
     def refuse(self, source: int, said: str) -> None:
@@ -84,46 +71,13 @@ def digest(row: np.ndarray) -> bytes:
     return hashlib.sha256(row).digest()
 
 
-def truth(row: np.ndarray) -> Truth:
-    return Truth(digest(row), **reduce_row(row))
-
-
 def measured(graph: Graph, options: dict, block: int, commit: str, processes: int = 1) -> Iterator[dict]:
     """Yield a row a repeat, with all columns. options: repeats, rows_checked and budget_s.
 
     Raises InputError, NotEnoughMemory and WrongResult.
     """
     compile_all(block)
-    hierarchy = elimination.of(graph)
-    started = time.perf_counter()
-    _, cut = cells.of(graph)
-    cells.records(cut)
-    layout_s = time.perf_counter() - started
-    counts = hierarchy.counts
-    commit, clean = measure.state_of_project(commit)
-    about = card.describe(on_gpu=True)
-    common = {
-        "dataset": graph.name,
-        "vertices": graph.vertices,
-        "arcs": graph.arcs,
-        "height": counts.height,
-        "hierarchy_arcs": counts.arcs,
-        "triangles": counts.triangles,
-        "order_s": hierarchy.order_s,
-        "tree_s": hierarchy.tree_s,
-        "layout_s": layout_s,
-        "device": about["device"],
-        "driver": about["driver"],
-        "card_uuid": card.card_uuid(),
-        "host_id": host.host_id(),
-        "host": platform.node(),
-        "numba_cuda": importlib.metadata.version("numba-cuda"),
-        "revision": ALL_PAIRS_REVISION,
-        "commit": commit,
-        "tree_clean": clean,
-        "dataset_sha256": graph.meta["sha256"],
-        "substitute": graph.meta.get("substitute") or "",
-    }
+    common = about(graph, commit)
     customized = [
         all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=block)).customize_s
         for _ in range(options["repeats"])
@@ -134,15 +88,49 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
             yield common | row | {"customize_s": customized[row["repeat"] - 1]}
 
 
+def about(graph: Graph, commit: str) -> dict:
+    """Prepare the hierarchy and its layout, and return the columns that are the same in all rows."""
+    hierarchy = elimination.of(graph)
+    started = time.perf_counter()
+    _, cut = cells.of(graph)
+    cells.records(cut)
+    layout_s = time.perf_counter() - started
+    counts = hierarchy.counts
+    commit, clean = measure.state_of_project(commit)
+    on_card = card.describe(on_gpu=True)
+    return {
+        "dataset": graph.name,
+        "vertices": graph.vertices,
+        "arcs": graph.arcs,
+        "height": counts.height,
+        "hierarchy_arcs": counts.arcs,
+        "triangles": counts.triangles,
+        "order_s": hierarchy.order_s,
+        "tree_s": hierarchy.tree_s,
+        "layout_s": layout_s,
+        "device": on_card["device"],
+        "driver": on_card["driver"],
+        "card_uuid": card.card_uuid(),
+        "host_id": host.host_id(),
+        "host": platform.node(),
+        "numba_cuda": importlib.metadata.version("numba-cuda"),
+        "revision": ALL_PAIRS_REVISION,
+        "commit": commit,
+        "tree_clean": clean,
+        "dataset_sha256": graph.meta["sha256"],
+        "substitute": graph.meta.get("substitute") or "",
+    }
+
+
 def compile_all(block: int) -> None:
-    """Compile what runs on the host, so that no time has it."""
+    """Compile what runs on the host, so that no measured time includes it."""
     tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.ones(2, np.int32), directed=False)
     for kind in KINDS:
         all_pairs.AllPairsSearch(tiny, reduces=kind == REDUCED, run=Run(block=block))
 
 
 def repeats(kind: str, graph: Graph, sample: Sample, options: dict, block: int) -> Iterator[dict]:
-    """The columns of each repeat that are its own, but for customize_s; a search before them is not counted."""
+    """Yield the columns that differ between repeats, but for customize_s; a first search is not counted."""
     searches = all_pairs.AllPairsSearch(graph, reduces=kind == REDUCED, run=Run(block=block))
     sources = consecutive(elimination.of(graph).vertices, searches.most)
     searches.allocate(len(sources))
@@ -163,7 +151,7 @@ def repeats(kind: str, graph: Graph, sample: Sample, options: dict, block: int) 
 
 
 def consecutive(vertices: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the vertices, which are in preorder, from the same start; more contain fewer."""
+    """Return at most `most` consecutive vertices from a fixed random start; a longer slice contains a shorter one."""
     start = np.random.default_rng(SEED).integers(len(vertices))
     return vertices[max(0, min(start, len(vertices) - most)) :][:most]
 
@@ -171,7 +159,7 @@ def consecutive(vertices: np.ndarray, most: int) -> np.ndarray:
 def search(
     kind: str, searches: all_pairs.AllPairsSearch, sources: np.ndarray
 ) -> tuple[float, all_pairs.Reduced | None]:
-    """Seconds on the card, and what was found where that is not the rows, which stay there."""
+    """Return the seconds on the card, and the reductions; of kind rows None, since the rows stay on the card."""
     before = searches.search_s
     if kind == REDUCED:
         found = all_pairs.reduced(searches, sources)
@@ -183,36 +171,27 @@ def search(
 def check(
     searches: all_pairs.AllPairsSearch, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
 ) -> int:
-    """Compare what was found of the sample with the oracle's; of how many sources. Raises WrongResult."""
-    places = sample.of(sources)
-    for some in in_pieces(places, sample.graph.vertices):
+    """Compare what was found of the sample with the oracle's; return the number of checked sources."""
+    positions = sample.of(sources)
+    for some in in_pieces(positions, sample.graph.vertices):
+        numbers = sources[some].tolist()
         if found:
-            for i in some:
-                values = {name: int(getattr(found, name)[i]) for name in ("eccentricity", "reached", "total")}
-                sample.check_reduced(int(sources[i]), **values)
+            for source, position in zip(numbers, some, strict=True):
+                sample.check_reduced(source, found, position)
         else:
-            for source, row in zip(sources[some].tolist(), searches.rows(some), strict=True):
+            for source, row in zip(numbers, searches.rows(some), strict=True):
                 sample.check_row(source, row)
-    return len(places)
+    return len(positions)
 
 
 def measure_many_sources(
     graph: Path, options: dict, block: int, out: Path, setting: measure.Setting, processes: int = 1
 ) -> None:
-    """Measure on a packed graph, and write the CSV at the end. options: as measured takes them.
-
-    Raises InputError if there is no GPU or too little memory on it, if another process measures the file, or if a
-    result is wrong.
-    """
-    writable(out)
-    with lock.held(out), host.one_card(setting.cores):
-        if not card.gpu_visible():
-            raise InputError("many_sources needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+    """Measure on a packed graph, and write the CSV at the end; options: see measured."""
+    with measure.reserved(out, "many_sources", setting.cores):
         loaded = measure.packed(graph)
         try:
             rows = list(measured(loaded, options, block, setting.commit, processes))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {loaded.name}: {error}: take a card with more memory") from None
-        except WrongResult as error:
-            raise InputError(f"many_sources: wrong result, nothing is published: {error}") from None
         SCHEMA.write(rows, out)

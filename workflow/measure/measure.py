@@ -1,4 +1,4 @@
-"""Measure one variant on one packed graph: a CSV row a run, and beside it a JSON of what it ran on."""
+"""Measure variants on a packed graph: a CSV row a run, and beside it a JSON of what it ran on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from kernels.io import atomic, writable
 from kernels.registry import Variant
 from workflow import digests
 from workflow.measure import host, lock, revisions
-from workflow.measure.journal import Journal
 from workflow.store import records
 from workflow.store.measurements import schema
 
@@ -40,15 +39,11 @@ PACKAGES = [
 
 @dataclass(frozen=True)
 class Setting:
-    """How a step runs here.
+    """How a step runs here."""
 
-    cores: how many of its cores a job on a card keeps; 0 for all. commit: the project's, if there is no .git to ask.
-    config_digest: of the whole configuration.
-    """
-
-    cores: int = 0
-    commit: str = ""
-    config_digest: str = ""
+    cores: int = 0  # that a job on a card keeps of its own; 0 for all
+    commit: str = ""  # the project's, if there is no .git
+    config_digest: str = ""  # of the whole configuration
 
     @classmethod
     def of(cls, snakemake) -> Setting:
@@ -59,42 +54,41 @@ class Setting:
 
 
 def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: Setting = Setting()) -> None:
-    """Measure a variant on a packed graph, and write a row a run to `out` and a record beside it."""
-    with reserved(out, [variant], setting.cores):
-        loaded = packed(graph)
-        rows, (record,) = make({variant: protocol}, loaded, setting)
-        text = schema(simulated=variant.on_gpu and card.SIMULATED).to_csv(rows, out)
-        path = out.with_suffix(".json")
-        records.check(record, path)
-        with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
-            csv_file.write(text)
-            json.dump(record, json_file, indent=1, sort_keys=True)
-            json_file.write("\n")
+    """Measure a variant on a packed graph; write a row a run to `out` and a record beside it."""
+    with reserved_for([variant], out, setting.cores):
+        rows, found = make({variant: protocol}, packed(graph), setting)
+        publish(rows, found, out, simulated=variant.on_gpu and card.SIMULATED)
     for row in rows:
         seconds = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
-        logging.info("%s on %s: %s  %s", variant.key, loaded.name, seconds, row["note"])
+        logging.info("%s on %s: %s  %s", variant.key, row["dataset"], seconds, row["note"])
 
 
 @contextmanager
-def reserved(out: Path, variants: Iterable[Variant], cores: int) -> Iterator[None]:
-    """Keep other processes from the file meanwhile and, where a variant runs on a GPU, from a card and its cores.
+def reserved(out: Path, step: str, cores: int = 0, *, on_card: bool = True) -> Iterator[None]:
+    """Keep other processes from the file and, with `on_card`, from a card and its cores (see host.one_card).
 
-    cores: as host.one_card has it. Raises InputError where another process measures the file,
-    the variants cannot be measured here, or would be simulated in a place for measurements.
+    Raises InputError if another process measures the file, if there is no card, and for a WrongResult.
     """
+    writable(out)
+    with lock.held(out), host.one_card(cores) if on_card else nullcontext():
+        if on_card and not card.gpu_visible():
+            raise InputError(f"{step} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+        try:
+            yield
+        except WrongResult as error:
+            raise InputError(f"{out}: wrong result, nothing is published: {error}") from None
+
+
+def reserved_for(variants: Iterable[Variant], out: Path, cores: int) -> AbstractContextManager[None]:
+    """Reserve what variants need; raise InputError if simulated rows would be written among measurements."""
     on_gpu = [variant.key for variant in variants if variant.on_gpu]
     if on_gpu and card.SIMULATED and "simulated" not in out.parts:
         raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
-    writable(out)
-    on_card = on_gpu and not card.SIMULATED
-    with lock.held(out), host.one_card(cores) if on_card else nullcontext():
-        if on_card and not card.gpu_visible():
-            raise InputError(f"{on_gpu[0]} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
-        yield
+    return reserved(out, next(iter(on_gpu), ""), cores, on_card=bool(on_gpu) and not card.SIMULATED)
 
 
 def packed(path: Path) -> Graph:
-    """The graph in a file; raises InputError where it was not made by the rule pack."""
+    """Load a graph; raise InputError if the rule pack did not make it."""
     graph = Graph.load(path)
     if "sha256" not in graph.meta:
         raise InputError(f"{path}: does not say of which text form it is: make it by the rule pack")
@@ -107,51 +101,57 @@ def make(
     setting: Setting,
     batch: str = "",
     seed: int = 0,
-    journal: Journal | None = None,
+    kept: Iterable[tuple[str, dict]] = (),
+    keep: Callable[[str, dict], None] | None = None,
 ) -> tuple[list[dict], list[dict]]:
-    """Measure the variants in rounds: the rows with all columns, and a record of each variant, in their order.
+    """Measure the variants in rounds; return the rows with all columns, and a record of each variant.
 
-    protocols: config.yaml's protocol for each. seed: of the orders in a round.
-    journal: keeps finished runs; those it has are not made again.
-    Raises InputError where a result is wrong.
+    protocols: `protocol` of config.yaml for each. seed: of the orders in a round. kept: keys and rows of finished runs,
+    which are not measured again. keep: called with the key and row of each run that ends.
     """
     wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
     on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
     commit, clean = state_of_project(setting.commit)
     before = card.card_state() if on_card else None
-    by_key = {variant.key: variant for variant in wanted}
-    runs = [(by_key[key], row) for key, row in (journal.runs if journal else [])]
-    try:
-        for variant, row in harness.interleave(wanted, graph, seed, list(runs)):
-            row = row | {"commit": commit}
-            runs.append((variant, row))
-            if journal:
-                journal.add(variant.key, row)
-    except WrongResult as error:
-        raise InputError(f"wrong result, nothing is published: {error}") from None
+    by_key, runs = {variant.key: variant for variant in wanted}, list(kept)
+    done = [(by_key[key], row) for key, row in runs]
+    for variant, row in harness.interleave(wanted, graph, seed, done):
+        runs.append((variant.key, row | {"commit": commit}))
+        if keep:
+            keep(*runs[-1])
     after = card.card_state() if on_card else None
     rows, found = [], []
     for variant, protocol in wanted.items():
         common = about(variant, graph, protocol, commit) | {"batch": batch}
-        mine = [row for of, row in runs if of is variant]
-        rows += [common | row for row in harness.finished(mine, protocol)]  # kept ones have the commit they were of
+        mine = [row for key, row in runs if key == variant.key]
+        rows += [common | row for row in harness.finished(mine, protocol)]  # kept rows have the commit of their run
         found.append(
             {
-                "algorithm": variant.algorithm,
-                "variant": variant.name,
-                "dataset": graph.name,
-                "commit": commit,
-                "tree_clean": clean,
-                "config_digest": setting.config_digest,
+                **{"algorithm": variant.algorithm, "variant": variant.name, "dataset": graph.name},
+                **{"commit": commit, "tree_clean": clean, "config_digest": setting.config_digest},
                 **({"batch": batch} if batch else {}),
                 **revisions.columns(variant, protocol),
-                "protocol": protocols[variant],
-                "graph": graph.meta,
+                **{"protocol": protocols[variant], "graph": graph.meta},
                 "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
                 **surroundings(),
             }
         )
     return rows, found
+
+
+def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) -> None:
+    """Check rows and records, then write the CSV and the JSON beside it."""
+    text = schema(simulated=simulated).to_csv(rows, out)
+    path = records.beside(out)
+    for record in found:
+        records.check(record, path)
+    if path.name == records.ARCHIVED:
+        record_text = records.text({records.name(record): record for record in found})
+    else:
+        record_text = json.dumps(found[0], indent=1, sort_keys=True) + "\n"
+    with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
+        csv_file.write(text)
+        json_file.write(record_text)
 
 
 SLURM = [
@@ -165,7 +165,7 @@ SLURM = [
 
 
 def surroundings() -> dict:
-    """What a record says of the machine, besides its card."""
+    """Return what a record says of the machine, besides its card."""
     return {
         "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
         "host": platform.node(),
@@ -176,13 +176,13 @@ def surroundings() -> dict:
 
 
 def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """A row a run with all columns. Raises as harness.measure does."""
+    """Return a row a run with all columns. Raises as harness.measure does."""
     common = about(variant, graph, protocol, commit)
     return [row | common for row in harness.measure(variant, graph, protocol)]
 
 
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
-    """The columns that are the same in all rows of a cell."""
+    """Return the columns that are the same in all rows of a cell."""
     return {
         "algorithm": variant.algorithm,
         "variant": variant.name,
@@ -208,7 +208,7 @@ def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: st
 
 
 def state_of_project(commit: str) -> tuple[str, bool | None]:
-    """The commit, and whether the tree has no uncommitted changes (None where git cannot tell)."""
+    """Return the commit, and whether the tree has no uncommitted changes (None if git cannot tell)."""
     try:
         said = [
             subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
@@ -220,7 +220,7 @@ def state_of_project(commit: str) -> tuple[str, bool | None]:
 
 
 def packages() -> dict[str, str]:
-    """Versions of what a time may depend on; those that are not installed are left out."""
+    """Return the versions of the installed packages that a time may depend on."""
     found = {}
     for name in PACKAGES:
         try:

@@ -1,40 +1,66 @@
-"""Which cells there are: those of a table, a figure, a claim or a target; which can be made here, and how.
-
-A cell is one variant on one dataset, here a tuple (algorithm, variant, dataset).
-"""
+"""The cells of each table, figure, claim and target; which of them can be measured here, and how."""
 
 import json
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 from kernels import generate
 from kernels.errors import InputError
 from kernels.gpu import driver
 from kernels.library import choice
-from kernels.registry import VARIANTS, find, select, shown_in
+from kernels.registry import VARIANTS, Variant, find, select, shown_in
+from workflow.measure import revisions
 from workflow.store import paper
 from workflow.views import tables
 
-# What of a dataset's entry decides what the graph is; the rest may change without anything being due.
+# The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")
 TABLES = list(tables.DEFINITIONS)
 PAPER_TABLES = tables.PAPER_TABLES
-Cell = tuple[str, str, str]
-OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that a cell is not measured by
+OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that do not change how a cell is measured
 NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
 
 
+class Cell(NamedTuple):
+    """One variant on one dataset."""
+
+    algorithm: str
+    variant: str
+    dataset: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.algorithm}/{self.variant}"
+
+    @property
+    def registered(self) -> Variant:
+        return find(self.algorithm, self.variant)
+
+    @property
+    def revision(self) -> str:
+        return revisions.of(self.registered)
+
+
+class Job(NamedTuple):
+    """All cells that are compared on one dataset for one problem."""
+
+    problem: str
+    dataset: str
+
+
 def simulating(config: dict) -> bool:
-    """Whether GPU variants run in numba's simulator: by the environment, else as `mode` says."""
+    """Return whether GPU variants run in numba's simulator: by the environment, else by `mode`."""
     if driver.simulated() or config["mode"] == "simulator":
         return True
     return config["mode"] == "auto" and not choice.gpu_visible()
 
 
-def cells(config: dict, datasets=None) -> list[Cell]:
-    """The cells that config names (of the given datasets)."""
+def cells(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
+    """Return the cells that config names, of the given datasets or of all."""
     found = []
-    for dataset in datasets or config["datasets"]:
+    for dataset in config["datasets"] if datasets is None else datasets:
         entry = config["datasets"][dataset]
         for key, on_gpu in (("cpu", False), ("gpu", True)):
             for pattern in entry.get(key, []):
@@ -42,147 +68,150 @@ def cells(config: dict, datasets=None) -> list[Cell]:
                     chosen = select(pattern, on_gpu)
                 except InputError as error:
                     raise InputError(f"config: datasets.{dataset}.{key}: {error}") from None
-                skipped = {v.key for v in chosen for skip in entry.get("skip", []) if fnmatch(v.key, skip)}
-                found += [(v.algorithm, v.name, dataset) for v in chosen if v.key not in skipped]
+                kept = [v for v in chosen if not any(fnmatch(v.key, skip) for skip in entry.get("skip", []))]
+                found += [Cell(v.algorithm, v.name, dataset) for v in kept]
     return list(dict.fromkeys(found))
 
 
 def family_cells(config: dict) -> list[Cell]:
-    """The cells on datasets of families: no target makes them that does not name them."""
-    return [cell for cell in cells(config) if generate.kind_of(config["datasets"][cell[2]])]
+    """Return the cells on datasets of families; only targets that name them make them."""
+    return [cell for cell in cells(config) if generate.kind_of(config["datasets"][cell.dataset])]
 
 
 def _in_tables(config: dict) -> tables.Datasets:
-    """The datasets that are measured for the tables that show them: all but those of families."""
+    """Return the datasets that the tables need measured: all but those of families."""
     return tables.of_family("", tables.of_config(config))
 
 
 def table_cells(config: dict, *names: str) -> list[Cell]:
-    """The cells that config names and any of these tables shows, but for those of families."""
+    """Return the cells that any of these tables shows, but for those of families."""
     shown = {cell for name in names for cell in tables.define(name, _in_tables(config)).cells}
-    return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in shown]
+    return [cell for cell in cells(config) if (cell.key, cell.dataset) in shown]
 
 
 def figure_cells(config: dict, figure: str, table: str) -> list[Cell]:
-    """The cells of a table that a figure draws."""
+    """Return the cells of a table that a figure draws."""
     drawn = {variant.key for variant in shown_in(figure)}
-    return [cell for cell in table_cells(config, table) if f"{cell[0]}/{cell[1]}" in drawn]
+    return [cell for cell in table_cells(config, table) if cell.key in drawn]
 
 
 def compared_cells(config: dict) -> list[Cell]:
-    """As table_cells, of any table: all cells with the problem that the table shows."""
+    """Return all cells on the datasets of tables, with the problem that the table shows."""
     pairs = set(tables.shown_pairs(_in_tables(config)))
-    return [cell for cell in cells(config) if (find(*cell[:2]).problem, cell[2]) in pairs]
+    return [cell for cell in cells(config) if (cell.registered.problem, cell.dataset) in pairs]
 
 
 def claimed_cells(config: dict) -> list[Cell]:
-    """The cells that a claim of workflow/paper/claims.csv is about and config names."""
+    """Return the cells that a claim of workflow/paper/claims.csv is about."""
     claimed = {
         (variant, dataset)
         for claim in paper.claims()
         for variant in (claim["left"], *claim["right"].split())
         for dataset in claim["datasets"].split()
     }
-    return [cell for cell in cells(config) if (f"{cell[0]}/{cell[1]}", cell[2]) in claimed]
+    return [cell for cell in cells(config) if (cell.key, cell.dataset) in claimed]
 
 
-def jobs(config: dict) -> dict[tuple[str, str], list[Cell]]:
-    """By problem and dataset, the cells that a job measures together: all that tables, figures and claims compare, and
-    all of families.
-
-    Without the cells of `protocol.once`.
-    """
-    found: dict[tuple[str, str], list[Cell]] = {}
+def jobs(config: dict) -> dict[Job, list[Cell]]:
+    """Return the cells of each job: those of tables and families, without the cells of `protocol.once`."""
+    found: dict[Job, list[Cell]] = {}
     for cell in [*table_cells(config, *TABLES), *family_cells(config)]:
-        variant = find(*cell[:2])
-        if not any(fnmatch(variant.key, pattern) for pattern in config["protocol"]["once"]):
-            found.setdefault((variant.problem, cell[2]), []).append(cell)
+        if not any(fnmatch(cell.key, pattern) for pattern in config["protocol"]["once"]):
+            found.setdefault(Job(cell.registered.problem, cell.dataset), []).append(cell)
     return found
 
 
 def targets(config: dict) -> dict[str, list[Cell]]:
-    """The cells behind each target that is a dataset's, an algorithm's or a variant's name; of families a dataset's."""
+    """Return the cells of each target that is the name of a dataset, an algorithm or a variant.
+
+    Cells of families belong to their dataset's target only.
+    """
     result: dict[str, list[Cell]] = {}
-    named = set(family_cells(config))
+    families = set(family_cells(config))
     for cell in cells(config):
-        for name in cell[2:] if cell in named else cell:
+        for name in (cell.dataset,) if cell in families else cell:
             result.setdefault(name, []).append(cell)
     return result
 
 
-def refusal(config: dict, algorithm: str, variant: str, dataset: str, place: str) -> str | None:
-    """Why the cell cannot be made under results/<place>/, or None."""
+def refusal(config: dict, cell: Cell, folder: str = "cells") -> str:
+    """Return why the cell cannot be made in results/<folder>/; an empty text if it can."""
     try:
-        found = find(algorithm, variant)
+        on_gpu = cell.registered.on_gpu
     except InputError as error:
         return str(error)
-    if dataset not in config["datasets"]:
-        return no_dataset(config, dataset)
-    if place == "simulated":
+    if cell.dataset not in config["datasets"]:
+        return no_dataset(config, cell.dataset)
+    if folder == "simulated":
+        small = simulated_datasets(config)
         if not simulating(config):
             return "simulated cells are only made in mode simulator (config.yaml, mode)"
-        if config["datasets"][dataset].get("simulate"):
-            return None
-        return (
-            f"{dataset} is too large for the CUDA simulator: take "
-            f"{' or '.join(name for name, entry in config['datasets'].items() if entry.get('simulate'))}"
-        )
-    if not simulating(config) or not found.on_gpu:
-        return None
-    return f"{algorithm}/{variant} on {dataset} {NEEDS_GPU}: run it on a machine with a GPU"
+        if cell.dataset not in small:
+            return f"{cell.dataset} is too large for the CUDA simulator: take {' or '.join(small)}"
+    elif on_gpu and simulating(config):
+        return f"{cell.key} on {cell.dataset} {NEEDS_GPU}: run it on a machine with a GPU"
+    return ""
 
 
-def no_source(config: dict, wanted: list[Cell]) -> str | None:
-    """Why `protocol.source` is no source for one of the cells, by its dataset's entry; None where it is for all."""
+def check(config: dict, wanted: Iterable[Cell], folder: str = "cells") -> None:
+    """Raise InputError for the first cell that cannot be made in results/<folder>/ or lacks `protocol.source`."""
     source = config["protocol"]["source"]
-    for algorithm, variant, dataset in wanted:
-        vertices = config["datasets"][dataset]["vertices"]
-        if find(algorithm, variant).problem == "sssp" and source >= vertices:
-            return (
-                f"config: protocol.source: {source} is not a vertex of {dataset}: choose one from 0 to {vertices - 1}"
-            )
-    return None
+    for cell in wanted:
+        if why := refusal(config, cell, folder):
+            raise InputError(why)
+        vertices = config["datasets"][cell.dataset]["vertices"]
+        if cell.registered.problem == "sssp" and source >= vertices:
+            where = f"{source} is not a vertex of {cell.dataset}"
+            raise InputError(f"config: protocol.source: {where}: choose one from 0 to {vertices - 1}")
 
 
-def makeable(config: dict, wanted: list[Cell]) -> tuple[list[tuple[str, Cell]], list[Cell]]:
-    """What a target makes here of its cells, each with its place, and the cells that it skips.
+def makeable(config: dict, wanted: Iterable[Cell]) -> tuple[list[tuple[str, Cell]], list[Cell]]:
+    """Return the cells that can be made here, each with its folder in results/, and the cells that cannot.
 
-    Where there is a GPU all are measured. Elsewhere those of a dataset that has `simulate` are checked in the
-    simulator, other CPU variants are measured, and other GPU variants are skipped.
+    With a GPU all are measured. Without one, cells of datasets with `simulate` are simulated, and other CPU variants
+    are measured.
     """
     made, skipped = [], []
     for cell in wanted:
-        place = next((place for place in ("simulated", "cells") if not refusal(config, *cell, place)), None)
-        if place:
-            made.append((place, cell))
+        folder = next((folder for folder in ("simulated", "cells") if not refusal(config, cell, folder)), None)
+        if folder:
+            made.append((folder, cell))
         else:
             skipped.append(cell)
     return made, skipped
 
 
+def simulated_datasets(config: dict) -> list[str]:
+    return [name for name, entry in config["datasets"].items() if entry.get("simulate")]
+
+
 def simulated_cells(config: dict) -> list[Cell]:
-    """The cells that are checked where there is no GPU; a CUDA-graph variant launches what its plain one does."""
-    simulate = [name for name, entry in config["datasets"].items() if entry.get("simulate")]
-    return [cell for cell in cells(config, simulate) if not find(*cell[:2]).cuda_graph] if simulate else []
+    """Return the cells that are simulated without a GPU; CUDA-graph variants launch what their plain ones do."""
+    return [cell for cell in cells(config, simulated_datasets(config)) if not cell.registered.cuda_graph]
 
 
 def measured_here() -> list[Path]:
-    """The files in results/cells/ and results/batches/ that are shown where there is no GPU.
+    """Return the measurements in results/ that are shown without a GPU: cells, then jobs.
 
-    None where there is no batch and all cells are of CPU variants: a few CPU times do not take the archive's place.
+    A few CPU times do not replace the archive: there must be a job, or a cell of a GPU variant.
     """
-    cells, jobs = (sorted(Path("results").glob(files)) for files in ("cells/*/*/*.csv", "batches/*/*/*/timings.csv"))
+    cells, jobs = _cell_files(), _job_files()
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
     shown = jobs or any("/".join(path.parts[-3:-1]) in on_gpu for path in cells)
     return [*cells, *jobs] if shown else []
 
 
 def measured_files() -> list[Path]:
-    """All measurements that results/ has, but for the archives': jobs of batches, then cells."""
-    return [
-        *sorted(Path("results/batches").glob("*/*/*/timings.csv")),
-        *sorted(Path("results/cells").glob("*/*/*.csv")),
-    ]
+    """Return all measurements in results/ but the archives': jobs, then cells."""
+    return [*_job_files(), *_cell_files()]
+
+
+def _cell_files() -> list[Path]:
+    return sorted(Path("results/cells").glob("*/*/*.csv"))
+
+
+def _job_files() -> list[Path]:
+    return sorted(Path("results/batches").glob("*/*/*/timings.csv"))
 
 
 def no_dataset(config: dict, dataset: str) -> str:
@@ -190,7 +219,7 @@ def no_dataset(config: dict, dataset: str) -> str:
 
 
 def identity(entry: dict) -> dict:
-    """Return what decides a dataset's graph, with its keys in one order: Snakemake compares parameters as text."""
+    """Return the keys that define a dataset's graph, sorted, since Snakemake compares parameters as text."""
     return json.loads(json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True))
 
 

@@ -1,6 +1,6 @@
-"""What a measured row says of the code behind it: the variant's revision, and settings other than the usual ones.
+"""The columns that identify the code of a measured row: the variant's revision, and settings that are not the default.
 
-Batches are pooled, and finished files stay up to date, as long as both are the same.
+Rows are pooled, and finished files stay up to date, while both are unchanged.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from kernels.harness import Protocol
 
 COLUMNS = ("revision", "settings")
-UNKNOWN = "0"  # the revision of rows that were archived before the project recorded what code they ran
+UNKNOWN = "0"  # of archived rows whose code was not recorded
 PATTERN = r"\d+|[a-z][a-z0-9_-]* \d[\w.+-]*"
-SETTINGS = ("block", "tile", "delta", "grid", "source")  # the last is none of all pairs
+SETTINGS = ("block", "tile", "delta", "grid", "source")  # the last is of one source only
 
 
 def of(variant: Variant) -> str:
@@ -30,10 +30,10 @@ def of(variant: Variant) -> str:
 
 
 def settings(variant: Variant, protocol: Protocol) -> str:
-    """Return the settings that are not the usual ones, as "block=512 source=3"; empty if all are."""
+    """Return the settings that are not the default, as "block=512 source=3"; or an empty text."""
     names = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
-    usual = type(protocol)()
-    changed = {name: value for name in names if (value := getattr(protocol, name)) != getattr(usual, name)}
+    default = type(protocol)()
+    changed = {name: value for name in names if (value := getattr(protocol, name)) != getattr(default, name)}
     return " ".join(f"{name}={value}" for name, value in changed.items())
 
 

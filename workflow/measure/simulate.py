@@ -1,7 +1,7 @@
-"""Check variants in numba's CUDA simulator, all in one process: two files a cell as `measure` writes them.
+"""Check variants in numba's CUDA simulator, all in one process; each cell's files are those of `measure`.
 
-A cell whose record says the same revision, protocol and graph is left as it is. Where a cell fails the others are still
-checked, and what is finished stays; the step then fails. At the end all rows are in one CSV.
+Cells of this revision, protocol and graph are kept. If a cell fails, the others are still checked and kept, and the
+step fails at the end.
 """
 
 import logging
@@ -20,7 +20,7 @@ from workflow.store.measurements import schema
 
 
 def current(out: Path, protocol: dict, graph: Graph) -> bool:
-    """Whether the cell's files are there and say that they are of this revision, protocol and graph."""
+    """Return whether the cell's files exist and are of this revision, protocol and graph."""
     if not out.exists():
         return False
     try:
@@ -35,21 +35,21 @@ def current(out: Path, protocol: dict, graph: Graph) -> bool:
 def simulate(cells: Mapping[Cell, dict], graphs: Path, results: Path, out: Path, setting: measure.Setting) -> None:
     """Check cells in the simulator, each by its protocol, and write all rows to `out`.
 
-    Raises InputError that names the cells that failed, once all others are checked.
+    Raises InputError with the names of the cells that failed, after all others are checked.
     """
     if not card.SIMULATED:
         raise InputError("the CUDA simulator is not on: set NUMBA_ENABLE_CUDASIM=1")
     writable(out)
     made, failed = [], []
-    for (algorithm, variant, dataset), protocol in cells.items():
-        name = f"{algorithm}/{variant}/{dataset}"
+    for cell, protocol in cells.items():
+        name = "/".join(cell)
         made.append(results / f"{name}.csv")
-        graph = graphs / f"{dataset}.npz"
+        graph = graphs / f"{cell.dataset}.npz"
         if current(made[-1], protocol, Graph.load(graph)):
             continue
         try:
-            measure.measure(find(algorithm, variant), graph, protocol, made[-1], setting)
-        except Exception as error:  # the other cells are checked all the same
+            measure.measure(cell.registered, graph, protocol, made[-1], setting)
+        except Exception as error:  # check the other cells
             said = explain(error)
             (logging.error if said else logging.exception)("%s: %s", name, said or "a defect of the program")
             failed.append(name)

@@ -3,36 +3,32 @@ from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
-
-try:
-    driver.check_settings()
-except (InputError, OSError) as error:
-    raise WorkflowError(explain(error)) from None
-
 from kernels.registry import ALL_PAIRS_REVISION, find, shown_in
 from workflow import configuration, digests
-from workflow.measure import places, plan, resources, revisions
+from workflow.measure import paths, plan, resources, revisions
 from workflow.views import tables
 
 try:
+    driver.check_settings()
     for file in workflow.configfiles:
         configuration.check_keys(file)
     configuration.check(config)
-except InputError as error:
-    raise WorkflowError(str(error)) from None
+except (InputError, OSError) as error:
+    raise WorkflowError(explain(error)) from None
 
 configuration.prepare_environment(config)
 SIMULATING = plan.simulating(config)
 
 JOBS = plan.jobs(config)
-BATCHES = places.batches(config)
-NEW_BATCHES = places.batches(config, new=True)
+BATCHES = paths.batches(config)
+NEW_BATCHES = paths.batches(config, new=True)
 FAMILY_CELLS = plan.family_cells(config)
-FAMILIES = list(dict.fromkeys(cell[2] for cell in FAMILY_CELLS))  # their datasets
+FAMILIES = list(dict.fromkeys(cell.dataset for cell in FAMILY_CELLS))
+ARCHIVE = f"results/archive/{config['archive']}"
 
 
 def untracked(value):
-    """A parameter that makes nothing due when it changes: Snakemake leaves out what depends on the output."""
+    """Return a parameter that makes nothing due if it changes: Snakemake ignores parameters that use the output."""
     return lambda wildcards, output: value
 
 
@@ -40,43 +36,36 @@ def entry(wildcards):
     return plan.identity(config["datasets"][wildcards.dataset])
 
 
-def on_gpu(wildcards):
-    return plan.on_gpu(wildcards.algorithm, wildcards.variant)
+def existing(*files):
+    return [path for path in files if Path(path).exists()]
 
 
 def measured(cells, also=()):
-    """The files of all batches and cells of these; without a GPU those of whatever was measured before.
+    """Return the files of all batches and cells; without a GPU all that was measured before.
 
-    also: cells whose files are taken where they are there, and not made.
+    also: cells whose files are returned if they exist, and not made.
     """
     if not SIMULATING:
-        return places.measured(JOBS, BATCHES, cells, also)
-    # Absolute, so that they are files that are there and not ones that a rule would have to make.
-    if before := plan.measured_here():
-        return [str(path.resolve()) for path in before]
-    return [path for path in [f"results/archive/{config['archive']}/timings.csv"] if Path(path).exists()]
+        return paths.measured(JOBS, BATCHES, cells, also)
+    # Absolute paths, so that Snakemake treats them as existing inputs.
+    return [str(path.resolve()) for path in plan.measured_here()] or existing(f"{ARCHIVE}/timings.csv")
 
 
 def archives():
-    """The folders of all archives, config's first."""
-    first = f"results/archive/{config['archive']}"
-    return list(
-        dict.fromkeys([first, *sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))])
-    )
+    """Return the folders of all archives, first the one that config names."""
+    others = sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))
+    return list(dict.fromkeys([ARCHIVE, *others]))
 
 
 def kept(csv):
-    """That file as it was measured before: here, else in the archive, else none."""
-    return [path for path in (f"results/{csv}", f"results/archive/{config['archive']}/{csv}") if Path(path).exists()][
-        :1
-    ]
+    """Return the file as it was measured before: in results/, else in the archive, else none."""
+    return existing(f"results/{csv}", f"{ARCHIVE}/{csv}")[:1]
 
 
 ARCHIVED = f"From the archive {config['archive']}, not measured here."
 
 
 def source(measured=None):
-    """A sentence on where what is drawn was measured: here, if this file, or cells or batches, are in results/ or going to be."""
-    if not SIMULATING or (Path("results", measured).exists() if measured else plan.measured_here()):
-        return tables.MEASURED_HERE
-    return ARCHIVED
+    """Return a sentence on where a view's data were measured: here if results/ has them, or will have them."""
+    here = Path("results", measured).exists() if measured else plan.measured_here()
+    return tables.MEASURED_HERE if here or not SIMULATING else ARCHIVED

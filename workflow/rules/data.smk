@@ -2,8 +2,7 @@ wildcard_constraints:
     dataset="|".join(config["datasets"]),
 
 
-# On a cluster too these run where Snakemake runs: its nodes may have no network, and the rest takes a minute at most,
-# but for large families.
+# Local rules on a cluster too: its nodes may have no network, and each takes a minute at most, but for large families.
 localrules:
     download,
     convert,
@@ -11,7 +10,7 @@ localrules:
     prepare,
 
 
-# A raw file that is already there, by a download or by hand, is checked and used, never overwritten.
+# A raw file that exists is checked and used, never overwritten.
 rule download:
     output:
         update("resources/raw/{file}"),
@@ -19,8 +18,6 @@ rule download:
         "logs/download/{file}.log",
     wildcard_constraints:
         file="|".join(map(re.escape, RAW)) or "none",
-    conda:
-        "../../environment.yml"
     params:
         dataset=lambda wildcards: RAW[wildcards.file][0],
         entry=lambda wildcards: plan.identity(RAW[wildcards.file][1]),
@@ -37,8 +34,6 @@ rule convert:
         "resources/graphs/{dataset}.txt",
     log:
         "logs/convert/{dataset}.log",
-    conda:
-        "../../environment.yml"
     params:
         entry=entry,
     message:
@@ -54,8 +49,6 @@ rule pack:
         "resources/graphs/{dataset}.npz",
     log:
         "logs/pack/{dataset}.log",
-    conda:
-        "../../environment.yml"
     params:
         entry=entry,
     message:
@@ -64,7 +57,7 @@ rule pack:
         "../scripts/pack.py"
 
 
-# What a contraction hierarchy needs of the arcs alone. A graph that is not fit ends here.
+# The part of a contraction hierarchy that depends on the arcs alone. It fails for an unfit graph.
 rule prepare:
     input:
         "resources/graphs/{dataset}.npz",
@@ -72,8 +65,6 @@ rule prepare:
         "resources/graphs/{dataset}.hierarchy.npz",
     log:
         "logs/prepare/{dataset}.log",
-    conda:
-        "../../environment.yml"
     message:
         "Prepare a hierarchy of {wildcards.dataset}"
     script:

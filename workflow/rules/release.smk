@@ -6,8 +6,6 @@ localrules:
 rule archive:
     log:
         "logs/archive.log",
-    conda:
-        "../../environment.yml"
     message:
         "Keep what was measured in results/archive/"
     script:
@@ -19,8 +17,6 @@ rule readme:
     log:
         "logs/readme.log",
     localrule: True
-    conda:
-        "../../environment.yml"
     params:
         archives=archives(),
     message:

@@ -11,8 +11,6 @@ for view in catalogue.VIEWS:
         log:
             f"logs/{view.name}.log",
         localrule: True
-        conda:
-            "../../environment.yml"
         params:
             **view_tracks(view),
             source=view_source(view),

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from kernels.registry import find
 from workflow.measure import plan
 from workflow.measure.job import measure_job
 from workflow.measure.measure import Setting
@@ -11,6 +10,6 @@ from workflow.step import logged
 with logged(snakemake.log):
     config, names = snakemake.config, snakemake.wildcards
     cells = plan.jobs(config)[names.problem, names.dataset]
-    protocols = {find(*cell[:2]): plan.protocol_of(config, *cell[:2]) for cell in cells}
+    protocols = {cell.registered: plan.protocol_of(config, cell.algorithm, cell.variant) for cell in cells}
     graph, out = Path(snakemake.input[0]), Path(snakemake.output.csv)
     measure_job(protocols, graph, names.batch, out, Setting.of(snakemake))

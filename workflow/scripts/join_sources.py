@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from workflow.measure.sources import SWEEP
 from workflow.step import logged
+from workflow.store.columns import SWEEPS
 from workflow.store.measurements import schema
 
 with logged(snakemake.log):
-    schema(SWEEP.columns).write(schema(SWEEP.columns).text(snakemake.input), Path(snakemake.output[0]))
+    kind = schema(SWEEPS["sources"])
+    kind.write(kind.text(snakemake.input), Path(snakemake.output[0]))

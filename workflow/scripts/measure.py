@@ -10,5 +10,5 @@ from workflow.step import logged
 with logged(snakemake.log):
     names = snakemake.wildcards
     variant = find(names.algorithm, names.variant)
-    protocol = plan.protocol_of(snakemake.config, variant.algorithm, variant.name, names.place == "simulated")
+    protocol = plan.protocol_of(snakemake.config, variant.algorithm, variant.name, names.folder == "simulated")
     measure(variant, Path(snakemake.input[0]), protocol, Path(snakemake.output.csv), Setting.of(snakemake))

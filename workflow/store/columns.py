@@ -270,3 +270,8 @@ SETTINGS = {
     **{name: whole(name, 1) for name in ("delta", "default_delta", "threads", "blocks")},
     **{"share": above_0("share"), "source": whole("source", 0)},
 }
+SWEEPS = {  # by sweep, its columns beside those of any measurement
+    "delta_sweep": ("delta", "default_delta"),
+    "stride_sweep": ("threads", "blocks", "share"),
+    "sources": ("source",),
+}

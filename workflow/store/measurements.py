@@ -22,6 +22,7 @@ from workflow.store.columns import (
     RULES,
     SETTINGS,
     STATUSES,
+    SWEEPS,
     Measurements,
     cells,
     variants,
@@ -73,6 +74,11 @@ def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
         rows[column] = [card.get(column, unknown) for card in found]
     return rows.astype({**dict.fromkeys(CLOCKS, float), "throttling": str}).reset_index(drop=True)
+
+
+def load_sweep(sweep: str, paths: Iterable[Path | str]) -> Measurements:
+    """Return the rows of a sweep's CSVs; raises as load does."""
+    return load(paths, SWEEPS[sweep])
 
 
 def _cards(path: Path, names: pd.Series) -> dict[str, dict]:

@@ -11,7 +11,7 @@ import yaml
 
 from kernels.errors import InputError
 from workflow import configuration
-from workflow.measure import places, plan
+from workflow.measure import paths, plan
 from workflow.step import logged
 from workflow.store import measurements
 
@@ -20,10 +20,10 @@ def before(config: dict) -> list[str]:
     """Say what will be measured and how long that took for the archive; nothing without a GPU."""
     if plan.simulating(config):
         return []
-    wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), places.batches(config)
-    files = places.to_make(jobs, names, wanted)
-    alone = [cell for cell in wanted if places.cell_file(*cell) in files]
-    mine = [job for job in jobs if places.job_file(names[0], *job) in files]
+    wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), paths.batches(config)
+    files = paths.to_make(jobs, names, wanted)
+    alone = [cell for cell in wanted if paths.cell_file(*cell) in files]
+    mine = [job for job in jobs if paths.job_file(names[0], *job) in files]
     together = [cell for job in mine for cell in jobs[job]]
     lines = [
         f"{len(names) * len(mine)} jobs (batch {', '.join(names)}), which measure {len(together)} cells in a batch, "

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from workflow.measure import sources
+from workflow.store import measurements
 from workflow.views import plots, series, table6
 from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
@@ -146,5 +146,5 @@ def _legend(figure: Figure, present: set[str]) -> None:
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure; rows: as measurements.load gives them."""
-    searches = sources.load(context.paths("sources"))
+    searches = measurements.load_sweep("sources", context.paths("sources"))
     return {PLACE: Drawing(lambda: draw(context.datasets, rows, searches, context.source))}

@@ -10,7 +10,6 @@ import pandas as pd
 
 from kernels.registry import VARIANTS, shown_in
 from workflow.judge import batches, verdicts
-from workflow.measure import sources
 from workflow.store import measurements, peers
 from workflow.views import long_table, render, tables
 from workflow.views.context import Context
@@ -401,5 +400,6 @@ def files(
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table; rows: as measurements.load gives them."""
-    made = files(context.datasets, rows, sources.load(context.paths("sources")), context.source, context.tolerance)
+    searches = measurements.load_sweep("sources", context.paths("sources"))
+    made = files(context.datasets, rows, searches, context.source, context.tolerance)
     return {NAME + suffix: text for suffix, text in made.items()}

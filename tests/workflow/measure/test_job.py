@@ -17,7 +17,7 @@ from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
 from workflow.measure import host, job, measure, plan, revisions
-from workflow.measure.journal import Journal
+from workflow.measure.job import Journal
 from workflow.store import measurements, records
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
@@ -141,32 +141,30 @@ def test_on_a_full_disk_finished_runs_stay_and_the_file_is_named():
     assert len(Journal(part, {"batch": "one"}).runs) == 3 and part.read_bytes() == whole
 
 
-@pytest.mark.parametrize("change", ["host", "card", "revision", "cores", "versions", "protocol", "graph"])
+ELSEWHERE = {
+    "host": (host, "host_id", lambda: "01234567"),
+    "card": (job.card, "describe", lambda _: {"device": "another", "driver": "", "cuda": ""}),
+    "cores": (job.libraries, "cores", lambda: 77),
+    "versions": (measure, "packages", lambda: {"numpy": "0.1"}),
+    "revision": (revisions, "of", lambda _: "77"),
+}
+
+
+@pytest.mark.parametrize("change", [*ELSEWHERE, "protocol", "graph"])
 def test_elsewhere_it_starts_anew(monkeypatch, change):
     kept = cut_off(monkeypatch, 5)
-    protocol = {}
-    if change == "host":
-        monkeypatch.setattr(host, "host_id", lambda: "01234567")
-    elif change == "card":
-        monkeypatch.setattr(job.card, "describe", lambda _: {"device": "another", "driver": "", "cuda": ""})
-    elif change == "cores":
-        monkeypatch.setattr(job.libraries, "cores", lambda: 77)
-    elif change == "versions":
-        monkeypatch.setattr(measure, "packages", lambda: {"numpy": "0.1"})
-    elif change == "revision":
-        monkeypatch.setattr(revisions, "of", lambda _: "77")
-    elif change == "protocol":
-        protocol = {"repeats": 5}
-    else:
+    if change in ELSEWHERE:
+        monkeypatch.setattr(*ELSEWHERE[change])
+    elif change == "graph":
         graph = Graph.load("nyc.npz")
         graph.meta["sha256"] = "6" * 64
         graph.save("nyc.npz")
-    rows = run(**protocol)
+    rows = run(**({"repeats": 5} if change == "protocol" else {}))
     seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
     assert all(seconds[key, row["round"]] != row["seconds"] for key, row in kept)
 
 
-def test_a_status_stands_once():
+def test_a_timeout_has_one_row():
     (row,) = list(run(variants=CPU[:1], timeout_s=1e-9).to_dict("records"))
     assert (row["status"], row["round"], row["limit_s"]) == ("timeout", 1, 1e-9)
 
@@ -232,7 +230,7 @@ def test_each_job_takes_a_card_of_its_own(cards, monkeypatch):
             pass
 
 
-def test_of_two_jobs_of_slurm_each_has_its_card_0(cards, monkeypatch):
+def test_two_jobs_of_slurm_may_each_have_a_card_0(cards, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(host, "_cards", lambda: ["GPU-a"])
     with host.one_card():
@@ -245,13 +243,7 @@ def test_of_two_jobs_of_slurm_each_has_its_card_0(cards, monkeypatch):
 
 @pytest.mark.parametrize(
     ("card", "count", "kept"),
-    [
-        ("GPU-a", 2, [0, 1]),
-        ("GPU-b", 2, [2, 3]),
-        ("GPU-b", 0, range(5)),
-        ("GPU-b", 5, range(5)),
-        ("GPU-b", 9, range(5)),
-    ],
+    [("GPU-a", 2, [0, 1]), ("GPU-b", 2, [2, 3]), *(("GPU-b", count, range(5)) for count in (0, 5, 9))],
 )
 def test_jobs_beside_each_other_keep_to_cores_of_their_own(cards, monkeypatch, card, count, kept):
     has = set(range(5))

@@ -16,9 +16,8 @@ import pytest
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.registry import VARIANTS
-from tests.support.graphs import graph_of
 from tests.support.limits import files_of_at_most
-from workflow.measure import lock, measure, measure_sweep, peak
+from workflow.measure import lock, many_sources, measure, peak, sweeps
 
 HOLDER = """
 import sys
@@ -115,24 +114,39 @@ def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, c
 
 
 def a_cell(out):
-    measure.measure(VARIANTS["bellman_ford/cpu"], Path("there is none"), {}, out)
+    measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out)
 
 
 def a_sweep(out):
-    graph_of(3).save(out.parents[1] / "path.npz")
-    sweep, graph = measure_sweep.SWEEPS["delta_sweep"], out.parents[1] / "path.npz"
-    measure_sweep.measure_sweep(sweep, graph, {"repeats": 1}, {}, out, measure.Setting())
+    sweeps.measure_sweep("delta_sweep", Path("none.npz"), {"repeats": 1}, {}, out, measure.Setting())
+
+
+def a_search(out):
+    many_sources.measure_many_sources(Path("none.npz"), {}, 4, out, measure.Setting())
 
 
 def a_peak(out):
     peak.measure_peak([8], out)
 
 
-@pytest.mark.parametrize("step", [a_cell, a_sweep, a_peak])
+ON_GPU = {"delta_sweep": a_sweep, "many_sources": a_search, "peak": a_peak}
+
+
+@pytest.mark.parametrize("step", [a_cell, *ON_GPU.values()])
 def test_no_step_measures_beside_another_process(step, out, monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
-    for module, name in ((measure, "measurements"), (peak, "measured")):
+    for module, name in ((measure, "packed"), (peak, "measured")):
         monkeypatch.setattr(module, name, lambda *args: pytest.fail("it was measured"))
     with lock.held(out), pytest.raises(InputError, match=f"it is being measured by process {os.getpid()}"):
         step(out)
     assert list(out.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ON_GPU)
+def test_without_a_gpu_nothing_is_measured_or_written(name, out, monkeypatch):
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
+    with pytest.raises(InputError, match=f"^{name} needs a GPU and none is visible: "):
+        ON_GPU[name](out)
+    assert list(out.parent.iterdir()) == []
+    with pytest.raises(InputError, match="this is a folder: name a file to write"):
+        ON_GPU[name](out.parent)

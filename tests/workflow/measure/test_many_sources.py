@@ -4,6 +4,7 @@ import csv
 import functools
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,19 +138,6 @@ def test_rows_of_some_sources_are_the_oracles(town):
     assert (searches.rows(columns) == oracle(town, tuple(piece[columns].tolist()))).all()
 
 
-def measure_into(out):
-    many_sources.measure_many_sources(out.with_name("none.npz"), OPTIONS, 4, out, measure.Setting())
-
-
-def test_without_a_gpu_it_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match="many_sources needs a GPU and none is visible"):
-        measure_into(tmp_path / "nyc.csv")
-    with pytest.raises(InputError, match="this is a folder: name a file to write"):
-        measure_into(tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
     def wrong(*_):
         raise WrongResult("nyc, source 3: distance of vertex 4 is 1, the oracle says 2")
@@ -159,7 +147,7 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
     monkeypatch.setattr(many_sources, "measured", wrong)
     with pytest.raises(InputError, match="wrong result, nothing is published: nyc, source 3: distance"):
-        measure_into(tmp_path / "nyc.csv")
+        many_sources.measure_many_sources(Path("none.npz"), OPTIONS, 4, tmp_path / "nyc.csv", measure.Setting())
     assert not list(tmp_path.iterdir())
 
 

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -45,10 +46,10 @@ def pack(dataset, **meta):
     dataclasses.replace(graph, meta=meta).save(f"{dataset}.npz")
 
 
-def cell(key, dataset="nyc", place="cells", **protocol):
+def cell(key, dataset="nyc", folder="cells", **protocol):
     """Measure a variant as the step does; returns its CSV's path."""
     algorithm, variant = key.split("/")
-    out = Path("results", place, algorithm, variant, f"{dataset}.csv")
+    out = Path("results", folder, algorithm, variant, f"{dataset}.csv")
     setting = measure.Setting(config_digest="c0ffee")
     measure.measure(find(algorithm, variant), Path(f"{dataset}.npz"), PROTOCOL | protocol, out, setting)
     return out
@@ -148,16 +149,12 @@ def test_provenance_says_what_it_ran_on(monkeypatch):
     monkeypatch.setenv("SLURMD_NODENAME", "node7")
     pack("nyc", substitute="made up")
     path = cell("bellman_ford/cpu")
+    assert {row["substitute"] for row in read(path)} == {"made up"}
     record = json.loads(path.with_suffix(".json").read_text())
     assert {record[name] for name in measurements.CELL} == {"bellman_ford", "cpu", "nyc"}
     assert record["protocol"] == PROTOCOL
     assert record["config_digest"] == "c0ffee"
-    assert record["graph"] == {
-        "name": "nyc",
-        "sha256": SHA256,
-        **FROM,
-        "substitute": "made up",
-    }
+    assert record["graph"] == {"name": "nyc", "sha256": SHA256, **FROM, "substitute": "made up"}
     assert {"SLURM_JOB_ID": "42", "SLURMD_NODENAME": "node7"}.items() <= record["slurm"].items()
     for package in ("numba-cuda", "numba", "numpy", "scipy", "networkit", "snakemake"):
         assert record["packages"][package] == importlib.metadata.version(package)
@@ -181,11 +178,6 @@ def test_the_commit_is_gits_or_the_one_given(monkeypatch):
     Path("new").touch()
     assert measure.state_of_project("") == (head, False)
     assert measure.state_of_project("abc") == ("abc", None)
-
-
-def test_a_substitute_is_said_in_every_row():
-    pack("nyc", substitute="made up")
-    assert {row["substitute"] for row in read(cell("bellman_ford/cpu"))} == {"made up"}
 
 
 def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
@@ -213,42 +205,36 @@ def test_a_cpu_run_is_stopped_at_its_limit(key):
     assert len(measurements.load([f"results/cells/{key}/nyc.csv"])) == 1
 
 
-def test_a_wrong_result_publishes_nothing_and_leaves_what_there_was(monkeypatch):
-    path = cell("bellman_ford/cpu")
-    before = path.read_bytes()
+def wrong_distance(result, run):
+    result.distances[-1] += 1
+
+
+def in_milliseconds(result, run):
+    run.phases = {name: 1000 * seconds for name, seconds in run.phases.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (wrong_distance, "wrong result, nothing is published: bellman_ford/cpu on nyc, .*distance of vertex 12"),
+        (in_milliseconds, r"nyc\.csv, line 2 \(bellman_ford/cpu on nyc\): .*: the phases must sum to .*: nothing was"),
+    ],
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_wrong_results_and_times_publish_nothing_and_leave_existing_files(monkeypatch, change, said, before):
+    if before:
+        cell("bellman_ford/cpu")
+    files = {path: Path(path).read_bytes() for path in results()}
     right = VARIANTS["bellman_ford/cpu"].function
 
     def wrong(graph, result, run):
         right(graph, result, run)
-        result.distances[-1] += 1
+        change(result, run)
 
     replace_function(monkeypatch, "bellman_ford/cpu", wrong)
-    with pytest.raises(
-        InputError, match=r"wrong result, nothing is published: bellman_ford/cpu on nyc, .*distance of vertex 12"
-    ):
-        cell("bellman_ford/cpu")
-    assert path.read_bytes() == before
-    path.unlink()
-    path.with_suffix(".json").unlink()
-    with pytest.raises(InputError, match="nothing is published"):
-        cell("bellman_ford/cpu")
-    assert results() == []
-
-
-def test_times_that_cannot_be_publish_nothing_and_leave_what_there_was(monkeypatch):
-    path = cell("bellman_ford/cpu")
-    before = results(), path.read_bytes()
-    right = VARIANTS["bellman_ford/cpu"].function
-
-    def in_milliseconds(graph, result, run):
-        right(graph, result, run)
-        run.phases = {name: 1000 * seconds for name, seconds in run.phases.items()}
-
-    replace_function(monkeypatch, "bellman_ford/cpu", in_milliseconds)
-    said = r"nyc\.csv, line 2 \(bellman_ford/cpu on nyc\): .*: the phases must sum to no more than seconds: nothing was"
     with pytest.raises(InputError, match=said):
         cell("bellman_ford/cpu")
-    assert (results(), path.read_bytes()) == before
+    assert {path: Path(path).read_bytes() for path in results()} == files
 
 
 def test_a_distance_that_is_too_long_publishes_nothing():
@@ -259,14 +245,11 @@ def test_a_distance_that_is_too_long_publishes_nothing():
     assert results() == []
 
 
-def test_all_pairs_have_no_source():
-    assert cell("floyd_warshall/cpu", source=13).exists()
-
-
-def test_a_source_that_is_no_vertex():
+def test_a_source_that_is_no_vertex_is_refused_but_for_all_pairs():
     with pytest.raises(InputError, match=r"source 13 is not a vertex of nyc: choose one in \[0, 13\)"):
         cell("bellman_ford/cpu", source=13)
     assert results() == []
+    assert cell("floyd_warshall/cpu", source=13).exists()
 
 
 def test_without_a_gpu_a_gpu_variant_is_refused(monkeypatch):
@@ -281,7 +264,7 @@ def test_a_simulated_run_is_no_measurement():
     with pytest.raises(InputError, match="a simulated run is no measurement"):
         cell("bellman_ford/naive")
     assert results() == []
-    path = cell("bellman_ford/naive", place="simulated")
+    path = cell("bellman_ford/naive", folder="simulated")
     (row,) = read(path)
     assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
     assert {row[name] for name in columns.TIMES} == {""}
@@ -289,7 +272,7 @@ def test_a_simulated_run_is_no_measurement():
     with pytest.raises(InputError, match=r"a simulated run is no measurement: .*leave the file out"):
         collect.read([path])
 
-    run = cell("dijkstra/cpu", place="simulated")  # for real, beside it
+    run = cell("dijkstra/cpu", folder="simulated")  # for real, beside it
     assert {row["status"] for row in read(run)} == {"ok"}
     draw("simulated", None, Path(), files={"simulated": [path, run]})
     text = Path("simulated.md").read_text()
@@ -315,7 +298,7 @@ def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
             raise NotEnoughMemory(bytes_, 1000)
 
     monkeypatch.setattr(Run, "require", require)
-    path = cell(key, place="simulated")
+    path = cell(key, folder="simulated")
     (row,) = read(path)
     assert row["status"] == "no_memory"
     assert row["needed_bytes"] == str(needed)
@@ -340,17 +323,17 @@ def test_collect_joins_rows_and_provenance():
         assert provenance[f"{record['algorithm']}/{record['variant']}/nyc"] == record
 
 
-@pytest.mark.parametrize("key", [key for key, v in VARIANTS.items() if v.on_gpu and v.launches(13, 4)])
-def test_collect_refuses_another_count_of_launches(key):
-    path = as_if(cell("bellman_ford/cpu"), key)
-    rows, _ = run_collect(path)
-    assert [row["launches"] for row in rows] == [str(VARIANTS[key].launches(13, 4))] * 3
-    before = Path("results/timings.csv").read_bytes()
-    launched = VARIANTS[key].launches(13, 4) + 1
-    rewrite(path, launches=launched)
-    with pytest.raises(InputError, match=f"nyc.csv: {launched} kernels were launched, {key} launches {launched - 1}"):
-        run_collect(path)
-    assert Path("results/timings.csv").read_bytes() == before
+def test_collect_refuses_another_count_of_launches():
+    path, out = cell("bellman_ford/cpu"), Path("results/timings.csv")
+    for key in [key for key, v in VARIANTS.items() if v.on_gpu and v.launches(13, 4)]:
+        path, launches = as_if(path, key), VARIANTS[key].launches(13, 4)
+        rows, _ = run_collect(path)
+        assert [row["launches"] for row in rows] == [str(launches)] * 3
+        before = out.read_bytes()
+        rewrite(path, launches=launches + 1)
+        with pytest.raises(InputError, match=f"{launches + 1} kernels were launched, {key} launches {launches}"):
+            run_collect(path)
+        assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize("content", [None, "{"])
@@ -391,21 +374,18 @@ def test_an_archive_is_named_after_the_card(name, folder):
     assert archive.slug(name) == folder
 
 
-def test_cpu_cells_go_with_the_gpus(undrawn):
+def test_cpu_cells_go_with_the_gpus_or_alone_to_the_default_archive(undrawn):
+    cell("bellman_ford/cpu")
+    run_archive(default="elsewhere")
+    assert [path.name for path in Path("results/archive").iterdir()] == ["elsewhere"]
+    shutil.rmtree("results/archive")
     as_if(cell("bellman_ford/cpu"), "bellman_ford/naive", "Tesla T4")
     cell("bellman_ford/cpu")
     run_archive(default="elsewhere")
     assert [path.name for path in Path("results/archive").iterdir()] == ["t4"]
     assert [(row["variant"], row["round"]) for row in kept("t4")] == [
-        *[("cpu", repeat) for repeat in "123"],
-        *[("naive", repeat) for repeat in "123"],
+        (variant, number) for variant in ("cpu", "naive") for number in "123"
     ]
-
-
-def test_cpu_cells_alone_go_to_the_default_archive(undrawn):
-    cell("bellman_ford/cpu")
-    run_archive(default="elsewhere")
-    assert [path.name for path in Path("results/archive").iterdir()] == ["elsewhere"]
 
 
 def test_each_card_has_its_archive(undrawn):
@@ -465,15 +445,13 @@ def test_an_archive_holds_its_tables_and_figures():
 
 
 def test_nothing_measured_is_nothing_to_archive():
-    with pytest.raises(
-        InputError, match="results/cells: nothing was measured yet: run snakemake on a machine with a GPU"
-    ):
+    said = "results/cells: nothing was measured yet: run snakemake on a machine with a GPU"
+    with pytest.raises(InputError, match=said):
         run_archive()
     assert not Path("results/archive").exists()
 
 
 def test_the_harness_counts_what_was_checked():
-    graph = Graph.load("nyc.npz")
     protocol = harness.Protocol(repeats=1, full_check=12, checked_rows=5)
-    (row,) = harness.measure(VARIANTS["floyd_warshall/cpu"], graph, protocol)
+    (row,) = harness.measure(VARIANTS["floyd_warshall/cpu"], Graph.load("nyc.npz"), protocol)
     assert row["rows_checked"] == 5

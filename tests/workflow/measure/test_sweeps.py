@@ -3,14 +3,12 @@
 import csv
 import dataclasses
 import functools
-import re
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from matplotlib.text import Text
 
 from kernels import harness
@@ -21,19 +19,18 @@ from kernels.registry import VARIANTS
 from kernels.run import Run
 from tests.support.graphs import graph_of
 from tests.support.pictures import legible, words
-from tests.support.project import DATASETS, SIMULATOR, Project, data
+from tests.support.project import SIMULATOR, Project, data
 from tests.support.rows import CONFIG
 from tests.support.views import configured, draw
 from workflow import archive
-from workflow.measure import measure, measure_sweep
-from workflow.measure.sweeps import Point
+from workflow.measure import measure, sweeps
 from workflow.store import columns, measurements
 from workflow.views import catalogue, draw_sweep, plots
-from workflow.views.draw_sweep import SWEEPS, load
+from workflow.views.draw_sweep import DRAW
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "data"
-DELTA, STRIDE = SWEEPS.values()
+DELTA, STRIDE = "delta_sweep", "stride_sweep"
 # By a measurement that ran, of a variant that says nothing of a layout.
 NOT_SAID = {*columns.LAYOUT, "batch", "customize_s", "limit_s", "needed_bytes"}
 NAMED = ("launch_overhead", "growth", "peak_table")
@@ -41,12 +38,12 @@ NAMED = ("launch_overhead", "growth", "peak_table")
 
 def kept(sweep):
     """The rows of the test's data."""
-    return load(sweep, [FILES / f"{sweep.name}.csv"])
+    return measurements.load_sweep(sweep, [FILES / f"{sweep}.csv"])
 
 
 def rewrite(path, sweep, change):
     """A copy of a sweep's test data at path, with change(row) applied to each row."""
-    with open(FILES / f"{sweep.name}.csv", newline="") as file:
+    with open(FILES / f"{sweep}.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         change(row)
@@ -74,7 +71,7 @@ def launched(monkeypatch):
 
 def simulate(sweep, graph, **options):
     protocol = harness.Protocol(warmup_launches=0, block=4)
-    return list(measure_sweep.measured(sweep, graph, options | {"repeats": 2}, protocol, "abc"))
+    return list(sweeps.measured(sweep, graph, options | {"repeats": 2}, protocol, "abc"))
 
 
 @pytest.mark.simulator
@@ -85,7 +82,7 @@ def test_delta_sweep_in_the_simulator():
         assert (row["algorithm"], row["variant"], row["problem"]) == ("delta_stepping", "block_apsp", "apsp")
         assert (row["status"], row["round"], row["rows_checked"], row["launches"]) == ("simulated", 1, 2, 2)
         assert (row["dataset"], row["commit"], row["substitute"]) == ("path", "abc", "made up")
-        assert {*columns.COLUMNS, *DELTA.columns} - set(row) == NOT_SAID
+        assert {*columns.COLUMNS, *columns.SWEEPS[DELTA]} - set(row) == NOT_SAID
 
 
 @pytest.mark.simulator
@@ -95,7 +92,7 @@ def test_stride_sweep_in_the_simulator_launches_what_it_says(launched):
     assert [row["variant"] for row in rows] == ["stride"] * 4 + ["stride_flag"] * 4
     assert shapes == 2 * [(3, 2), (7, 2), (2, 4), (4, 4)]
     assert {(row["status"], row["launches"], row["rows_checked"]) for row in rows} == {("simulated", 25, 1)}
-    assert {*columns.COLUMNS, *STRIDE.columns} - set(rows[0]) == NOT_SAID
+    assert {*columns.COLUMNS, *columns.SWEEPS[STRIDE]} - set(rows[0]) == NOT_SAID
     assert launched == dict.fromkeys(shapes, 2 * 2 * 12)  # by two variants, two kernels an iteration
 
 
@@ -103,19 +100,9 @@ def test_the_papers_own_shape_is_among_them():
     """Half the blocks at 1,024 threads is what the variants choose by themselves, at least one."""
     for vertices, blocks in ((264_346, 129), (900, 1)):
         graph = Graph(np.zeros(vertices + 1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-        points = list(STRIDE.points(graph, {"threads": [1024], "shares": [0.5]}))
+        points = list(sweeps.stride_points(graph, {"threads": [1024], "shares": [0.5]}))
         assert [point.variant.name for point in points] == ["stride", "stride_flag"]
         assert {point.columns["blocks"] for point in points} == {point.protocol["grid"] for point in points} == {blocks}
-
-
-@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
-def test_without_a_gpu_nothing_is_written(sweep, tmp_path):
-    graph_of(3).save(tmp_path / "path.npz")
-    options = yaml.safe_load((ROOT / "config.yaml").read_text())["sweeps"][sweep.name.removesuffix("_sweep")]
-    graph, out = tmp_path / "path.npz", tmp_path / "results/sweep.csv"
-    with pytest.raises(InputError, match=f"{sweep.name} needs a GPU and none is visible: "):
-        measure_sweep.measure_sweep(sweep, graph, options, {}, out, measure.Setting())
-    assert not (tmp_path / "results").exists()
 
 
 def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
@@ -139,23 +126,23 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 
     def points(graph, options):
         return (
-            Point(variant, {"source": source}, {"delta": source + 1, "default_delta": 1})
+            sweeps.Point(variant, {"source": source}, {"delta": source + 1, "default_delta": 1})
             for source, variant in enumerate(variants)
         )
 
-    sweep = dataclasses.replace(DELTA, points=points)
-    measure_sweep.measure_sweep(sweep, *args)
-    rows = load(sweep, [out])
+    monkeypatch.setitem(sweeps.POINTS, DELTA, points)
+    sweeps.measure_sweep(DELTA, *args)
+    rows = measurements.load_sweep(DELTA, [out])
     assert rows[["delta", "source", "round"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
     assert set(rows["status"]) == {"ok"} and set(rows["substitute"]) == {"made up"}
 
     before = out.read_bytes()
     variants[1] = dataclasses.replace(right, function=in_milliseconds)
     with pytest.raises(InputError, match=r"sweep\.csv, line 4 .*: the phases must sum to .*: nothing was written"):
-        measure_sweep.measure_sweep(sweep, *args)
+        sweeps.measure_sweep(DELTA, *args)
     variants[1] = dataclasses.replace(right, function=wrong)
-    with pytest.raises(InputError, match="delta_sweep: wrong result, nothing is published: "):
-        measure_sweep.measure_sweep(sweep, *args)
+    with pytest.raises(InputError, match=r"sweep\.csv: wrong result, nothing is published: "):
+        sweeps.measure_sweep(DELTA, *args)
     assert out.read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"sweep.csv", "path.npz"}
 
@@ -172,11 +159,11 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
 def test_refused_rows(change, message, tmp_path):
     path = rewrite(tmp_path / "sweep.csv", DELTA, lambda row: row.update(change))
     with pytest.raises(InputError, match=message) as error:
-        load(DELTA, [path])
+        measurements.load_sweep(DELTA, [path])
     assert str(error.value).startswith(f"{path}, line ")
 
 
-@pytest.mark.parametrize("columns", [(), STRIDE.columns])
+@pytest.mark.parametrize("columns", [(), columns.SWEEPS[STRIDE]])
 def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
     with pytest.raises(InputError, match="its first line must be"):
         measurements.load([FILES / "delta_sweep.csv"], columns)
@@ -220,37 +207,37 @@ def test_stride_figure():
         assert axes.images[0].get_clim() == (4.5, 9.1)
 
 
-@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
+@pytest.mark.parametrize("sweep", DRAW)
 def test_what_a_figure_says(sweep, tmp_path):
     path = rewrite(tmp_path / "sweep.csv", sweep, lambda row: row.update(substitute="made_by_hand"))
-    draw(f"draw_{sweep.name}", None, tmp_path / "out", files={sweep.name: [path]})
+    draw(f"draw_{sweep}", None, tmp_path / "out", files={sweep: [path]})
     made = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    assert set(made) == {f"{sweep.name}.{end}" for end in ("svg", "pdf", "png")}
-    said = words(made[f"{sweep.name}.svg"])
+    assert set(made) == {f"{sweep}.{end}" for end in ("svg", "pdf", "png")}
+    said = words(made[f"{sweep}.svg"])
     what, titles = {
         "delta_sweep": (
             "Delta-Stepping on gnutella04 †: median and range of n = 3 repeats",
             {"Delta-Stepping on gnutella04 †"},
         ),
         "stride_sweep": ("Bellman-Ford on nyc †: one repeat (n = 1)", {"Stride", "Stride with Flag"}),
-    }[sweep.name]
+    }[sweep]
     assert said[-2:] == [f"{what}, test card; † substitute. From the test.", "Measured at commit 0123456."]
     assert titles <= set(said)
-    draw(f"draw_{sweep.name}", None, tmp_path / "again", files={sweep.name: [path]})
+    draw(f"draw_{sweep}", None, tmp_path / "again", files={sweep: [path]})
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == made
 
 
-@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
+@pytest.mark.parametrize("sweep", DRAW)
 @pytest.mark.parametrize("measured", [True, False])
 def test_no_text_lies_on_other_text(sweep, measured):
-    figure = drawn(sweep, kept(sweep) if measured else measurements.load([], sweep.columns))
+    figure = drawn(sweep, kept(sweep) if measured else measurements.load_sweep(sweep, []))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert ("no measurement" in {text.get_text() for text in texts}) != measured
     legible(figure)
 
 
 def test_archive_keeps_and_draws_a_sweep(tmp_path, monkeypatch):
-    views = [catalogue.BY_NAME[f"draw_{name}"] for name in SWEEPS]
+    views = [catalogue.BY_NAME[f"draw_{name}"] for name in DRAW]
     monkeypatch.setattr(catalogue, "VIEWS", views)
     results = tmp_path / "results"
     results.mkdir()
@@ -263,35 +250,16 @@ def test_archive_keeps_and_draws_a_sweep(tmp_path, monkeypatch):
     assert (results / "delta_sweep.png").exists() and not (results / "stride_sweep.png").exists()
 
 
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    """A project in which nothing was run, whose sweeps run on its own datasets."""
-    options = {"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}}
-    return Project.make(tmp_path_factory.mktemp("fresh") / "project", sweeps=options)
-
-
-def test_targets_plan_the_sweep_and_no_more(fresh):
+def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_job(tmp_path):
+    datasets = {"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}}
+    project = Project.make(tmp_path, sweeps=datasets)
+    before = project.files()
     for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
-        assert fresh.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
-    drawn = {"Figure 8", *(f"Figure {name}" for name in SWEEPS)}
-    assert drawn | {"Measure peak on this"} <= fresh.plan("extensions")
-
-
-def test_in_the_simulator_a_sweep_ends_before_any_job(fresh):
-    before = fresh.files()
-    for target in SWEEPS:
-        said = fresh.snakemake(target, code=1, environment=SIMULATOR)
-        assert (
-            len(re.findall("cannot be measured here: there is no GPU, or the CUDA simulator was asked for", said)) == 1
-        )
-        assert "Job " not in said
-    assert fresh.files() == before
-
-
-def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(tmp_path):
-    project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella99"}})
-    said = project.snakemake("delta_sweep", code=1)
-    assert f"there is no dataset 'gnutella99': choose one of {', '.join(DATASETS)}" in said
+        assert project.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
+        said = project.snakemake(target, code=1, environment=SIMULATOR)
+        why = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
+        assert said.count(why) == 1 and "Job " not in said
+    assert project.files() == before
 
 
 @pytest.mark.ci
@@ -301,7 +269,7 @@ def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
     shutil.rmtree(tmp_path / "results/archive/h200/all_pairs", ignore_errors=True)
     shutil.copy(FILES / "delta_sweep.csv", tmp_path / "results/archive/h200")
     tables = {"Table 6", *(f"Table {name}" for name in NAMED)}
-    plan = {*tables, "Figure 8", *(f"Figure {name}" for name in SWEEPS)}
+    plan = {*tables, "Figure 8", *(f"Figure {name}" for name in DRAW)}
     assert project.plan("extensions", environment=SIMULATOR) == plan
     (tmp_path / "results/archive/h200/stride_sweep.csv").unlink(missing_ok=True)
     project.snakemake("extensions", environment=SIMULATOR)

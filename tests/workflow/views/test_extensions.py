@@ -21,7 +21,7 @@ from tests.support.rows import DATASETS, in_batches, measured
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.judge import batches
-from workflow.measure import measure_sweep, sources
+from workflow.measure import sweeps
 from workflow.store import columns, measurements, peers
 from workflow.views import catalogue, figure8, peak_table, plots, table6
 from workflow.views.tables import define, of_family
@@ -282,7 +282,7 @@ def test_words_say_where_ours_loses(rows, searches, made):
     assert "nyc.txt: made_by_hand" in said and "- From the test.\n" in said
 
 
-NOTHING = sources.load([])
+NOTHING = measurements.load_sweep("sources", [])
 SCIPY, EDGE = ("dijkstra/scipy", "nyc"), ("edge/sssp", "nyc")
 
 
@@ -455,7 +455,7 @@ def cycle(vertices):
 
 def test_sources_are_drawn_with_the_seed_from_those_with_out_arcs():
     def drawn(**options):
-        return [point.protocol["source"] for point in sources.points(cycle(9), {"count": 5, "seed": 1} | options)]
+        return [point.protocol["source"] for point in sweeps.source_points(cycle(9), {"count": 5, "seed": 1} | options)]
 
     assert len(set(drawn())) == 5 and drawn() == drawn() != drawn(seed=2)
     assert set(drawn(count=64)) == set(range(9))
@@ -465,8 +465,9 @@ def test_sources_are_drawn_with_the_seed_from_those_with_out_arcs():
 def test_each_source_is_searched_and_checked():
     protocol = harness.Protocol(warmup_launches=0, block=4)
     options = {"count": 3, "seed": 1, "repeats": 2}
-    rows = list(measure_sweep.measured(sources.SWEEP, cycle(4), options, protocol, "abc"))
-    assert [row["source"] for row in rows] == [point.protocol["source"] for point in sources.points(cycle(4), options)]
+    rows = list(sweeps.measured("sources", cycle(4), options, protocol, "abc"))
+    points = sweeps.source_points(cycle(4), options)
+    assert [row["source"] for row in rows] == [point.protocol["source"] for point in points]
     assert {(row["status"], row["rows_checked"], row["dataset"]) for row in rows} == {("simulated", 1, "nyc")}
     assert set(rows[0]) <= set(columns.COLUMNS)
 
@@ -481,9 +482,9 @@ def written(rows, path):
 def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches, tmp_path):
     nyc = written(searches, tmp_path / "nyc.csv")
     bay = written(searches.assign(dataset="bay"), tmp_path / "bay.csv")
-    schema = measurements.schema(sources.SWEEP.columns)
+    schema = measurements.schema(columns.SWEEPS["sources"])
     schema.write(schema.text([nyc, bay]), tmp_path / "out/sources.csv")
-    joined = sources.load([tmp_path / "out/sources.csv"])
+    joined = measurements.load_sweep("sources", [tmp_path / "out/sources.csv"])
     assert list(joined.columns[: len(columns.COLUMNS)]) == list(columns.COLUMNS)
     assert joined.groupby(["dataset", "source"]).size().to_dict() == {
         (dataset, source): 3 for dataset in ("nyc", "bay") for source in (4, 7)

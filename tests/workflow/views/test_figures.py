@@ -14,7 +14,6 @@ from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
-from workflow.measure import sources
 from workflow.store import measurements
 from workflow.views import draw_sweep, figure8, figures, growth, plots, series
 
@@ -205,16 +204,16 @@ def of_growth(rows, source):
 
 
 def of_sweep(name):
-    sweep = draw_sweep.SWEEPS[name]
-    return lambda _, source: draw_sweep.picture(sweep, draw_sweep.load(sweep, [ARCHIVE / f"{name}.csv"]), source)
+    return lambda _, source: draw_sweep.picture(name, measurements.load_sweep(name, [ARCHIVE / f"{name}.csv"]), source)
 
 
+SEARCHES = measurements.load_sweep("sources", [ARCHIVE / "sources.csv"])
 DRAW = {
     "figure5": lambda *args: figures.draw("figure5", DATASETS, *args),
     "figure6": lambda *args: figures.draw("figure6", DATASETS, *args),
-    "figure8": lambda rows, source: figure8.draw(DATASETS, rows, sources.load([ARCHIVE / "sources.csv"]), source),
+    "figure8": lambda rows, source: figure8.draw(DATASETS, rows, SEARCHES, source),
     "growth": of_growth,
-    **{name: of_sweep(name) for name in draw_sweep.SWEEPS},
+    **{name: of_sweep(name) for name in draw_sweep.DRAW},
 }
 
 

@@ -14,7 +14,6 @@ from kernels.registry import VARIANTS, shown_in
 from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from tests.support.views import draw
-from workflow.measure import sources
 from workflow.store import columns, measurements
 from workflow.views import paper_tables as tables
 from workflow.views import table6
@@ -307,7 +306,7 @@ def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, data
     }
     shown, nothing = ({dataset: entry} if dataset else {}), measurements.load([])
     if name == "table6":
-        made = table6.files(shown, nothing, sources.load([]), "Nothing measured.", TOLERANCE)
+        made = table6.files(shown, nothing, measurements.load_sweep("sources", []), "Nothing measured.", TOLERANCE)
     else:
         made = tables.render(define(name, shown), nothing, "Nothing measured.")
     heads, *body = cells(".md", made[".md"])

@@ -1,8 +1,13 @@
-# What is measured, and what that needs.
+# What is measured, and the inputs, threads and limits of its jobs.
+from workflow.measure.plan import Cell
 from workflow.store import records
 
-SWEPT = {"delta_sweep": ("delta_stepping", "block_apsp"), "stride_sweep": ("bellman_ford", "stride")}
+SWEPT = {
+    "delta_sweep": Cell("delta_stepping", "block_apsp", config["sweeps"]["delta"]["dataset"]),
+    "stride_sweep": Cell("bellman_ford", "stride", config["sweeps"]["stride"]["dataset"]),
+}
 SEARCH = "delta_stepping", "near_far"
+SIMULATED_CELLS = plan.simulated_cells(config)
 
 
 def graph_file(dataset):
@@ -10,52 +15,57 @@ def graph_file(dataset):
 
 
 def needs_gpu(target):
-    """No files; refuses the target where there is no GPU."""
+    """Refuse the target without a GPU; return no files."""
     if SIMULATING:
-        raise WorkflowError(f"{target} {plan.NEEDS_GPU}")
+        raise InputError(f"{target} {plan.NEEDS_GPU}")
     return []
-
-
-def needs_source(cells):
-    """No files; refuses the cells where a dataset of theirs has no vertex `protocol.source`."""
-    if why := plan.no_source(config, cells):
-        raise WorkflowError(why)
-    return []
-
-
-def packed_graph(wildcards):
-    cell = wildcards.algorithm, wildcards.variant, wildcards.dataset
-    if why := plan.refusal(config, *cell, wildcards.place):
-        raise WorkflowError(why)
-    needs_source([cell])
-    return unless_changed(wildcards, Path(f"results/{wildcards.place}/{'/'.join(cell)}.json"))
 
 
 def unless_changed(wildcards, measured):
-    """The packed graph; ancient where the measurement with this record is of the same dataset.
+    """Return the packed graph; ancient if the record beside this CSV is of the same dataset.
 
-    Snakemake ignores changed params where an input is remade, so the dataset's entry is compared here.
+    Snakemake ignores changed parameters if an input is remade, so the dataset's entry is compared here.
     """
-    graph = f"resources/graphs/{wildcards.dataset}.npz"
-    try:
-        found = records.read(measured) if measured.exists() else {}
-    except InputError as error:
-        raise WorkflowError(str(error)) from None
+    graph, path = graph_file(wildcards.dataset), records.beside(Path(measured))
+    found = records.read(path) if path.exists() else {}
     same = any(record["graph"].get("entry") == entry(wildcards) for record in found.values())
     return ancient(graph) if same else graph
+
+
+def cell_of(wildcards):
+    return Cell(wildcards.algorithm, wildcards.variant, wildcards.dataset)
+
+
+def cell_graph(wildcards):
+    plan.check(config, [cell_of(wildcards)], wildcards.folder)
+    return unless_changed(wildcards, paths.cell_file(*cell_of(wildcards), wildcards.folder))
 
 
 def job_cells(wildcards):
     return JOBS[wildcards.problem, wildcards.dataset]
 
 
-def job_variants(wildcards):
-    """Each variant and its revision."""
-    return [f"{cell[0]}/{cell[1]} {revisions.of(find(*cell[:2]))}" for cell in job_cells(wildcards)]
+def job_graph(wildcards):
+    needs_gpu(f"batch {wildcards.batch}")
+    configuration.check_batch(wildcards.batch)
+    if (wildcards.problem, wildcards.dataset) not in JOBS:
+        raise InputError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
+    plan.check(config, job_cells(wildcards))
+    return unless_changed(wildcards, paths.job_file(wildcards.batch, wildcards.problem, wildcards.dataset))
+
+
+def simulated_graphs(wildcards):
+    plan.check(config, SIMULATED_CELLS, "simulated")
+    return [ancient(graph_file(dataset)) for dataset in dict.fromkeys(cell.dataset for cell in SIMULATED_CELLS)]
+
+
+def sweep_graph(wildcards):
+    plan.check(config, [SWEPT[wildcards.sweep]])
+    return graph_file(SWEPT[wildcards.sweep].dataset)
 
 
 def jobs_at_once():
-    """How many GPU jobs run at once, by --resources gpu=N."""
+    """Return how many GPU jobs run at once, by --resources gpu=N."""
     gpus = workflow.global_resources.get("gpu")
     return gpus.value or 1 if gpus else 1
 
@@ -65,111 +75,83 @@ def all_cores():
 
 
 def job_threads():
-    """The cores of a GPU job: all, shared out over the jobs."""
+    """Return the cores of a GPU job: an equal share."""
     return max(1, all_cores() // jobs_at_once())
 
 
 def cell_threads(wildcards):
-    """The cores of a cell that is measured alone: a job's on a GPU, all for one on the CPU, one in the simulator."""
-    if wildcards.place == "simulated":
+    """Return the cores of a cell that is measured alone: a job's on a GPU, all on the CPU, one in the simulator."""
+    if wildcards.folder == "simulated":
         return 1
     return job_threads() if on_gpu(wildcards) else all_cores()
 
 
 def kept_cores():
-    """How many cores go with a card: 0, all that a job was given, where one card is used."""
+    """Return the cores that go with a card; 0, all cores of the job, if one card is used."""
     return job_threads() if jobs_at_once() > 1 else 0
 
 
-def job_graph(wildcards):
-    """The job's packed graph."""
-    if SIMULATING:
-        raise WorkflowError(f"batch {wildcards.batch} {plan.NEEDS_GPU}")
-    try:
-        configuration.check_batch(wildcards.batch)
-    except InputError as error:
-        raise WorkflowError(str(error)) from None
-    if (wildcards.problem, wildcards.dataset) not in JOBS:
-        raise WorkflowError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
-    needs_source(job_cells(wildcards))
-    job = places.job_file(wildcards.batch, wildcards.problem, wildcards.dataset)
-    return unless_changed(wildcards, records.beside(Path(job)))
+def on_gpu(wildcards):
+    return plan.on_gpu(wildcards.algorithm, wildcards.variant)
 
 
 def job_priority(wildcards):
-    """Of several batches an earlier one's jobs go first: NAME before NAME-2."""
-    for names in (BATCHES, NEW_BATCHES):
-        if wildcards.batch in names:
-            return -names.index(wildcards.batch)
-    return 0
+    """Return a lower priority for later batches: NAME is measured before NAME-2."""
+    return next((-names.index(wildcards.batch) for names in (BATCHES, NEW_BATCHES) if wildcards.batch in names), 0)
+
+
+def options_text(sweep, *names):
+    """Return options of a sweep, or all, as one line."""
+    options = config["sweeps"][sweep.removesuffix("_sweep")]
+    return plan.settings_text({name: options[name] for name in names or options})
 
 
 def batch_files(wildcards):
-    """The files of all jobs of a new batch, or of several."""
+    """Return the files of all jobs of the new batches."""
     needs_gpu("batch")
-    return [places.job_file(name, *job) for name in NEW_BATCHES for job in JOBS if job[1] not in FAMILIES]
+    return [paths.job_file(name, *job) for name in NEW_BATCHES for job in JOBS if job.dataset not in FAMILIES]
 
 
-SIMULATED_CELLS = plan.simulated_cells(config)
-
-
-def sweep_options(wildcards):
-    return config["sweeps"][wildcards.sweep.removesuffix("_sweep")]
-
-
-def swept_cell(wildcards):
-    return *SWEPT[wildcards.sweep], sweep_options(wildcards)["dataset"]
-
-
-def sweep_graph(wildcards):
-    *variant, dataset = swept_cell(wildcards)
-    if why := plan.refusal(config, *variant, dataset, "cells"):
-        raise WorkflowError(why)
-    needs_source([(*variant, dataset)])
-    return f"resources/graphs/{dataset}.npz"
+def families_files(wildcards):
+    """Return the files of all jobs and cells of families, in the batches of this machine."""
+    needs_gpu("families")
+    if not FAMILIES:
+        raise InputError("families: config names no dataset of a family")
+    return paths.to_make(JOBS, BATCHES, FAMILY_CELLS)
 
 
 def source_files():
-    """A file a dataset of those in config that have the variant."""
-    found = plan.cells(config)
-    datasets = [name for name in config["sweeps"]["sources"]["datasets"] if (*SEARCH, name) in found]
-    return [f"results/sources/{name}.csv" for name in datasets]
+    """Return a file for each dataset of the sweep that has the variant."""
+    datasets = {cell.dataset for cell in plan.cells(config) if cell[:2] == SEARCH}
+    return [f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets]
 
 
 def needs_sources(wildcards):
     needs_gpu("sources")
     if not source_files():
-        raise WorkflowError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
+        raise InputError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
     return source_files()
 
 
-def families_files(wildcards):
-    """The files of all jobs and cells of families, in the batch or batches of this machine."""
-    needs_gpu("families")
-    if not FAMILIES:
-        raise WorkflowError("families: config names no dataset of a family")
-    return places.to_make(JOBS, BATCHES, FAMILY_CELLS)
-
-
-SAID = set()  # the targets of which it was said what they skip
+WARNED = set()  # targets
 
 
 def target_files(target, wanted):
-    """A function that gives the files of a target's cells, and says which of them are skipped here.
+    """Return an input function with the files of a target's cells; it warns of cells that are skipped here.
 
-    A dataset's are measured by its jobs; an algorithm's or a variant's are cells, each measured alone.
+    A dataset's cells are measured by its jobs, those of an algorithm or a variant alone.
     """
 
     def files(wildcards):
         if not SIMULATING and target in config["datasets"]:
-            return places.to_make(JOBS, BATCHES, wanted)
+            return paths.to_make(JOBS, BATCHES, wanted)
         made, skipped = plan.makeable(config, wanted)
-        names = ", ".join("/".join(cell) for cell in skipped)
+        names = ", ".join(map("/".join, skipped))
         if not made:
-            raise WorkflowError(f"{names} {plan.NEEDS_GPU}: run this on a machine with a GPU")
-        if skipped and target not in SAID:
-            SAID.add(target)
+            raise InputError(f"{names} {plan.NEEDS_GPU}: run this on a machine with a GPU")
+        if skipped and target not in WARNED:
+            WARNED.add(target)
             logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {plan.NEEDS_GPU}")
-        return [places.cell_file(*cell, place) for place, cell in made]
+        return [paths.cell_file(*cell, folder) for folder, cell in made]
 
     return files
