@@ -14,7 +14,6 @@ import pytest
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
 
-from kernels.registry import VARIANTS, shown_in
 from tests.support.project import (
     ALL,
     BAY,
@@ -39,6 +38,7 @@ from tests.support.project import (
 from workflow import configuration
 from workflow.measure import plan
 from workflow.store import records
+from workflow.views import tables
 
 DIGEST = "0123456789abcdef"
 
@@ -375,8 +375,8 @@ def test_what_was_measured_before_there_were_revisions_is_refused_and_stays(chan
 
 
 def test_a_variant_under_another_head_makes_due_what_shows_it_and_no_cell(changeable):
-    path = changeable.folder / "kernels/registry.py"
-    path.write_text(path.read_text().replace('_at("Stride with Flag", "table1"', '_at("Flag", "table1"'))
+    path = changeable.folder / "workflow/paper/tables.yaml"
+    path.write_text(path.read_text().replace("stride_flag: Stride with Flag", "stride_flag: Flag"))
     assert changeable.plan() == {"Table 1", "Figure 5"}
 
 
@@ -385,11 +385,10 @@ def test_each_table_and_figure_is_due_where_other_variants_are_in_it(fresh, monk
     monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
     with SnakemakeApi() as api:
         rules = {rule.name: rule for rule in api.workflow(ResourceSettings(cores=1))._workflow.rules}
-    places = {place for variant in VARIANTS.values() for place in variant.shown}
+    places = {name: name for name in tables.SHOWN} | {"figure8": "table6"}
     assert len(places) == 8
-    for place in places:
-        heads = [f"{variant.key}: {variant.shown[place]}" for variant in shown_in(place)]
-        assert rules[place].params.heads == heads
+    for rule, name in places.items():
+        assert rules[rule].params.heads == [f"{key}: {head}" for key, head in tables.heads(name).items()]
 
 
 @pytest.mark.parametrize(

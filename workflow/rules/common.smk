@@ -9,7 +9,7 @@ try:
 except (InputError, OSError) as error:
     raise WorkflowError(explain(error)) from None
 
-from kernels.registry import ALL_PAIRS_REVISION, find, shown_in
+from kernels.registry import ALL_PAIRS_REVISION, find
 from workflow import configuration, digests
 from workflow.measure import places, plan, resources, revisions
 from workflow.views import tables

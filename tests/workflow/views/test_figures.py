@@ -16,7 +16,7 @@ from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
 from workflow.measure import sources
 from workflow.store import measurements
-from workflow.views import draw_sweep, figure8, figures, growth, plots, series
+from workflow.views import draw_sweep, figure8, figures, growth, plots, series, tables
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -30,10 +30,9 @@ GNUTELLAS = ["(10K,39K)", "(22K,54K)", "(36K,88K)"]
 def no_more_than_the_papers_series():
     """Figures 5 and 6 without variants of ours: whether the values fit depends on the number of series."""
     with pytest.MonkeyPatch.context() as patch:
-        for key, variant in VARIANTS.items():
-            shown = {place: head for place, head in variant.shown.items() if place not in figures.PLOTS}
-            if variant.ours:
-                patch.setitem(VARIANTS, key, replace(variant, shown=shown))
+        for name in figures.PANELS:
+            columns = {key: head for key, head in tables.heads(name).items() if not VARIANTS[key].ours}
+            patch.setitem(tables.SHOWN[name], "columns", columns)
         yield
 
 
@@ -100,7 +99,7 @@ def test_batches_are_drawn_with_their_range_and_said():
     rows = measurements.load([TIMINGS])
     flag = rows["variant"] == "stride_flag"
     several = in_batches(rows[~flag], factors=[{}, {"bellman_ford/naive": 2}, {"bellman_ford/naive": 0.5}])
-    both = series.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
+    both = tables.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
     naive = series.cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
     assert (naive["median"], naive["min"], naive["max"], naive["batches"]) == (13, 6.5, 26, 3)
     said = series.caption(both, "From the test.")
@@ -165,12 +164,13 @@ def test_a_panel_with_short_times_is_in_milliseconds():
     assert plots.unit([0.01, np.nan]) == plots.unit([np.nan]) == plots.unit([]) == ("s", 1)
 
 
-def test_the_registry_says_what_is_drawn(monkeypatch):
-    """A variant of which only its entry is new is a further series; of two with one head the fastest is drawn."""
+def test_a_variant_with_a_new_head_is_a_further_series(monkeypatch):
+    """Of two with one head the fastest is drawn."""
     naive = VARIANTS["bellman_ford/naive"]
     for name in ("slow", "fast"):
-        new = replace(naive, name=name, shown={"figure5": "New"})
+        new = replace(naive, name=name)
         monkeypatch.setitem(VARIANTS, new.key, new)
+        monkeypatch.setitem(tables.SHOWN["figure5"]["columns"], new.key, "New")
     rows = whole()
     mine = rows[(rows["algorithm"] == "bellman_ford") & (rows["variant"] == "naive")]
     more = [mine.assign(variant=name, seconds=mine["seconds"] / part) for name, part in (("slow", 2), ("fast", 4))]
