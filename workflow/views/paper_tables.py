@@ -5,38 +5,17 @@ from __future__ import annotations
 import pandas as pd
 
 from workflow.store import measurements
+from workflow.views import render
 from workflow.views.context import Context
-from workflow.views.render import (
-    ALONE,
-    CROSS,
-    RATIOS,
-    REGION,
-    digits,
-    html_page,
-    medians_of,
-    speed_up,
-    spread,
-    status_text,
-    table_files,
-)
+from workflow.views.render import CROSS, digits, speed_up, status_text
 from workflow.views.tables import EDGES, NODES, Table, compare, define, part
 
-# What the CSV has of each cell: the column of compare(), and its name after the head.
-FACTS = {
-    "status": "status",
-    "median": "seconds",
-    "min": "min",
-    "max": "max",
-    "repeats": "repeats",
-    "batches": "batches",
-    "kernels": "kernels_s",
-    "predecessors": "predecessors_s",
-    "speed-up": "speed-up",
-    "device": "device",
-    "paper seconds": "paper seconds",
-    "paper text": "paper text",
-    "paper speed-up": "paper speed-up",
-}
+# What the CSV has of each cell, and its name there if that differs.
+FACTS = [
+    *("status", "median", "min", "max", "repeats", "batches", "kernels", "predecessors", "speed-up", "device"),
+    *("paper seconds", "paper text", "paper speed-up"),
+]
+NAMES = {"median": "seconds", "kernels": "kernels_s", "predecessors": "predecessors_s"}
 
 
 def to_csv(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -48,7 +27,7 @@ def to_csv(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -
         EDGES: graphs["arcs"],
     }
     for column in table.columns:
-        flat |= {f"{column.label} {name}": part(facts[fact], column.label) for fact, name in FACTS.items()}
+        flat |= {f"{column.label} {NAMES.get(fact, fact)}": part(facts[fact], column.label) for fact in FACTS}
     substitute = [substitutes.get(name, "") for name in table.datasets]
     return pd.DataFrame(flat | {"source": source, "substitute": substitute})
 
@@ -73,7 +52,7 @@ def cell_text(cell: pd.Series) -> str:
     "5.70 s, x1.51", "[5.69, 5.72], 3 batches, n=9", "paper: 3.91371s, x2.19".
     """
     if cell["status"] == "ok":
-        lines = [f"{digits(cell['median'])} s" + speed_up(cell["speed-up"]), spread(cell)]
+        lines = [f"{digits(cell['median'])} s" + speed_up(cell["speed-up"]), render.spread(cell)]
     else:
         lines = [status_text(cell)]
     if isinstance(cell["paper text"], str):
@@ -85,8 +64,8 @@ def own_notes(table: Table, facts: pd.DataFrame) -> list[str]:
     group = " and column group" if len(table.groups) > 1 else ""
     failed = facts[facts["status"].isin(["timeout", "no_memory"])]
     return [
-        f"Measured: {medians_of(REGION)} Paper: as printed there.",
-        f"{CROSS}: speed-up over {table.baseline} in the same row{group}, {RATIOS}",
+        f"Measured: {render.medians_of(render.REGION)} Paper: as printed there.",
+        f"{CROSS}: speed-up over {table.baseline} in the same row{group}, {render.RATIOS}",
         *alone(facts),
         *(
             f"{dataset}.txt, {label}: {'; '.join(filter(None, [status_text(cell), cell['note']]))}."
@@ -102,7 +81,7 @@ def alone(facts: pd.DataFrame) -> list[str]:
     if names.empty:
         return []
     if not timed["batches"].any():
-        return [ALONE]
+        return [render.ALONE]
     return [f"Measured alone, so no ratio: {'; '.join(f'{label} on {on}' for label, on in names.items())}."]
 
 
@@ -121,18 +100,18 @@ def in_groups(table: Table, text: pd.DataFrame) -> pd.DataFrame:
     return text.set_axis(pd.MultiIndex.from_tuples(counts + heads), axis="columns")
 
 
-def render(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
+def files(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
     """Return the table's files by suffix."""
     rows = table.select(rows)
     facts = compare(table, rows)
     text, said = to_text(table, facts, rows), notes(table, facts, rows, source)
     return {
-        **table_files(table.heading, text, to_csv(table, facts, rows, source), said, (NODES, EDGES)),
-        ".html": html_page(table.heading, in_groups(table, text), said, numbers=[2, 3]),
+        **render.table_files(table.heading, text, to_csv(table, facts, rows, source), said, (NODES, EDGES)),
+        ".html": render.html_page(table.heading, in_groups(table, text), said, numbers=[2, 3]),
     }
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table that the context names."""
-    made = render(define(context.name, context.datasets), rows, context.source)
+    made = files(define(context.name, context.datasets), rows, context.source)
     return {context.name + suffix: text for suffix, text in made.items()}

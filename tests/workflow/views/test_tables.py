@@ -39,7 +39,7 @@ TOLERANCE = 0.05
 
 
 def render(number, rows, source="From the test."):
-    return tables.render(define(f"table{number}", DATASETS), rows, source)
+    return tables.files(define(f"table{number}", DATASETS), rows, source)
 
 
 def test_every_table_is_looked_at_here_or_in_test_extensions():
@@ -310,7 +310,7 @@ def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, data
     if name == "table6":
         made = table6.files(shown, nothing, sources.load([]), "Nothing measured.", TOLERANCE)
     else:
-        made = tables.render(define(name, shown), nothing, "Nothing measured.")
+        made = tables.files(define(name, shown), nothing, "Nothing measured.")
     heads, *body = cells(".md", made[".md"])
     assert heads[0] == "Dataset" and {row[0] for row in body} == ({"village.txt"} if dataset else set())
     assert "no measurement" in made[".md"] if dataset else "no measurement" not in made[".md"]
