@@ -34,7 +34,6 @@ class Column:
     group: str
     head: str
     variants: dict[str, str]  # algorithm/variant by problem
-    baseline: str  # the label of the column that its speed-ups are over
 
     @property
     def label(self) -> str:
@@ -51,7 +50,7 @@ class Table:
 
     name: str
     title: str
-    baseline: str
+    baseline: str  # the head of the column that speed-ups are over, in each group
     columns: tuple[Column, ...]
     by_problem: ByProblem
     entries: Datasets
@@ -100,7 +99,7 @@ def define(name: str, datasets: Datasets) -> Table:
         name,
         entry["title"],
         entry["baseline"],
-        tuple(Column(*place, variants, _label(place[0], entry["baseline"])) for place, variants in columns.items()),
+        tuple(Column(*place, variants) for place, variants in columns.items()),
         datasets_of(name, datasets),
         datasets,
     )
@@ -139,7 +138,7 @@ def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
     cell is to be measured, "-" if the paper has no such number or no such variant solves the problem.
     """
     cells = [
-        (column.label, dataset, column.variants.get(problem), column.baseline)
+        (column.label, dataset, column.variants.get(problem), _label(column.group, table.baseline))
         for column in table.columns
         for problem, names in table.by_problem.items()
         for dataset in names

@@ -18,7 +18,7 @@ from workflow.measure import sources
 from workflow.store import columns, measurements
 from workflow.views import paper_tables as tables
 from workflow.views import table6
-from workflow.views.tables import DEFINITIONS, PAPER_TABLES, define, heads, sizes
+from workflow.views.tables import DEFINITIONS, PAPER_TABLES, SHOWN, define, heads, sizes
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -93,6 +93,14 @@ def test_every_column_is_a_variant_of_its_problem():
             for problem, key in column.variants.items():
                 assert VARIANTS[key].problem == problem in table.by_problem
                 assert VARIANTS[key].cuda_graph == (column.group == "same kernels, CUDA graph")
+
+
+def test_a_column_of_no_variant_is_refused(monkeypatch):
+    monkeypatch.setitem(SHOWN["table1"]["columns"], "bellman_ford/quater", "Quarter")
+    with pytest.raises(
+        InputError, match=r"tables\.yaml: table1: there is no variant bellman_ford/quater: choose"
+    ):
+        heads("table1")
 
 
 @pytest.mark.parametrize(
