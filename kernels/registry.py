@@ -44,8 +44,10 @@ class Variant:
     title: str  # its name in the paper or in a document, without the algorithm
     problem: Literal["sssp", "apsp"]  # from one source; all pairs
     function: Callable | str  # (graph, result, run): fills the result
-    launches: Callable | str  # (vertices, tile): number of kernel launches, None if it depends on the weights
     origin: str  # one of ORIGINS; "ours" is repeated more often (extensions in config.yaml)
+    # (vertices, tile): number of kernel launches, None if it depends on the weights.
+    # By default the function `launches` of the same module.
+    launches: Callable | str = ""
     device: Literal["gpu", "cpu"] = "gpu"
     index_bits: int = 64  # the width in which its kernels number pairs of vertices
     cuda_graph: bool = False  # whether it replays the launches of its plain variant from CUDA graphs
@@ -55,6 +57,8 @@ class Variant:
     package: str = ""  # the library's distribution; its version takes the place of the revision
 
     def __post_init__(self):
+        if not self.launches:
+            object.__setattr__(self, "launches", f"{self.function.split(':')[0]}:launches")
         for name in ("function", "launches", "facts"):
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, Lazy(*value.split(":")))
@@ -92,54 +96,40 @@ class Variant:
 
 
 # Arguments that several entries share.
-_SERIAL = {"launches": "paper.serial:launches", "origin": "paper", "device": "cpu"}
-_BELLMAN_FORD = {"launches": "paper.bellman_ford:launches", "origin": "paper"}
-_DIJKSTRA = {"launches": "paper.dijkstra:launches", "origin": "paper", "index_bits": 32}
-_UNTILED = {"launches": "paper.floyd_warshall:launches", "origin": "paper", "index_bits": 32}
-_TILED = _UNTILED | {"launches": "paper.floyd_warshall:launches_tiled"}
-_SPARRY = {"launches": "sparry.block_per_source:launches", "origin": "sparry", "index_bits": 32}
-_HIERARCHY = {"launches": "fast.hierarchy.variants:launches", "origin": "ours"}
-_SCIPY = {"launches": "paper.serial:launches", "origin": "library", "device": "cpu", "package": "scipy"}
+_IN_32_BITS = {"origin": "paper", "index_bits": 32}
+_TILED = _IN_32_BITS | {"launches": "paper.floyd_warshall:launches_tiled"}
+_SPARRY = {"origin": "sparry", "launches": "sparry.block_per_source:launches", "index_bits": 32}
+_SCIPY = {"origin": "library", "launches": "paper.serial:launches", "device": "cpu", "package": "scipy"}
 _NETWORKIT = _SCIPY | {"package": "networkit"}
 
 _ENTRIES = (
-    Variant("bellman_ford", "cpu", "CPU", "sssp", "paper.serial:bellman_ford", **_SERIAL),
-    Variant("bellman_ford", "naive", "Naive", "sssp", "paper.bellman_ford:naive", **_BELLMAN_FORD),
-    Variant("bellman_ford", "stride", "Stride", "sssp", "paper.bellman_ford:stride", **_BELLMAN_FORD),
-    Variant(
-        "bellman_ford", "stride_flag", "Stride with Flag", "sssp", "paper.bellman_ford:stride_flag", **_BELLMAN_FORD
-    ),
+    Variant("bellman_ford", "cpu", "CPU", "sssp", "paper.serial:bellman_ford", "paper", device="cpu"),
+    Variant("bellman_ford", "naive", "Naive", "sssp", "paper.bellman_ford:naive", "paper"),
+    Variant("bellman_ford", "stride", "Stride", "sssp", "paper.bellman_ford:stride", "paper"),
+    Variant("bellman_ford", "stride_flag", "Stride with Flag", "sssp", "paper.bellman_ford:stride_flag", "paper"),
     Variant(
         "bellman_ford",
         "stride_ell",
         "Stride, ELL",
         "sssp",
         "fast.ell:stride",
+        "ours",
         launches="paper.bellman_ford:launches",
-        origin="ours",
         facts="fast.ell:facts",
     ),
-    Variant(
-        "bellman_ford",
-        "multi_source_apsp",
-        "Multi-Source",
-        "apsp",
-        "fast.multi_source:apsp",
-        launches="fast.multi_source:launches",
-        origin="ours",
-    ),
-    Variant("dijkstra", "cpu", "CPU", "apsp", "paper.serial:dijkstra", **_SERIAL),
-    Variant("dijkstra", "naive", "Naive", "apsp", "paper.dijkstra:naive", **_DIJKSTRA),
-    Variant("floyd_warshall", "cpu", "CPU", "apsp", "paper.serial:floyd_warshall", **_SERIAL),
-    Variant("floyd_warshall", "naive", "Naive", "apsp", "paper.floyd_warshall:naive", **_UNTILED),
-    Variant("floyd_warshall", "super_naive", "Super Naive", "apsp", "paper.floyd_warshall:super_naive", **_UNTILED),
+    Variant("bellman_ford", "multi_source_apsp", "Multi-Source", "apsp", "fast.multi_source:apsp", "ours"),
+    Variant("dijkstra", "cpu", "CPU", "apsp", "paper.serial:dijkstra", "paper", device="cpu"),
+    Variant("dijkstra", "naive", "Naive", "apsp", "paper.dijkstra:naive", **_IN_32_BITS),
+    Variant("floyd_warshall", "cpu", "CPU", "apsp", "paper.serial:floyd_warshall", "paper", device="cpu"),
+    Variant("floyd_warshall", "naive", "Naive", "apsp", "paper.floyd_warshall:naive", **_IN_32_BITS),
+    Variant("floyd_warshall", "super_naive", "Super Naive", "apsp", "paper.floyd_warshall:super_naive", **_IN_32_BITS),
     Variant(
         "floyd_warshall",
         "super_naive_shared",
         "Super Naive Shared",
         "apsp",
         "paper.floyd_warshall:super_naive_shared",
-        **_UNTILED,
+        **_IN_32_BITS,
     ),
     Variant("floyd_warshall", "tiled", "Tiled", "apsp", "paper.floyd_warshall:tiled", **_TILED),
     Variant(
@@ -150,51 +140,24 @@ _ENTRIES = (
         "paper.floyd_warshall:tiled_shared",
         **_TILED,
     ),
-    Variant(
-        "floyd_warshall",
-        "blocked",
-        "Blocked",
-        "apsp",
-        "fast.blocked_floyd_warshall:blocked",
-        launches="fast.blocked_floyd_warshall:launches",
-        origin="ours",
-    ),
+    Variant("floyd_warshall", "blocked", "Blocked", "apsp", "fast.blocked_floyd_warshall:blocked", "ours"),
     Variant(
         "floyd_warshall",
         "blocked16",
         "Blocked, 16 bits",
         "apsp",
         "fast.blocked_floyd_warshall:blocked16",
+        "ours",
         launches="fast.blocked_floyd_warshall:launches16",
-        origin="ours",
     ),
-    Variant(
-        "floyd_warshall",
-        "staged",
-        "Blocked, Staged",
-        "apsp",
-        "fast.staged_floyd_warshall:staged",
-        launches="fast.staged_floyd_warshall:launches",
-        origin="ours",
-    ),
+    Variant("floyd_warshall", "staged", "Blocked, Staged", "apsp", "fast.staged_floyd_warshall:staged", "ours"),
     Variant("edge", "sssp", "Edge", "sssp", "sparry.edge:sssp", **_SPARRY),
     Variant("edge", "apsp", "Edge", "apsp", "sparry.edge:apsp", **_SPARRY),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", "sparry.dijkstra:block_apsp", **_SPARRY),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", "sparry.delta_stepping:block_apsp", **_SPARRY),
-    Variant(
-        "delta_stepping",
-        "near_far",
-        "Near-Far",
-        "sssp",
-        "fast.near_far:sssp",
-        launches="fast.near_far:launches",
-        origin="ours",
-        revision=3,
-    ),
-    Variant(
-        "hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", **_HIERARCHY, revision=3
-    ),
-    Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", **_HIERARCHY),
+    Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=3),
+    Variant("hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", "ours", revision=3),
+    Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", "ours"),
     Variant("dijkstra", "scipy", "SciPy", "sssp", "libraries:scipy_dijkstra", **_SCIPY),
     Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", "libraries:scipy_dijkstra", **_SCIPY),
     Variant("dijkstra", "networkit", "NetworKit", "sssp", "libraries:networkit_dijkstra", **_NETWORKIT),

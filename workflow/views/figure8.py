@@ -38,13 +38,14 @@ TIMES = {"median": "median", "min": "min", "max": "max", "any": "any source medi
 
 
 def heads(region: str, present: Collection[str] = table6.OPTIONAL) -> dict[str, Look]:
-    """Return the series of a panel from left to right: table 6's, the cited, ours.
+    """Return the series of a panel from left to right: Table 6's, the cited, ours.
 
     Those of table6.OPTIONAL are series only if they are present.
     """
     shown = plots.looks(plots.MARKS, [head for head in table6.columns() if head != table6.OURS])
-    absent = {*table6.OPTIONAL} - {*present} | ({*shown} - table6.on_card() if region == "kernels" else set())
-    shown = {head: look for head, look in shown.items() if head not in absent}
+    shown = {head: look for head, look in shown.items() if head in present or head not in table6.OPTIONAL}
+    if region == "kernels":
+        shown = {head: look for head, look in shown.items() if head in table6.on_card()}
     return shown | CITED.get(region, {}) | {table6.OURS: LOOK_OF_OURS}
 
 
@@ -58,7 +59,7 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
     found = found.assign(head=lines["who"], dataset=lines["dataset"], repeats=lines["repeats"].fillna(1))
     cited = lines["file"].notna()
     least = found[cited].groupby("dataset", sort=False)[["median", "any"]].min().reset_index()
-    least = least.assign(head=next(iter(CITED.get(region, [""]))), repeats=1, untimed="")
+    least = least.assign(head=next(iter(CITED.get(region, {})), ""), repeats=1, untimed="")
     shown = heads(region, set(lines["who"]))
     every = pd.MultiIndex.from_product([shown, lines["dataset"].unique()], names=["head", "dataset"])
     both = render.stacked(found[~cited], least)

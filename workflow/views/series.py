@@ -68,9 +68,8 @@ def tick_labels(
         texts = cells["untimed"].xs(dataset, level="dataset")
         said = [f"({counts})", measurements.marked(dataset, substitutes)]
         for text, missing in texts[texts != ""].groupby(texts, sort=False):
-            of_some = f"{text}: {', '.join(missing.index)}"
-            shown = text if len(missing) == len(texts) else of_some
-            said.append(textwrap.fill(shown, line // len(names), break_long_words=False))
+            of_some = f": {', '.join(missing.index)}" if len(missing) < len(texts) else ""
+            said.append(textwrap.fill(text + of_some, line // len(names), break_long_words=False))
         labels.append("\n".join(said))
     return labels
 
