@@ -315,7 +315,7 @@ def test_a_forced_job_another_batch_and_a_cell_measured_again(changeable):
     assert {job for job in changeable.plan() if job.startswith("Measure")} == NYC | BAY
 
 
-AFTER_ANY = {"Collect", "Summary", "Appendix"}
+AFTER_ANY = {"Collect", "Summary", "Appendix", "Legend"}
 AFTER_TABLE1 = {"Table 1", "Figure 5"} | AFTER_ANY
 AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
 

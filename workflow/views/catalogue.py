@@ -205,7 +205,7 @@ VIEWS = (
     ),
     View(
         "batches_table",
-        "List of the batches",
+        "Legend of the batches",
         _page("batches"),
         {"results/batches.html": Shown("batches", "Batches and hosts", "batches")},
     ),
