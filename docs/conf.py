@@ -17,7 +17,7 @@ copyright = author
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 # The source folder is the repository, so that links between documents, tables and files are those that GitHub follows.
 root_doc = "README"
-include_patterns = ["README.md", "docs/**", "results/archive/*/*.md"]
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "results/archive/*/*.md"]
 exclude_patterns = ["dist", "logs", "resources", ".*", "results/batches", "results/cells", "tests"]
 html_theme = "furo"
 html_title = project
@@ -38,7 +38,7 @@ CAPTIONS = {
     "Results": ["docs/results", "docs/errata", "docs/reviewers"],
     "Method": ["docs/method", "docs/data", "docs/kernels", "docs/performance"],
     "Library": ["docs/library", "docs/scipy", "docs/networkx", "docs/cupy", "docs/reference"],
-    "Workflow": ["docs/slurm", "docs/design", "docs/extending"],
+    "Workflow": ["docs/slurm", "docs/design", "docs/extending", "CONTRIBUTING", "CHANGELOG"],
     **{f"Tables of {archive.name}": [f"results/archive/{archive.name}/*"] for archive in ARCHIVES},
 }
 
