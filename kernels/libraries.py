@@ -1,13 +1,13 @@
-"""Libraries for the CPU, as a user would call them: SciPy and NetworKit.
+"""CPU libraries, called as a user would call them: SciPy and NetworKit.
 
-    prepare the graph in the library's own form      not timed, as the CSR arrays of a GPU variant are not
+    prepare the graph in the library's own form      not timed, like the CSR arrays of a GPU variant
     for each block of sources:
         solve
         write distances and predecessors as int32
-        stop where the time limit has passed
+        stop if the time limit has passed
 
-All pairs are solved a block of rows at a time, since the libraries answer in 64 bits: 11 GB for gnutella30. SciPy runs
-on one core. NetworKit solves several sources in parallel, on all cores that the process may use.
+All pairs are solved a block of rows at a time, because the libraries return 64-bit numbers: 11 GB for gnutella30. SciPy
+runs on one core. NetworKit solves several sources in parallel, on all cores that the process may use.
 """
 
 import os
@@ -24,7 +24,7 @@ ROWS = 256  # sources per block
 
 
 def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """scipy.sparse.csgraph.dijkstra, from one source or all; predecessors come in the same call."""
+    """Call scipy.sparse.csgraph.dijkstra from one source or all; the same call returns predecessors."""
     prepared = graph.to_scipy()
     with run.timed(), run.phase("kernels"):
         for sources, distances, predecessors in _blocks(graph, result, run):
@@ -33,7 +33,7 @@ def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
-    """scipy.sparse.csgraph.floyd_warshall: one call, so that the time limit is only tested after it."""
+    """Call scipy.sparse.csgraph.floyd_warshall once; the time limit is tested only after it."""
     prepared = graph.to_scipy()
     with run.timed(), run.phase("kernels"):
         found = csgraph.floyd_warshall(prepared, return_predecessors=True)
@@ -42,8 +42,8 @@ def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
 
 
 def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """networkit.distance.SPSP, from one source or all; it gives distances, from which predecessors are found."""
-    import networkit  # takes most of a second, and nothing else needs it
+    """Call networkit.distance.SPSP from one source or all, then find predecessors from its distances."""
+    import networkit  # takes most of a second and is needed only here
 
     networkit.setNumberOfThreads(cores())
     arcs = graph.weights.astype(np.float64), (graph.tails.astype(np.uint64), graph.indices.astype(np.uint64))
@@ -59,12 +59,12 @@ def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Up to ROWS sources and their rows of distances and predecessors; tests the time limit after each block."""
+    """Yield up to ROWS sources with their rows of distances and predecessors; test the time limit after each block."""
     sources = np.array([run.source]) if result.distances.ndim == 1 else np.arange(graph.vertices)
     distances, predecessors = np.atleast_2d(result.distances, result.predecessors)
     for start in range(0, len(sources), ROWS):
@@ -74,7 +74,7 @@ def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray
 
 
 def _write(found_distances, found_predecessors, distances, predecessors) -> None:
-    """SciPy's float64 distances and int32 predecessors, inf and -9999 where there is none, as ours."""
+    """Store SciPy's results; no path is inf and -9999 there, INF and -1 here."""
     distances[:] = np.minimum(found_distances, INF, out=found_distances)
     np.maximum(found_predecessors, -1, out=predecessors)
     predecessors[distances == INF] = -1
@@ -82,7 +82,7 @@ def _write(found_distances, found_predecessors, distances, predecessors) -> None
 
 @njit(parallel=True, cache=True)
 def _narrow(found, distances):
-    """NetworKit's float64 distances, the largest double where there is none, as ours."""
+    """Store NetworKit's float64 distances; no path is the largest double there, INF here."""
     for row in prange(len(found)):
         for v in range(found.shape[1]):
             distances[row, v] = min(found[row, v], INF)
@@ -96,9 +96,9 @@ def _find_predecessors(indptr, indices, weights, sources, distances, predecessor
 
 @njit(cache=True)
 def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor):
-    """Each vertex takes the tail of an arc whose weight is the difference of the two distances.
+    """Set each vertex's predecessor to the tail of an arc whose weight is the difference of the two distances.
 
-    Arcs of weight 0 could form a circle: they are used last, and only from vertices that have a predecessor by then.
+    Arcs of weight 0 may form cycles: they are used last, and only from vertices that already have a predecessor.
     """
     n, some_free = len(dist), False
     predecessor[:] = -1

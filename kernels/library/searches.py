@@ -69,12 +69,12 @@ class WholeNumbers:
         return self.graph.to_scipy()
 
     @cached_property
-    def near_far(self) -> near_far.Searches:
-        searches = near_far.Searches(self.graph, Run())
+    def near_far(self) -> near_far.NearFarSearch:
+        searches = near_far.NearFarSearch(self.graph, Run())
         searches.allocate()
         return searches
 
-    def search(self, source: int, *, tree: bool = True) -> near_far.Searches:
+    def search(self, source: int, *, tree: bool = True) -> near_far.NearFarSearch:
         """Near-Far from a source, whose results are then on the card. tree: whether predecessors are wanted.
 
         Raises TooLong.
@@ -117,7 +117,7 @@ class WholeNumbers:
         result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
         return Paths(_as_float64(result.distances), result.predecessors, key, reason)
 
-    def _download(self, found: near_far.Searches, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+    def _download(self, found: near_far.NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
         """Copy a search's results to the host, as SciPy has them: made on the card, which takes less time.
 
         predecessors: None where they are not wanted.
@@ -263,7 +263,7 @@ class Float64:
     @cached_property
     def potential(self) -> np.ndarray:
         """Of a graph with weights below 0. Raises scipy.sparse.csgraph.NegativeCycleError."""
-        return floats.Searches(self.given, Run()).potentials()
+        return floats.Float64Search(self.given, Run()).potentials()
 
     @cached_property
     def graph(self) -> FloatGraph:
@@ -271,8 +271,8 @@ class Float64:
         return floats.reduced(self.given, self.potential) if self.negative else self.given
 
     @cached_property
-    def searches(self) -> floats.Searches:
-        return floats.Searches(self.graph, Run())
+    def searches(self) -> floats.Float64Search:
+        return floats.Float64Search(self.graph, Run())
 
     @cached_property
     def bounds(self) -> WholeNumbers:

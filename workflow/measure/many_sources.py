@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
-from kernels.fast.hierarchy import all_pairs, cells, elimination
+from kernels.fast.hierarchy import all_pairs, elimination, fragments
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.io import writable
@@ -96,8 +96,8 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
     compile_all(block)
     hierarchy = elimination.of(graph)
     started = time.perf_counter()
-    _, cut = cells.of(graph)
-    cells.records(cut)
+    _, cut = fragments.of(graph)
+    fragments.records(cut)
     layout_s = time.perf_counter() - started
     counts = hierarchy.counts
     commit, clean = measure.state_of_project(commit)

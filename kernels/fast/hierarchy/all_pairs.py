@@ -78,7 +78,9 @@ class AllPairsSearch:
         free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
         fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
         self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
-        self.numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]  # preorder number of each vertex
+        self.numbers = self.on_card.fragments.numbers[
+            self.on_card.fragments.vertex_rows
+        ]  # preorder number of each vertex
 
     @property
     def customize_s(self) -> float:
@@ -133,7 +135,7 @@ class AllPairsSearch:
 def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
     """Search from the sources and return their results in the order given. Requires reduces=True."""
     on_card, many = search.on_card, search.many
-    of_row = on_card.hierarchy.vertices[on_card.cells.numbers]  # the vertex of each row
+    of_row = on_card.hierarchy.vertices[on_card.fragments.numbers]  # the vertex of each row
     parts = []
     for piece in search.pieces(sources):
         count = len(piece)
@@ -142,9 +144,9 @@ def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
         rows = ~farthest.astype(np.uint32)
         parts.append((piece, (farthest >> np.uint64(32)).astype(np.int64) - 1, of_row[rows], reached, total))
     piece, eccentricity, farthest, reached, total = map(np.concatenate, zip(*parts, strict=True))
-    place = np.empty(on_card.graph.vertices, np.int64)
-    place[piece] = np.arange(len(piece))
-    order = place[np.asarray(sources)]
+    position = np.empty(on_card.graph.vertices, np.int64)
+    position[piece] = np.arange(len(piece))
+    order = position[np.asarray(sources)]
     return Reduced(
         piece[order],
         *(array[order].astype(np.int32) for array in (eccentricity, farthest, reached)),
@@ -184,4 +186,4 @@ def sums_over_sources(search: AllPairsSearch, sources: np.ndarray) -> np.ndarray
         enqueued(run, (add_columns, n, COLUMN_THREADS, arguments))()
     by_row = np.empty(n, np.uint64)
     run.download((totals, by_row))
-    return by_row[search.on_card.cells.vertex_rows].astype(np.int64)
+    return by_row[search.on_card.fragments.vertex_rows].astype(np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import cuda
 
 from kernels.errors import InputError
-from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.near_far_kernels import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
@@ -41,12 +41,12 @@ def set_weights(places, weights, up, down):
     """The graph's weights, each where its arc lies; of parallel arcs the least."""
     arc = u64(thread_x())
     if arc < u64(len(places)):
-        place = places[arc]
-        if place >= 0:
-            if place & 1:
-                cuda.atomic.min(down, place >> 1, u32(weights[arc]))
+        position = places[arc]
+        if position >= 0:
+            if position & 1:
+                cuda.atomic.min(down, position >> 1, u32(weights[arc]))
             else:
-                cuda.atomic.min(up, place >> 1, u32(weights[arc]))
+                cuda.atomic.min(up, position >> 1, u32(weights[arc]))
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
@@ -89,7 +89,7 @@ def customize(heights, arcs, tails, start, heads, up, down):
 
 
 class Tree(NamedTuple):
-    """The elimination tree on the card: `numbers`, `ends` and `depths` of cells.Cells."""
+    """The elimination tree on the card: `numbers`, `ends` and `depths` of fragments.Fragments."""
 
     numbers: np.ndarray
     ends: np.ndarray
@@ -97,7 +97,7 @@ class Tree(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """The rows of each cell and of its boundary on the card: `cell_rows`, `borders` and `boundary` of cells.Cells."""
+    """The rows of each fragment and of its boundary on the card: `row_start`, `borders` and `boundary` of fragments.Fragments."""
 
     rows: np.ndarray
     borders: np.ndarray
@@ -105,7 +105,7 @@ class Extents(NamedTuple):
 
 
 class OnCard:
-    """A graph's hierarchy on the card, customized with its weights: arrays of Cells, and up and down, uint32, (arcs,).
+    """A graph's hierarchy on the card, customized with its weights: arrays of Fragments, and up and down, uint32, (arcs,).
 
     room: words that `down` has behind the arcs, of INF. All is done before the clock of `run` starts;
     run.phases["customize"] is what customizing took on the card.
@@ -114,18 +114,18 @@ class OnCard:
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):
         self.graph, self.run = graph, run
-        self.hierarchy, self.cells = cutting.of(graph)
-        cells, order = self.cells, cutting.triangles(self.cells)
-        arcs = len(cells.heads)
+        self.hierarchy, self.fragments = cutting.of(graph)
+        fragments, order = self.fragments, cutting.triangles(self.fragments)
+        arcs = len(fragments.heads)
         run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
         upload = run.upload_untimed
-        self.start, self.heads = upload(cells.start, cells.heads)
-        self.tree = Tree(*upload(cells.numbers, cells.ends, cells.depths))
-        self.rows, self.vertex_rows = upload(cells.rows, cells.vertex_rows)
-        self.extents = Extents(*upload(cells.cell_rows, cells.borders, cells.boundary))
-        (self.tops,) = upload(cells.tops)
+        self.start, self.heads = upload(fragments.start, fragments.heads)
+        self.tree = Tree(*upload(fragments.numbers, fragments.ends, fragments.depths))
+        self.rows, self.vertex_rows = upload(fragments.rows, fragments.vertex_rows)
+        self.extents = Extents(*upload(fragments.row_start, fragments.borders, fragments.boundary))
+        (self.tops,) = upload(fragments.tops)
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
-        weights = upload(cells.places, graph.weights.astype(np.uint32))
+        weights = upload(fragments.places, graph.weights.astype(np.uint32))
         triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
         customizing = enqueued(
             run,

@@ -332,7 +332,7 @@ def find_arcs(tails, indices, number, start, heads):
                 else:
                     high = middle
             if low == high or heads[low] != upper:
-                raise AssertionError("an arc of the graph has no place")
+                raise AssertionError("an arc of the graph is not in the hierarchy")
             places[i] = 2 * low + (tail == upper)
     return places
 

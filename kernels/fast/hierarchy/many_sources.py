@@ -5,10 +5,10 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
-A thread has one source or four, and its distances in shared memory, one for each slot of the cell that it goes through
-(cells.py): so no thread waits for another, and what goes to memory is the result. Levels follow each other, since the
-boundary of a cell is read from what earlier levels wrote. Where each source is reduced to a few numbers, only the
-distances of all levels but the last are stored. (PHAST keeps a distance for each ancestor; cells keep fewer, so that
+A thread has one source or four, and its distances in shared memory, one for each slot of the fragment that it goes through
+(fragments.py): so no thread waits for another, and what goes to memory is the result. Levels follow each other, since the
+boundary of a fragment is read from what earlier levels wrote. Where each source is reduced to a few numbers, only the
+distances of all levels but the last are stored. (PHAST keeps a distance for each ancestor; fragments keep fewer, so that
 more threads fit.)
 """
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
@@ -28,10 +28,12 @@ from kernels.gpu.launching import blocks_for, enqueued
 from kernels.gpu.vectors import each, loader, same, storer
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-SOURCES = 4  # sources of a thread, where the slots of LANES such threads fit in a share of a block's shared memory
-SHARE = 4
+SOURCES_PER_THREAD = (
+    4  # sources of a thread, where the slots of LANES such threads fit in a share of a block's shared memory
+)
+MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # so that neither way two threads of a warp meet in one bank of shared memory
-JOB_ROWS = 256  # vertices of the cells that one block works on in turn, about
+JOB_ROWS = 256  # vertices of the fragments that one block works on in turn, about
 ALIGNMENT = None if SIMULATED else 16
 # A block is one warp, and shared memory holds few of them: so a thread may have many registers. Without this bound the
 # compiler saves registers, and loads from shared memory wait for each other. The simulator does not take it.
@@ -41,7 +43,7 @@ BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)
 
 
 class Records(NamedTuple):
-    """The arcs of each row, on the card: `start` and `words` of cells.Records, with weights."""
+    """The arcs of each row, on the card: `start` and `words` of fragments.Records, with weights."""
 
     start: np.ndarray
     words: np.ndarray
@@ -171,15 +173,15 @@ def record_relaxer(count: int):
 
 @cache
 def boundary_loader(count: int):
-    """A device function: the distances of a cell's boundary go to its slots, from slot 1 on."""
+    """A device function: the distances of a fragment's boundary go to its slots, from slot 1 on."""
     load, store, width = loader(count), storer(count), u64(LANES * count)
 
     @cuda.jit(device=True)
-    def load_boundary(cell, cells, pitch, column, matrix, rows, lane):
-        i, end = cells.borders[cell], cells.borders[cell + 1]
+    def load_boundary(fragment, fragments, pitch, column, matrix, rows, lane):
+        i, end = fragments.borders[fragment], fragments.borders[fragment + 1]
         slot = u64(lane + width)
         while i < end:
-            store(rows, slot, load(matrix, u64(u64(cells.boundary[i]) * pitch + column)))
+            store(rows, slot, load(matrix, u64(u64(fragments.boundary[i]) * pitch + column)))
             slot = u64(slot + width)
             i += 1
 
@@ -202,10 +204,10 @@ def totals_adder(count: int):
 
 
 @cache
-def search_cells(count: int, stores: bool, reduces: bool):
-    """The kernel: the distances of all rows of some cells from `count` sources a thread.
+def search_fragments(count: int, stores: bool, reduces: bool):
+    """The kernel: the distances of all rows of some fragments from `count` sources a thread.
 
-    A block takes the cells of one job, job_cells[job] up to the next job's, for `width` columns; blocks of a job have
+    A block takes the fragments of one job, job_fragments[job] up to the next job's, for `width` columns; blocks of a job have
     successive numbers.
     stores: the rows go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
     number of vertices reached, added to what other blocks found.
@@ -219,7 +221,7 @@ def search_cells(count: int, stores: bool, reduces: bool):
     width = u32(LANES * count)
 
     @cuda.jit(**BOUNDS)
-    def descend(job_cells, groups, pitch, cells, tops, tree, records, sources, found, matrix, totals):
+    def descend(job_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals):
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
         lane = u64(cuda.threadIdx.x) * u64(count)
@@ -231,19 +233,19 @@ def search_cells(count: int, stores: bool, reduces: bool):
         most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
         rows_seen = u32(0)
         store(rows, lane, copies(NO_PATH))  # slot 0
-        cell, last_cell = job_cells[job], job_cells[job + 1]
-        while cell < last_cell:
-            load_boundary(cell, cells, pitch, column, matrix, rows, lane)
-            row, last_row = u32(cells.rows[cell]), u32(cells.rows[cell + 1])
+        fragment, last_fragment = job_fragments[job], job_fragments[job + 1]
+        while fragment < last_fragment:
+            load_boundary(fragment, fragments, pitch, column, matrix, rows, lane)
+            row, last_row = u32(fragments.rows[fragment]), u32(fragments.rows[fragment + 1])
             rows_seen = u32(rows_seen + last_row - row)
-            top = tops[cell]
-            holds = lowest < tree.ends[row] and highest >= top if cell > 0 else True
+            top = tops[fragment]
+            holds = lowest < tree.ends[row] and highest >= top if fragment > 0 else True
             record = u32(records.start[row] * 4)
-            place = u64(u64(row) * pitch + column)
+            index = u64(u64(row) * pitch + column)
             arcs = load_record(records.words, u64(record))
             while row < last_row:
-                here, own_place = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
-                near = load(rows, u64(own_place - width)), second(rows, arcs, lane), third(rows, arcs, lane)
+                here, own_index = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
+                near = load(rows, u64(own_index - width)), second(rows, arcs, lane), third(rows, arcs, lane)
                 record = u32(record + u32(4))
                 arcs = load_record(records.words, u64(record))
                 values = copies(NO_PATH)
@@ -264,17 +266,17 @@ def search_cells(count: int, stores: bool, reduces: bool):
                     arcs = load_record(records.words, u64(record))
                     values = relax_record(values, other, then)
                 values = relax_record(values, near, here)
-                store(rows, u64(own_place), values)
+                store(rows, u64(own_index), values)
                 if stores:
-                    store(matrix, place, values)
+                    store(matrix, index, values)
                 if reduces:
                     raised = one_more(values)
                     farther = are_more(raised, most)
                     most, at = choose(farther, raised, most), choose(farther, copies(row), at)
                     total, missing = add(total, values), add_signs(missing, raised)
-                place = u64(place + pitch)
+                index = u64(index + pitch)
                 row = u32(row + u32(1))
-            cell += 1
+            fragment += 1
         if reduces:
             add_totals(totals, column, most, at, total, missing, rows_seen)
 
@@ -317,22 +319,22 @@ class ManySources:
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
         self.on_card, self.reduces = on_card, reduces
-        cells, run = on_card.cells, on_card.run
-        self.group, self.most = LANES * SOURCES, 0
+        fragments, run = on_card.fragments, on_card.run
+        self.group, self.most = LANES * SOURCES_PER_THREAD, 0
         self.height = on_card.hierarchy.height
-        self.stored = cells.level_rows(cells.levels - 1) if reduces else on_card.graph.vertices
+        self.stored = fragments.level_rows(fragments.levels - 1) if reduces else on_card.graph.vertices
         self.plan = []  # of each level, its classes, the widest first: kernel, sources a thread, bytes, jobs
-        for level in range(cells.levels):
-            stores, classes = not reduces or level < cells.levels - 1, []
-            for first, end in pairwise(cutting.classes(cells, level)):
-                row = 4 * LANES * int(cells.widths[first:end].max())
-                count = SOURCES if row * SOURCES * SHARE <= run.shared_limit else 1
-                check_shared(on_card.graph, row * count, "the largest cell of its elimination tree")
-                (jobs,) = run.upload_untimed(cutting.jobs(cells, first, end, JOB_ROWS))
-                classes.append((search_cells(count, stores, reduces), count, row * count, jobs))
+        for level in range(fragments.levels):
+            stores, classes = not reduces or level < fragments.levels - 1, []
+            for first, end in pairwise(cutting.classes(fragments, level)):
+                row = 4 * LANES * int(fragments.widths[first:end].max())
+                count = SOURCES_PER_THREAD if row * SOURCES_PER_THREAD * MIN_BLOCKS <= run.shared_limit else 1
+                check_shared(on_card.graph, row * count, "the largest fragment of its elimination tree")
+                (jobs,) = run.upload_untimed(cutting.jobs(fragments, first, end, JOB_ROWS))
+                classes.append((search_fragments(count, stores, reduces), count, row * count, jobs))
             self.plan.append(classes[::-1])
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
-        filled = cutting.records(cells)
+        filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = Records(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
@@ -367,7 +369,7 @@ class ManySources:
         on, run = self.on_card, self.on_card.run
         padded = np.full(self.most, numbers[-1], np.int32)
         padded[: len(numbers)] = numbers
-        source_numbers, source_rows = run.upload(padded, on.cells.rows[padded])
+        source_numbers, source_rows = run.upload(padded, on.fragments.rows[padded])
         length = self.most if self.reduces else 1
         self.totals = Totals(*run.upload(*(np.zeros(length, dtype) for dtype in (np.uint64, np.uint64, np.uint32))))
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))

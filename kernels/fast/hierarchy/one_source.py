@@ -3,17 +3,17 @@
     d = INF, d[source] = 0
     ascend: each vertex v on the way from the source to its root, each arc to an ancestor a:
         d[a] = min(d[a], d[v] + up(v, a))
-    descend: each level, all its cells at once; in a cell one band of depths after the other, all vertices v of it:
+    descend: each level, all its fragments at once; in a fragment one band of depths after the other, all vertices v of it:
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
 d is the distance from the source; up and down are an arc's weights towards the ancestor and from it. closure(v, u) is
 the distance from the ancestor u down to v by vertices of their band alone, found when weights are customized: so a band
-takes two steps instead of one for each depth. In the last level, whose cells are small and many, a band is one depth
+takes two steps instead of one for each depth. In the last level, whose fragments are small and many, a band is one depth
 and takes one step.
 
-A block takes a cell; in the last level a block is one warp. Distances of the cell's boundary and of its own vertices
-are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in cells.py; an entry
+A block takes a fragment; in the last level a block is one warp. Distances of the fragment's boundary and of its own vertices
+are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in fragments.py; an entry
 is what one step does for a row.
 """
 
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
@@ -35,9 +35,9 @@ from kernels.graph import Graph
 from kernels.run import Run
 
 LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # in the last level, and threads of a block there
-CELL_THREADS = 3 if SIMULATED else 256  # of a block, where another level has many cells
-TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_CELLS
-FEW_CELLS = 528
+FRAGMENT_THREADS = 3 if SIMULATED else 256  # of a block, where another level has many fragments
+TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_FRAGMENTS
+FEW_FRAGMENTS = 528
 PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ancestor of the source
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
@@ -46,12 +46,12 @@ ALL = 0xFFFFFFFF  # the threads of a warp
 
 
 class Steps(NamedTuple):
-    """The steps of all cells on the card: `cell_steps`, `start`, `entries` (flat) and `places` of cells.Steps."""
+    """The steps of all fragments on the card: `fragment_steps`, `start`, `entries` (flat) and `places` of fragments.Steps."""
 
-    cells: np.ndarray
+    fragments: np.ndarray
     start: np.ndarray
     entries: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
 
 
 class Source(NamedTuple):
@@ -104,19 +104,19 @@ def close_bands(arcs, bands, depths, start, heads, down):
 
 
 @cuda.jit(**BOUNDS)
-def ascend_from(source, path_cells, cell_rows, tree, start, head_depths, up, way):
+def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up, way):
     """The way up from the source. One block.
 
-    path_cells: the cells that hold its ancestors. Groups of threads take turns, one an ancestor, and load the arcs of
+    path_fragments: the fragments that hold its ancestors. Groups of threads take turns, one an ancestor, and load the arcs of
     their next one while others work: so there no load may depend on another.
     """
     depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
     first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
     c = 0
-    while c < len(path_cells):
-        row = cell_rows[path_cells[c]] + i32(cuda.threadIdx.x)
-        while row < cell_rows[path_cells[c] + 1]:
+    while c < len(path_fragments):
+        row = row_start[path_fragments[c]] + i32(cuda.threadIdx.x)
+        while row < row_start[path_fragments[c] + 1]:
             if tree.numbers[row] <= source.number and source.number < tree.ends[row]:
                 d = u32(tree.depths[row])
                 way.rows[d] = row
@@ -182,25 +182,25 @@ def least_of(group: int):
 
 
 @cache
-def cell_loader(bands: bool):
-    """A device function: what a block needs of its cell, in shared memory. All threads then wait.
+def fragment_loader(bands: bool):
+    """A device function: what a block needs of its fragment, in shared memory. All threads then wait.
 
     near: at place 0 INF, then the distances of the boundary and of the rows, INF but on the way up from the source.
     With bands the same number of words follows, INF. offsets: where in the entries each step starts.
     """
 
     @cuda.jit(device=True)
-    def load_cell(cell, source, room, cells, steps, tree, way, distances, near, offsets):
+    def load_fragment(fragment, source, room, fragments, steps, tree, way, distances, near, offsets):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
-        border = cells.borders[cell]
-        width = u32(cells.borders[cell + 1] - border)
-        row, count = cells.rows[cell], u32(cells.rows[cell + 1] - cells.rows[cell])
-        first_step = steps.cells[cell]
-        step_count = u32(steps.cells[cell + 1] - first_step)
+        border = fragments.borders[fragment]
+        width = u32(fragments.borders[fragment + 1] - border)
+        row, count = fragments.rows[fragment], u32(fragments.rows[fragment + 1] - fragments.rows[fragment])
+        first_step = steps.fragments[fragment]
+        step_count = u32(steps.fragments[fragment + 1] - first_step)
         base = u32(width + u32(1))
         i = thread
         while i < base + count:
-            near[i] = distances[cells.boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
+            near[i] = distances[fragments.boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
             if bands:
                 near[room + i] = NO_PATH
             i = u32(i + threads)
@@ -209,33 +209,35 @@ def cell_loader(bands: bool):
             offsets[i] = u32(steps.start[first_step + i])
             i = u32(i + threads)
         cuda.syncthreads()
-        if cell == 0 or (tree.numbers[row] <= source.number and source.number < tree.ends[row]):
+        if fragment == 0 or (tree.numbers[row] <= source.number and source.number < tree.ends[row]):
             i = u32(u32(tree.depths[row]) + thread)
             while i <= source.depth:
-                place = u32(way.rows[i] - row)
-                if place < count:
-                    near[base + place] = way.distances[i]
+                offset = u32(way.rows[i] - row)
+                if offset < count:
+                    near[base + offset] = way.distances[i]
                 i = u32(i + threads)
         cuda.syncthreads()
         return step_count
 
-    return load_cell
+    return load_fragment
 
 
 @cache
-def search_cells(group: int, bands: bool):
-    """The kernel: a block takes a cell, from the cell `first` on. bands: whether a band has two steps, or one.
+def search_fragments(group: int, bands: bool):
+    """The kernel: a block takes a fragment, from the fragment `first` on. bands: whether a band has two steps, or one.
 
-    room: the level's, as cells.Steps.rooms has it. While an entry is worked on, the first arc of the thread's next
+    room: the level's, as fragments.Steps.rooms has it. While an entry is worked on, the first arc of the thread's next
     entry and the entry after that are being loaded.
     """
-    load, load_cell, least_of_group = loader(4), cell_loader(bands), least_of(group)
+    load, load_fragment, least_of_group = loader(4), fragment_loader(bands), least_of(group)
 
     @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
-    def descend_from(first, source, room, cells, steps, down, tree, way, distances):
+    def descend_from(first, source, room, fragments, steps, down, tree, way, distances):
         near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
         offsets = near[u32(room + room) :] if bands else near[room:]
-        step_count = load_cell(first + cuda.blockIdx.x, source, room, cells, steps, tree, way, distances, near, offsets)
+        step_count = load_fragment(
+            first + cuda.blockIdx.x, source, room, fragments, steps, tree, way, distances, near, offsets
+        )
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         mine, lane, groups = u32(thread // u32(group)), i32(thread % u32(group)), u32(threads // u32(group))
         last = u32(offsets[step_count] - u32(1))
@@ -244,12 +246,12 @@ def search_cells(group: int, bands: bool):
         entry = load(steps.entries, u64(min(u32(at + mine), last)) * u64(4))
         arc = i32(entry[1] + lane)
         safe = arc if arc < entry[2] else i32(0)
-        place, weight = steps.places[safe], down[safe]
+        position, weight = steps.positions[safe], down[safe]
         next_entry = load(steps.entries, u64(min(u32(next_at + mine), last)) * u64(4))
         while step < step_count:
             next_arc = i32(next_entry[1] + lane)
             safe = next_arc if next_arc < next_entry[2] else i32(0)
-            next_place, next_weight = steps.places[safe], down[safe]
+            next_position, next_weight = steps.positions[safe], down[safe]
             after_step, after_at = following(next_step, next_at, groups, step_count, offsets)
             after_entry = load(steps.entries, u64(min(u32(after_at + mine), last)) * u64(4))
             second = bands and (step & u32(1)) == u32(1)
@@ -260,10 +262,10 @@ def search_cells(group: int, bands: bool):
                 if lane == 0:
                     best = near[u32(own + room)] if second else near[own]
                 if arc < entry[2]:
-                    best = min(best, add(near[place], weight))
+                    best = min(best, add(near[position], weight))
                     arc = i32(arc + group)
                     while arc < entry[2]:
-                        best = min(best, add(near[steps.places[arc]], down[arc]))
+                        best = min(best, add(near[steps.positions[arc]], down[arc]))
                         arc = i32(arc + group)
             best = least_of_group(best)
             if valid and lane == 0:
@@ -274,7 +276,14 @@ def search_cells(group: int, bands: bool):
                     distances[entry[0]] = best
             if next_step != step:
                 cuda.syncthreads()
-            step, at, entry, arc, place, weight = next_step, next_at, next_entry, next_arc, next_place, next_weight
+            step, at, entry, arc, position, weight = (
+                next_step,
+                next_at,
+                next_entry,
+                next_arc,
+                next_position,
+                next_weight,
+            )
             next_step, next_at, next_entry = after_step, after_at, after_entry
 
     return descend_from
@@ -284,26 +293,26 @@ class OneSource:
     """What a search from one source needs on the card, besides the hierarchy."""
 
     def __init__(self, graph: Graph, run: Run):
-        cells = cutting.of(graph)[1]
-        steps = cutting.steps(cells)
+        fragments = cutting.of(graph)[1]
+        steps = cutting.steps(fragments)
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height
         upload = run.upload_untimed
-        (self.head_depths,) = upload(cells.depths[cells.heads])
-        self.steps = Steps(*upload(steps.cell_steps, steps.start, steps.entries.ravel(), steps.places))
-        self.plan = []  # of each level: its first cell and the number of cells, kernel, threads, words of shared memory
-        for level, (first, end) in enumerate(pairwise(cells.level_cells)):
-            bands, room = level < cells.levels - 1, steps.rooms[level]
+        (self.head_depths,) = upload(fragments.depths[fragments.heads])
+        self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
+        self.plan = []  # of each level: its first fragment and the number of fragments, kernel, threads, words of shared memory
+        for level, (first, end) in enumerate(pairwise(fragments.level_start)):
+            bands, room = level < fragments.levels - 1, steps.rooms[level]
             words = room * (1 + bands) + steps.most[level] + 1
-            check_shared(graph, 4 * words, "the largest cell of its elimination tree")
-            threads = TOP_THREADS if end - first < FEW_CELLS else CELL_THREADS
-            kernel = search_cells(GROUP, True) if bands else search_cells(LAST_GROUP, False)
+            check_shared(graph, 4 * words, "the largest fragment of its elimination tree")
+            threads = TOP_THREADS if end - first < FEW_FRAGMENTS else FRAGMENT_THREADS
+            kernel = search_fragments(GROUP, True) if bands else search_fragments(LAST_GROUP, False)
             self.plan.append(
                 (np.uint32(first), int(end - first), kernel, threads if bands else LAST_THREADS, room, words)
             )
         if (count := len(steps.bands.start) - 1) > 0:
             bands = cutting.Bands(*upload(*steps.bands))
-            arguments = np.int64(len(cells.heads)), bands, on.tree.depths, on.start, on.heads, on.down
+            arguments = np.int64(len(fragments.heads)), bands, on.tree.depths, on.start, on.heads, on.down
             closing = enqueued(run, (close_bands, count, BAND_THREADS, arguments))
             with run.phase("customize"):
                 closing()
@@ -311,15 +320,19 @@ class OneSource:
     def search(self, source: int, distances):
         """A function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
         on, run = self.on_card, self.on_card.run
-        cells = on.cells
-        row = int(cells.vertex_rows[source])
-        origin = Source(np.uint32(cells.numbers[row]), np.uint32(cells.depths[row]))
-        path_cells = [int(cells.cell[row])]
-        while len(parent := cells.heads[cells.start[top := cells.cell_rows[path_cells[-1]]] : cells.start[top + 1]]):
-            path_cells.append(int(cells.cell[parent[0]]))
-        (path_cells,) = run.upload(np.array(path_cells, np.int32))
+        fragments = on.fragments
+        row = int(fragments.vertex_rows[source])
+        origin = Source(np.uint32(fragments.numbers[row]), np.uint32(fragments.depths[row]))
+        path_fragments = [int(fragments.of_row[row])]
+        while len(
+            parent := fragments.heads[
+                fragments.start[top := fragments.row_start[path_fragments[-1]]] : fragments.start[top + 1]
+            ]
+        ):
+            path_fragments.append(int(fragments.of_row[parent[0]]))
+        (path_fragments,) = run.upload(np.array(path_fragments, np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
-        climb = origin, path_cells, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
+        climb = origin, path_fragments, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
         launches = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances

@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels.fast import floats, floats_kernels
-from kernels.fast.floats import FloatGraph, Searches
+from kernels.fast.floats import Float64Search, FloatGraph
 from kernels.graph import INF, Graph
 from kernels.run import Run
 from tests.support import graphs
@@ -88,7 +88,7 @@ def test_scaled_weights_are_whole_and_no_path_is_too_long(weights):
 @pytest.mark.simulator
 def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bounded):
     graph, sources = random_graph(weights), np.array([0, 7, 3])
-    searches = Searches(graph, Run(**RUN))
+    searches = Float64Search(graph, Run(**RUN))
     whole = whole_distances(graph, sources) if bounded else None
     found = searches.search(12 * np.arange(3) + sources, 3, whole)
     expected = csgraph.dijkstra(graph.to_scipy(), indices=sources)
@@ -101,7 +101,7 @@ def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bo
 @pytest.mark.simulator
 def test_each_distance_is_the_least_sum_over_its_arcs():
     graph = random_graph("unit")
-    (dist,) = Searches(graph, Run(**RUN)).search([0], 1).dist
+    (dist,) = Float64Search(graph, Run(**RUN)).search([0], 1).dist
     through = np.full(12, np.inf)
     np.minimum.at(through, graph.indices, dist[tails(graph)] + graph.weights)
     through[0] = 0
@@ -129,7 +129,7 @@ def test_bounds_are_just_above_the_distances(weights):
 def test_nothing_beyond_a_limit_is_searched():
     v = np.arange(30)
     graph = float_graph(31, np.r_[v, v], np.r_[v + 1, v + 1], np.r_[np.full(30, 0.1), np.full(30, 9.0)])
-    searches, exact = Searches(graph, Run(**RUN)), np.cumsum(np.r_[0, np.full(30, 0.1)])
+    searches, exact = Float64Search(graph, Run(**RUN)), np.cumsum(np.r_[0, np.full(30, 0.1)])
     for limit, reached in ((exact[3], 4), (np.nextafter(exact[3], 0), 3), (0, 1), (np.inf, 31)):
         found = searches.search([0], 1, limit=limit)
         np.testing.assert_array_equal(found.dist[0], np.where(np.arange(31) < reached, exact, np.inf))
@@ -141,7 +141,7 @@ def test_nothing_beyond_a_limit_is_searched():
 @pytest.mark.simulator
 def test_arcs_of_weight_zero_form_no_circle(make):
     graph = FloatGraph.of(make(32))
-    found = Searches(graph, Run(**RUN)).search([0], 1)
+    found = Float64Search(graph, Run(**RUN)).search([0], 1)
     np.testing.assert_array_equal(found.dist[0], csgraph.dijkstra(graph.to_scipy(), indices=0))
     assert_trees(graph, found, [0])
 
@@ -150,14 +150,14 @@ def test_arcs_of_weight_zero_form_no_circle(make):
 def test_only_a_vertex_with_a_predecessor_becomes_one():
     """Of 1 and 2 each has an arc of weight 0 to the other; 2 is reached from 3, which comes after them."""
     graph = float_graph(4, np.array([0, 3, 2, 1]), np.array([3, 2, 1, 2]), np.array([1.0, 0, 0, 0]))
-    found = Searches(graph, Run(**RUN)).search([0], 1)
+    found = Float64Search(graph, Run(**RUN)).search([0], 1)
     assert found.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
 
 
 @pytest.mark.simulator
 def test_from_the_nearest_of_several():
     graph = random_graph("unit")
-    found = Searches(graph, Run(**RUN)).search([2, 9, 5], 1)
+    found = Float64Search(graph, Run(**RUN)).search([2, 9, 5], 1)
     dist, _, _ = csgraph.dijkstra(graph.to_scipy(), indices=[2, 9, 5], min_only=True, return_predecessors=True)
     np.testing.assert_array_equal(found.dist[0], dist)
     assert found.predecessors[0, [2, 5, 9]].tolist() == [floats.SOURCE] * 3
@@ -174,7 +174,7 @@ def with_potentials(n=12, m=40):
 def test_potentials_leave_no_weight_below_zero():
     graph = with_potentials()
     assert (graph.weights < 0).sum() > 5
-    potential = Searches(graph, Run(**RUN)).potentials()
+    potential = Float64Search(graph, Run(**RUN)).potentials()
     assert (potential <= 0).all()
     assert (potential[tails(graph)] + graph.weights >= potential[graph.indices]).all()
     changed = floats.reduced(graph, potential)
@@ -187,7 +187,7 @@ def test_potentials_leave_no_weight_below_zero():
 def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
     """0.2 - 0.9 + 0.7 is 0 but for rounding, with which each round lowers something."""
     graph = float_graph(4, np.array([3, 0, 1, 2]), np.array([0, 1, 2, 0]), np.array([1.0, 0.2, -0.9, last]))
-    searches = Searches(graph, Run(**RUN))
+    searches = Float64Search(graph, Run(**RUN))
     if last == 0.7:
         csgraph.johnson(graph.to_scipy())
         assert (floats.reduced(graph, searches.potentials()).weights >= 0).all()
@@ -200,7 +200,7 @@ def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
 @pytest.mark.simulator
 def test_a_graph_without_arcs():
     graph = FloatGraph.of(Graph.from_arcs(2, [], [], []))
-    found = Searches(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
+    found = Float64Search(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
     assert found.dist.tolist() == [[np.inf, 0]] and found.rounds == 1
 
 
@@ -216,7 +216,7 @@ class Unfinished(Recorder):
 def test_the_kernels_compile(capability, monkeypatch):
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
-    Searches(random_graph("unit"), Unfinished()).search([0], 1)
+    Float64Search(random_graph("unit"), Unfinished()).search([0], 1)
     needed = {
         floats_kernels.relax: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
         floats_kernels.follow_ties: {"cas.b32": 1, "add.u32": 1},

@@ -1,4 +1,4 @@
-"""Contraction hierarchies: the order, the cells, customizing, searches from one source, from many and of all pairs."""
+"""Contraction hierarchies: the order, the fragments, customizing, searches from one source, from many and of all pairs."""
 
 import dataclasses
 from itertools import pairwise
@@ -8,7 +8,7 @@ import pytest
 
 from kernels.check import check, oracle
 from kernels.errors import InputError
-from kernels.fast.hierarchy import all_pairs, cells, elimination, variants
+from kernels.fast.hierarchy import all_pairs, fragments, elimination, variants
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
@@ -19,10 +19,10 @@ ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one
 
 
 @pytest.fixture(autouse=True)
-def small_cells(monkeypatch):
-    """Several levels of cells, and several jobs, also in trees of a few vertices."""
+def small_fragments(monkeypatch):
+    """Several levels of fragments, and several jobs, also in trees of a few vertices."""
     for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 3, "WIDTHS": (3, 5)}.items():
-        monkeypatch.setattr(cells, name, value)
+        monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr("kernels.fast.hierarchy.many_sources.JOB_ROWS", 7)
 
 
@@ -38,7 +38,7 @@ def mixed(weights=range(1, 30), *, directed: bool = True) -> Graph:
 
 
 def roads(*, directed: bool = False) -> Graph:
-    """Three roads, each with rows in level 0 of the cells, and three vertices without arcs."""
+    """Three roads, each with rows in level 0 of the fragments, and three vertices without arcs."""
     tails = np.delete(np.arange(36), [14, 26])
     return graphs.make(40, tails, tails + 1, graphs.WEIGHTS, directed=directed)
 
@@ -96,20 +96,20 @@ def test_arcs_are_those_that_elimination_leaves(shape):
 def test_each_arc_of_the_graph_has_its_place(shape):
     found = elimination.prepare(shape)
     tails = np.repeat(np.arange(shape.vertices), np.diff(found.start))
-    for arc, place in enumerate(found.places.tolist()):
+    for arc, position in enumerate(found.places.tolist()):
         tail, head = shape.tails[arc], shape.indices[arc]
-        if place < 0:
+        if position < 0:
             assert tail == head
         else:
-            ends = found.vertices[[tails[place >> 1], found.heads[place >> 1]]].tolist()
-            assert ends == ([head, tail] if place & 1 else [tail, head])
+            ends = found.vertices[[tails[position >> 1], found.heads[position >> 1]]].tolist()
+            assert ends == ([head, tail] if position & 1 else [tail, head])
 
 
 def test_an_arc_without_a_place_is_a_defect():
     number, start, heads = np.arange(3, dtype=np.int32), np.array([0, 0, 1, 2]), np.int32([0, 1])
     rows_without_arcs = np.zeros(4, np.int64)
     for starts, tail, head in ((start, 0, 2), (start, 2, 0), (rows_without_arcs, 0, 1)):
-        with pytest.raises(AssertionError, match="an arc of the graph has no place"):
+        with pytest.raises(AssertionError, match="an arc of the graph is not in the hierarchy"):
             elimination.find_arcs(np.int32([tail]), np.int32([head]), number, starts, heads)
 
 
@@ -129,15 +129,15 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
     """Neighbours, arcs, words of records, and arcs and closures."""
     on = graphs.grid(30)
     made = elimination.prepare(on)
-    cut = cells.cut(made, cells.sizes_for(30))
-    closures = cells.steps(cut).closures
+    cut = fragments.cut(made, fragments.sizes_for(30))
+    closures = fragments.steps(cut).closures
     assert closures
     around = elimination.neighbours(on)
     for most, ask in (
         (around.nnz, lambda: elimination.nested_dissection(around)),
         (len(made.heads), lambda: elimination.refuse_unfit(on, made.counts)),
-        (len(cells.records(cut).words), lambda: cells.records.__wrapped__(cut)),
-        (len(made.heads) + closures, lambda: cells.steps.__wrapped__(cut)),
+        (len(fragments.records(cut).words), lambda: fragments.records.__wrapped__(cut)),
+        (len(made.heads) + closures, lambda: fragments.steps.__wrapped__(cut)),
     ):
         monkeypatch.setattr(elimination, "MAX_COUNT", most)
         ask()
@@ -146,11 +146,11 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
             ask()
 
 
-def test_cells_have_the_arcs_of_the_hierarchy(shape):
+def test_fragments_have_the_arcs_of_the_hierarchy(shape):
     hierarchy = elimination.prepare(shape)
-    cut = cells.cut(hierarchy, cells.sizes_for(shape.vertices))
-    assert cut.cell_rows[-1] == shape.vertices and (np.diff(cut.cell) >= 0).all()
-    assert (np.bincount(cut.cell) == np.diff(cut.cell_rows)).all()
+    cut = fragments.cut(hierarchy, fragments.sizes_for(shape.vertices))
+    assert cut.row_start[-1] == shape.vertices and (np.diff(cut.of_row) >= 0).all()
+    assert (np.bincount(cut.of_row) == np.diff(cut.row_start)).all()
     for row in range(shape.vertices):
         p = cut.numbers[row]
         arcs = slice(cut.start[row], cut.start[row + 1])
@@ -159,32 +159,32 @@ def test_cells_have_the_arcs_of_the_hierarchy(shape):
             cut.numbers[cut.heads[arcs]].tolist()
             == hierarchy.heads[hierarchy.start[p] : hierarchy.start[p + 1]].tolist()
         )
-        cell = cut.cell[row]
-        border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
-        assert (cut.cell[border] < cell).all()
+        fragment = cut.of_row[row]
+        border = cut.boundary[cut.borders[fragment] : cut.borders[fragment + 1]]
+        assert (cut.of_row[border] < fragment).all()
         for i, (head, slot) in enumerate(zip(cut.heads[arcs], cut.slots[arcs], strict=True)):
-            assert 0 < slot < cut.widths[cell]
-            assert slot == cut.own[head] if cut.cell[head] == cell else border[slot - 1] == head
+            assert 0 < slot < cut.widths[fragment]
+            assert slot == cut.own[head] if cut.of_row[head] == fragment else border[slot - 1] == head
             assert i > 0 or slot == cut.own[row] - 1
-        assert cut.own[row] < cut.widths[cell]
+        assert cut.own[row] < cut.widths[fragment]
     for level in range(cut.levels):
-        first = cells.classes(cut, level)
-        assert first[0] == cut.level_cells[level] and first[-1] == cut.level_cells[level + 1]
-        of = [set(np.searchsorted(cells.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
+        first = fragments.classes(cut, level)
+        assert first[0] == cut.level_start[level] and first[-1] == cut.level_start[level + 1]
+        of = [set(np.searchsorted(fragments.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
         assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
 
 
 @pytest.mark.parametrize("name", ["roads", "one-way roads"])
-def test_level_0_is_one_cell_although_it_has_several_roots(name):
+def test_level_0_is_one_fragment_although_it_has_several_roots(name):
     on = SHAPES[name]()
-    cut = cells.cut(elimination.prepare(on), cells.sizes_for(on.vertices))
-    assert cut.levels > 1 and cut.level_cells[1] == 1
+    cut = fragments.cut(elimination.prepare(on), fragments.sizes_for(on.vertices))
+    assert cut.levels > 1 and cut.level_start[1] == 1
     assert (np.diff(cut.start)[: cut.level_rows(1)] == 0).sum() == 3
 
 
 def test_records_have_every_arc_once(shape):
-    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
-    records = cells.records(cut)
+    cut = fragments.cut(elimination.prepare(shape), fragments.sizes_for(shape.vertices))
+    records = fragments.records(cut)
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
     firsts, slots = records.start[:-1], records.words[::4]
@@ -193,36 +193,36 @@ def test_records_have_every_arc_once(shape):
     more[records.start[1:] - 1] = more[-1] = 0
     assert (slots >> 30 == more).all()
     for arc, slot in enumerate(cut.slots):
-        record, place = divmod(int(np.flatnonzero(records.arcs == arc)[0]), 4)
-        is_parent = place == 1 and record in firsts
-        assert slots[record] >> (10 * (place - 1)) & 1023 == slot + is_parent
+        record, position = divmod(int(np.flatnonzero(records.arcs == arc)[0]), 4)
+        is_parent = position == 1 and record in firsts
+        assert slots[record] >> (10 * (position - 1)) & 1023 == slot + is_parent
 
 
 def test_steps_have_the_arcs_from_above_and_a_closure_for_each_ancestor_in_the_band(shape):
-    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(shape.vertices))
-    steps, arcs = cells.steps(cut), len(cut.heads)
+    cut = fragments.cut(elimination.prepare(shape), fragments.sizes_for(shape.vertices))
+    steps, arcs = fragments.steps(cut), len(cut.heads)
     upper = cut.level_rows(cut.levels - 1)
     seen = np.zeros(shape.vertices, int)
-    for cell, (first, last) in enumerate(pairwise(steps.cell_steps)):
-        level = int(np.searchsorted(cut.level_cells, cell, side="right")) - 1
-        room, base = steps.rooms[level], 1 + cut.borders[cell + 1] - cut.borders[cell]
-        border = cut.boundary[cut.borders[cell] : cut.borders[cell + 1]]
+    for fragment, (first, last) in enumerate(pairwise(steps.fragment_steps)):
+        level = int(np.searchsorted(cut.level_start, fragment, side="right")) - 1
+        room, base = steps.rooms[level], 1 + cut.borders[fragment + 1] - cut.borders[fragment]
+        border = cut.boundary[cut.borders[fragment] : cut.borders[fragment + 1]]
         done = {0: None} | {1 + i: row for i, row in enumerate(border)}  # places that hold distances
         for step in range(first, last):
             entries = steps.entries[steps.start[step] : steps.start[step + 1]]
             here = {}
-            for row, begin, end, place in entries.tolist():
-                assert cut.cell[row] == cell and place == base + row - cut.cell_rows[cell] < room
+            for row, begin, end, position in entries.tolist():
+                assert cut.of_row[row] == fragment and position == base + row - cut.row_start[fragment] < room
                 if begin < arcs:
-                    assert [done[p] for p in steps.places[begin:end]] == cut.heads[begin:end].tolist()
+                    assert [done[p] for p in steps.positions[begin:end]] == cut.heads[begin:end].tolist()
                     assert end == cut.start[row + 1]
                 else:
-                    ways = [cut.cell_rows[cell] + p - room - base for p in steps.places[begin:end]]
+                    ways = [cut.row_start[fragment] + p - room - base for p in steps.positions[begin:end]]
                     parent = row
                     for ancestor in ways[::-1]:
                         parent = cut.heads[cut.start[parent]]
                         assert parent == ancestor and ancestor in entries[:, 0]
-                here[place] = row
+                here[position] = row
                 seen[row] += 1
             if level == cut.levels - 1 or (step - first) % 2:
                 done |= here
@@ -268,7 +268,7 @@ def test_customized_weights_are_shortest_below_their_ends():
     """An arc's weight is the shortest path between its ends through vertices below both."""
     on = mixed()
     made = OnCard(on, Run(block=4))
-    cut, up, down = made.cells, np.asarray(made.up), np.asarray(made.down)
+    cut, up, down = made.fragments, np.asarray(made.up), np.asarray(made.down)
     vertex = made.hierarchy.vertices[cut.numbers]
     for row in range(on.vertices):
         for arc in range(cut.start[row], cut.start[row + 1]):

@@ -56,14 +56,14 @@ def test_any_delta_gives_the_same(delta):
 @pytest.mark.parametrize("delta", [3, 1000])
 @pytest.mark.parametrize("places", [1, 4])
 def test_queues_with_few_places(places, delta, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_PLACES", places)
+    monkeypatch.setattr(near_far, "MIN_QUEUE", places)
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
 @pytest.mark.parametrize("crowded", [0, 2, 512])
 @pytest.mark.parametrize("blocks, places", [(2, 1), (3, 4), (5, 64)])
 def test_several_blocks(blocks, places, crowded, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_PLACES", places)
+    monkeypatch.setattr(near_far, "MIN_QUEUE", places)
     monkeypatch.setattr(near_far_kernels, "CROWDED", crowded)
     with blocks_at_once():
         solve(graph(range(1, 30)), shared=0, delta=3, grid=blocks)
@@ -81,7 +81,7 @@ def funnel(hub: int = 100) -> Graph:
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_part_of_far_never_has_more_than_its_places(blocks):
     on, settings = funnel(), {"block": 4, "shared": 0, "delta": 1000, "grid": blocks}
-    places, _ = near_far.places_of_far(on, blocks, 4, near_far.MIN_PLACES)
+    places, _ = near_far.far_capacity(on, blocks, 4, near_far.MIN_QUEUE)
     assert places < 100 // 2 * 16, "as many are added to far in all"
     used = []
 
@@ -113,13 +113,13 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
     ids=["a row", "three blocks", "a hub", "two rows"],
 )
 def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, places, limit):
-    assert near_far.places_of_far(on, blocks, threads, 64) == (places, limit)
+    assert near_far.far_capacity(on, blocks, threads, 64) == (places, limit)
 
 
 def far_of(on: Graph) -> np.ndarray:
     """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
     run = Run(block=5)
-    places, limit = near_far.places_of_far(on, 1, 5, 64)
+    places, limit = near_far.far_capacity(on, 1, 5, 64)
     arcs, owners = near_far.lay_out(on, run)
     dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
     far, words = np.full(2 * places, POISON), np.empty(int(near_far_layout.LENGTHS) + 2, np.uint32)
@@ -205,7 +205,7 @@ def test_what_is_one_too_far_has_no_predecessor():
 
 @pytest.mark.parametrize(("weights", "too_long"), [([4, 4, 4], False), ([1, MAX_WEIGHT, 1], True)])
 def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(weights, too_long):
-    searches = near_far.Searches(chain(weights), Run(block=4))
+    searches = near_far.NearFarSearch(chain(weights), Run(block=4))
     searches.allocate()
     for source, expected in ((1, too_long), (2, False)):
         for launch in searches.search(source):

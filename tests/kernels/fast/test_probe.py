@@ -18,7 +18,7 @@ from tests.support.recorder import Recorder
 
 
 def searches_on(graph):
-    found = near_far.Searches(graph, Run(block=64))
+    found = near_far.NearFarSearch(graph, Run(block=64))
     found.allocate()
     return found
 
@@ -80,7 +80,7 @@ def test_its_kernels_compile(capability, monkeypatch):
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
     monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
-    on = near_far.Searches(graphs.path(9), Recorder())
+    on = near_far.NearFarSearch(graphs.path(9), Recorder())
     on.allocate()
     Recorder.launched.clear()
     probe.reach(on, 0)

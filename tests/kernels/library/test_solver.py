@@ -99,7 +99,7 @@ def test_what_is_on_the_card_stays_there(free, on_card):
 @pytest.mark.simulator
 def test_a_search_in_float64_lays_out_once(on_card, monkeypatch):
     made = []
-    monkeypatch.setattr(floats, "Searches", lambda *given, of=floats.Searches: made.append(1) or of(*given))
+    monkeypatch.setattr(floats, "Float64Search", lambda *given, of=floats.Float64Search: made.append(1) or of(*given))
     array = sparse.csr_array(np.array([[0, 0.5, -0.25], [1.5, 0, 0], [0, 0.375, 0]]))
     with kernels.prepare(array) as solver:
         for source in (0, 2):
@@ -269,7 +269,9 @@ def test_a_solver_answers_as_the_functions_do(no_card):
 @pytest.mark.simulator
 def test_the_functions_keep_the_last_graph_while_it_lives(on_card, monkeypatch):
     made = []
-    monkeypatch.setattr(near_far, "Searches", lambda *given, of=near_far.Searches: made.append(of(*given)) or made[-1])
+    monkeypatch.setattr(
+        near_far, "NearFarSearch", lambda *given, of=near_far.NearFarSearch: made.append(of(*given)) or made[-1]
+    )
     one, other = example(), example(10)
     for graph, count in ((one, 1), (one, 1), (other, 2), (other, 2), (one, 3)):
         assert_right(kernels.shortest_paths(graph, 0), graph, 0)
@@ -372,7 +374,7 @@ def test_the_kernel_that_looks_for_long_distances_compiles(capability, monkeypat
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
     monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
-    searches = near_far.Searches(chain(4, 5), Recorder())
+    searches = near_far.NearFarSearch(chain(4, 5), Recorder())
     searches.allocate()
     Recorder.launched.clear()
     searches.is_too_long()

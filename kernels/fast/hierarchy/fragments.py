@@ -1,19 +1,19 @@
-"""Cells: the elimination tree cut into pieces that a thread's shared memory can hold, as the kernels read them.
+"""Fragments: the elimination tree cut into pieces that a thread's shared memory can hold, as the kernels read them.
 
-A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A cell is a connected
-piece of one level, with one topmost vertex; level 0 is a single cell, also where it has several roots. The arcs from a
-cell lead to vertices of the cell and to its boundary: the ancestors that its top has an arc with, and no others.
+A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A fragment is a connected
+piece of one level, with one topmost vertex; level 0 is a single fragment, also where it has several roots. The arcs from a
+fragment lead to vertices of the fragment and to its boundary: the ancestors that its top has an arc with, and no others.
 
     level 0     the top of the tree: few vertices, many arcs each
-    level 1     cells that depend on level 0 alone, so all of them can be worked on at once
+    level 1     fragments that depend on level 0 alone, so all of them can be worked on at once
     ...
-    last level  most of the vertices, in small cells
+    last level  most of the vertices, in small fragments
 
-Rows number the vertices by level, then cell, then preorder: so each level and each cell is a range of rows, and an
+Rows number the vertices by level, then fragment, then preorder: so each level and each fragment is a range of rows, and an
 ancestor comes before its descendants.
 
-A search through a cell in the order of rows needs only the distances of the boundary and of the vertices between the
-cell's top and the present one. So a vertex overwrites the last one of the same depth. Where a distance is kept is its
+A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between the
+fragment's top and the present one. So a vertex overwrites the last one of the same depth. Where a distance is kept is its
 slot: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot for each depth. So the slot of a
 vertex's parent is the one before its own; before that of a root is INF.
 """
@@ -28,10 +28,10 @@ from kernels.fast.hierarchy import elimination
 from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers, starts
 from kernels.graph import Graph, kept
 
-SMALLEST = 128  # vertices of a cell of the last level, at most
+SMALLEST = 128  # vertices of a fragment of the last level, at most
 STEP = 8  # how many times larger those of the level before may be
 BAND = 32  # depths
-WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots of the classes of cells
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots of the classes of fragments
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
 RECORD_ARCS = 3  # arcs in a record
@@ -39,15 +39,15 @@ assert MAX_HEIGHT + 1 < 1 << SLOT_BITS
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Fragments:
     """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant. int32 unless it says int64.
 
     numbers, ends, depths: (n,): preorder number, end of the subtree and depth of each row. rows, vertex_rows: (n,): the
     row of each preorder number, and of each vertex of the graph. start: int64, (n + 1,), and heads: (arcs,): as in
-    Hierarchy, but rows. level_cells: int64, (levels + 1,): the first cell of each level. cell_rows: int64,
-    (cells + 1,): the first row of each cell. borders: int64, (cells + 1,), and boundary: the rows of each cell's
-    boundary, in order. tops: (cells,): the number of each cell's top, for level 0 of its first vertex. cell: (n,): the
-    cell of each row. slots: (arcs,): the slot of each head. own: (n,): the slot of each row. widths: (cells,): how
+    Hierarchy, but rows. level_start: int64, (levels + 1,): the first fragment of each level. row_start: int64,
+    (fragments + 1,): the first row of each fragment. borders: int64, (fragments + 1,), and boundary: the rows of each fragment's
+    boundary, in order. tops: (fragments,): the number of each fragment's top, for level 0 of its first vertex. fragment: (n,): the
+    fragment of each row. slots: (arcs,): the slot of each head. own: (n,): the slot of each row. widths: (fragments,): how
     many slots. places: int64, (m,): as in Hierarchy, but for the order of arcs here.
     """
 
@@ -58,12 +58,12 @@ class Cells:
     vertex_rows: np.ndarray
     start: np.ndarray
     heads: np.ndarray
-    level_cells: np.ndarray
-    cell_rows: np.ndarray
+    level_start: np.ndarray
+    row_start: np.ndarray
     borders: np.ndarray
     boundary: np.ndarray
     tops: np.ndarray
-    cell: np.ndarray
+    of_row: np.ndarray
     slots: np.ndarray
     own: np.ndarray
     widths: np.ndarray
@@ -71,11 +71,11 @@ class Cells:
 
     @property
     def levels(self) -> int:
-        return len(self.level_cells) - 1
+        return len(self.level_start) - 1
 
     def level_rows(self, level: int) -> int:
         """The rows of the levels before this one."""
-        return int(self.cell_rows[self.level_cells[level]])
+        return int(self.row_start[self.level_start[level]])
 
 
 def sizes_for(vertices: int) -> list[int]:
@@ -86,25 +86,25 @@ def sizes_for(vertices: int) -> list[int]:
     return sizes
 
 
-def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
-    """The cells of a hierarchy."""
+def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
+    """The fragments of a hierarchy."""
     n = len(hierarchy.ends)
     parents = np.full(n, -1, np.int32)
     has_parent = np.flatnonzero(np.diff(hierarchy.start))
     parents[has_parent] = hierarchy.heads[hierarchy.start[has_parent]]
     size = hierarchy.ends - np.arange(n, dtype=np.int32)
     levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
-    cells, tops = assign(parents, levels)
+    fragments, tops = assign(parents, levels)
     degrees = np.diff(hierarchy.start)
     deepest = np.zeros(len(tops), np.int32)
-    np.maximum.at(deepest, cells, hierarchy.depths)
+    np.maximum.at(deepest, fragments, hierarchy.depths)
     widths = 1 + degrees[tops] + deepest - hierarchy.depths[tops] + 1
-    by_level = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))  # of the cells
+    by_level = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))  # of the fragments
     tops, widths = tops[by_level], widths[by_level]
-    place = inverse(by_level)
-    order = np.argsort(place[cells], kind="stable").astype(np.int32)  # preorder within a cell
+    position = inverse(by_level)
+    order = np.argsort(position[fragments], kind="stable").astype(np.int32)  # preorder within a fragment
     rows = inverse(order)
-    cell = place[cells[order]].astype(np.int32)  # of each row
+    fragment = position[fragments[order]].astype(np.int32)  # of each row
     start = starts(degrees[order])
     arcs = np.repeat(hierarchy.start[:-1][order] - start[:-1], degrees[order]) + np.arange(start[-1])
     heads = rows[hierarchy.heads[arcs]]
@@ -112,15 +112,15 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
     top_rows = rows[tops]
     boundary = heads[np.repeat(start[top_rows + 1] - 1 + borders[:-1], np.diff(borders)) - np.arange(borders[-1])]
     depths = hierarchy.depths[order]
-    own = (1 + np.diff(borders)[cell] + depths - depths[top_rows][cell]).astype(np.int32)
-    slots = find_slots(start, heads, cell, own, borders, boundary)
-    cell_rows = starts(np.bincount(cell, minlength=len(tops)))
-    level_cells = starts(np.bincount(levels[tops], minlength=len(sizes) + 1))
+    own = (1 + np.diff(borders)[fragment] + depths - depths[top_rows][fragment]).astype(np.int32)
+    slots = find_slots(start, heads, fragment, own, borders, boundary)
+    row_start = starts(np.bincount(fragment, minlength=len(tops)))
+    level_start = starts(np.bincount(levels[tops], minlength=len(sizes) + 1))
     vertex_rows = rows[inverse(hierarchy.vertices)]
     arc, places = inverse(arcs), hierarchy.places.copy()
     joins = places >= 0
     places[joins] = 2 * arc[places[joins] >> 1] + (places[joins] & 1)
-    return Cells(
+    return Fragments(
         numbers=order,
         ends=hierarchy.ends[order],
         depths=depths,
@@ -128,12 +128,12 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
         vertex_rows=vertex_rows,
         start=start,
         heads=heads,
-        level_cells=level_cells,
-        cell_rows=cell_rows,
+        level_start=level_start,
+        row_start=row_start,
         borders=borders,
         boundary=boundary,
         tops=tops.astype(np.int32),
-        cell=cell,
+        of_row=fragment,
         slots=slots,
         own=own,
         widths=widths.astype(np.int32),
@@ -142,9 +142,9 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Cells:
 
 
 def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The cell of each vertex, (n,), and the top of each cell; vertices in preorder.
+    """The fragment of each vertex, (n,), and the top of each fragment; vertices in preorder.
 
-    A vertex goes to its parent's cell where it is of the same level; all of level 0 share a cell.
+    A vertex goes to its parent's fragment where it is of the same level; all of level 0 share a fragment.
     """
     first = np.argmax(levels == 0)
     is_top = (parents < 0) | (levels[parents] != levels)
@@ -157,14 +157,21 @@ def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def find_slots(
-    start: np.ndarray, heads: np.ndarray, cell: np.ndarray, own: np.ndarray, borders: np.ndarray, boundary: np.ndarray
+    start: np.ndarray,
+    heads: np.ndarray,
+    fragment: np.ndarray,
+    own: np.ndarray,
+    borders: np.ndarray,
+    boundary: np.ndarray,
 ) -> np.ndarray:
-    """int32: the slot of each arc's head: its own in the same cell, else that of its place in the boundary."""
-    n, tail_cell = len(cell), np.repeat(cell, np.diff(start)).astype(np.int64)
+    """int32: the slot of each arc's head: its own in the same fragment, else that of its place in the boundary."""
+    n, tail_fragment = len(fragment), np.repeat(fragment, np.diff(start)).astype(np.int64)
     slots = own[heads]
-    leaves = np.flatnonzero(cell[heads] != tail_cell)
+    leaves = np.flatnonzero(fragment[heads] != tail_fragment)
     there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + boundary  # in order
-    slots[leaves] = 1 + np.searchsorted(there, tail_cell[leaves] * n + heads[leaves]) - borders[tail_cell[leaves]]
+    slots[leaves] = (
+        1 + np.searchsorted(there, tail_fragment[leaves] * n + heads[leaves]) - borders[tail_fragment[leaves]]
+    )
     return slots
 
 
@@ -186,31 +193,31 @@ class Records:
 
 
 @kept
-def records(cells: Cells) -> Records:
+def records(fragments: Fragments) -> Records:
     """The records of all rows."""
-    degrees, arcs = np.diff(cells.start), len(cells.heads)
+    degrees, arcs = np.diff(fragments.start), len(fragments.heads)
     start = starts(np.maximum(1, -(-degrees // RECORD_ARCS)))
     require_numbers(4 * (int(start[-1]) + 1), "words of records")
     words, of_arc = np.zeros((start[-1] + 1, 4), np.uint32), np.full((start[-1] + 1, 4), arcs, np.int32)
     of_arc[:, 0], of_arc[-1] = -1, -1
-    place = np.arange(arcs) - np.repeat(cells.start[:-1], degrees)
-    record, place = np.repeat(start[:-1], degrees) + place // RECORD_ARCS, place % RECORD_ARCS
-    of_arc[record, 1 + place] = np.arange(arcs)
+    position = np.arange(arcs) - np.repeat(fragments.start[:-1], degrees)
+    record, position = np.repeat(start[:-1], degrees) + position // RECORD_ARCS, position % RECORD_ARCS
+    of_arc[record, 1 + position] = np.arange(arcs)
     for i in range(RECORD_ARCS):
-        here = place == i
-        words[record[here], 0] |= (cells.slots[here] << (SLOT_BITS * i)).astype(np.uint32)
+        here = position == i
+        words[record[here], 0] |= (fragments.slots[here] << (SLOT_BITS * i)).astype(np.uint32)
     words[:-1, 0] |= np.uint32(1 << MORE_BIT)
     words[start[1:] - 1, 0] ^= np.uint32(1 << MORE_BIT)
     words[start[:-1], 0] &= ~np.uint32((1 << SLOT_BITS) - 1)
-    words[start[:-1], 0] |= cells.own.astype(np.uint32)
+    words[start[:-1], 0] |= fragments.own.astype(np.uint32)
     return Records(words.ravel(), of_arc.ravel(), start)
 
 
 class Bands(NamedTuple):
     """The bands of all levels but the last, and their closures.
 
-    start: int32: the first depth of each band, and the end. depth_start: int32: where in order each depth of a cell
-    starts, and the end. order: int32: the rows that have bands, by cell and depth. closure_start: int64, (n + 1,): the
+    start: int32: the first depth of each band, and the end. depth_start: int32: where in order each depth of a fragment
+    starts, and the end. order: int32: the rows that have bands, by fragment and depth. closure_start: int64, (n + 1,): the
     closures of each row, from the ancestor at the top of the band down; none for the row itself. inner: int32, (n,):
     the arcs of each row that stay in its band.
     """
@@ -224,23 +231,23 @@ class Bands(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Cells for a search from one source, which takes many vertices of a cell in one step.
+    """Fragments for a search from one source, which takes many vertices of a fragment in one step.
 
-    All levels but the last are cut into bands, of BAND depths of a cell each. A band has two steps: all arcs that come
+    All levels but the last are cut into bands, of BAND depths of a fragment each. A band has two steps: all arcs that come
     from above the band, then *closures*: the distances from a row's ancestors in its band down to it, by vertices of
     the band. In the last level a band is one depth and has one step.
 
     entries: int32, (e, 4): row, first arc, end of its arcs, and place of the row, for each step in turn. start: int32:
-    where in entries each step starts, and e. cell_steps: int64, (cells + 1,): the first step of each cell. rooms, most:
-    of each level, the most places and the most steps of a cell. places: int32, (arcs + closures,): where in shared
-    memory the distance of each arc's head lies. Place 0 holds INF, then come the boundary and the rows of the cell. The
+    where in entries each step starts, and e. fragment_steps: int64, (fragments + 1,): the first step of each fragment. rooms, most:
+    of each level, the most places and the most steps of a fragment. places: int32, (arcs + closures,): where in shared
+    memory the distance of each arc's head lies. Place 0 holds INF, then come the boundary and the rows of the fragment. The
     head of a closure has its level's `rooms` added, since b lies behind d.
     """
 
     entries: np.ndarray
     start: np.ndarray
-    cell_steps: np.ndarray
-    places: np.ndarray
+    fragment_steps: np.ndarray
+    positions: np.ndarray
     rooms: list[int]
     most: list[int]
     bands: Bands
@@ -251,50 +258,50 @@ class Steps:
 
 
 @kept
-def steps(cells: Cells) -> Steps:
-    """The steps of all cells."""
-    n, arcs = len(cells.cell), len(cells.heads)
-    banded = cells.level_rows(cells.levels - 1)  # rows that have bands come first
-    depth = cells.depths - cells.depths[cells.cell_rows[cells.cell]]  # in the cell
+def steps(fragments: Fragments) -> Steps:
+    """The steps of all fragments."""
+    n, arcs = len(fragments.of_row), len(fragments.heads)
+    banded = fragments.level_rows(fragments.levels - 1)  # rows that have bands come first
+    depth = fragments.depths - fragments.depths[fragments.row_start[fragments.of_row]]  # in the fragment
     band, inset = depth // BAND, depth % BAND
     band[banded:], inset[banded:] = depth[banded:], 0
-    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(cells.start))
-    inside = cells.cell[cells.heads] == cells.cell[tails]
-    inner = np.bincount(tails[inside & (band[cells.heads] == band[tails])], minlength=n).astype(np.int32)
-    bands = Bands(*order_bands(cells, depth[:banded], band[:banded]), starts(inset), inner)
+    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(fragments.start))
+    inside = fragments.of_row[fragments.heads] == fragments.of_row[tails]
+    inner = np.bincount(tails[inside & (band[fragments.heads] == band[tails])], minlength=n).astype(np.int32)
+    bands = Bands(*order_bands(fragments, depth[:banded], band[:banded]), starts(inset), inner)
     require_numbers(arcs + int(bands.closure_start[-1]), "arcs and closures")
-    widths = np.diff(cells.borders)
-    sizes = 1 + widths + np.diff(cells.cell_rows)
-    rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(cells.level_cells)]
-    local = 1 + np.arange(n) - cells.cell_rows[cells.cell] + widths[cells.cell]  # place of each row
-    places = np.zeros(max(1, arcs + bands.closure_start[-1]), np.int32)
-    places[:arcs] = np.where(inside, local[cells.heads], cells.slots)
-    room = np.repeat(rooms, np.diff(cells.level_cells))  # of each cell
-    place_closures(cells, room[cells.cell] + local, inset[:banded], places[arcs:])
-    entries, start = list_entries(cells, bands, band, local, banded)
-    cell_steps = np.searchsorted(cells.cell[entries[start[:-1], 0]], np.arange(len(widths) + 1))
+    widths = np.diff(fragments.borders)
+    sizes = 1 + widths + np.diff(fragments.row_start)
+    rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(fragments.level_start)]
+    local = 1 + np.arange(n) - fragments.row_start[fragments.of_row] + widths[fragments.of_row]  # place of each row
+    positions = np.zeros(max(1, arcs + bands.closure_start[-1]), np.int32)
+    positions[:arcs] = np.where(inside, local[fragments.heads], fragments.slots)
+    room = np.repeat(rooms, np.diff(fragments.level_start))  # of each fragment
+    position_closures(fragments, room[fragments.of_row] + local, inset[:banded], positions[arcs:])
+    entries, start = list_entries(fragments, bands, band, local, banded)
+    fragment_steps = np.searchsorted(fragments.of_row[entries[start[:-1], 0]], np.arange(len(widths) + 1))
     return Steps(
         entries=entries,
         start=start,
-        cell_steps=cell_steps,
-        places=places,
+        fragment_steps=fragment_steps,
+        positions=positions,
         rooms=rooms,
-        most=[int(np.diff(cell_steps[a : b + 1]).max(initial=0)) for a, b in pairwise(cells.level_cells)],
+        most=[int(np.diff(fragment_steps[a : b + 1]).max(initial=0)) for a, b in pairwise(fragments.level_start)],
         bands=bands,
     )
 
 
-def order_bands(cells: Cells, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`start`, `depth_start` and `order` of Bands; depth, band: of the rows that have bands, in their cells."""
-    order = np.lexsort((depth, cells.cell[: len(depth)])).astype(np.int32)
-    depth_start = changes(cells.cell[order], depth[order])
+def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`start`, `depth_start` and `order` of Bands; depth, band: of the rows that have bands, in their fragments."""
+    order = np.lexsort((depth, fragments.of_row[: len(depth)])).astype(np.int32)
+    depth_start = changes(fragments.of_row[order], depth[order])
     at = order[depth_start]
-    start = changes(cells.cell[at], band[at])
+    start = changes(fragments.of_row[at], band[at])
     return np.r_[start, len(depth_start)].astype(np.int32), np.r_[depth_start, len(order)].astype(np.int32), order
 
 
-def place_closures(cells: Cells, above: np.ndarray, inset: np.ndarray, places: np.ndarray) -> None:
-    """Fill places with above[head] of each closure.
+def position_closures(fragments: Fragments, above: np.ndarray, inset: np.ndarray, positions: np.ndarray) -> None:
+    """Fill positions with above[head] of each closure.
 
     inset: the depth of each row that has a band below the top of that band.
     """
@@ -302,23 +309,23 @@ def place_closures(cells: Cells, above: np.ndarray, inset: np.ndarray, places: n
     rows = ancestors = np.arange(len(inset))
     for i in range(1, BAND):
         keep = inset[rows] >= i
-        rows, ancestors = rows[keep], cells.heads[cells.start[ancestors[keep]]]
-        places[start[rows] + inset[rows] - i] = above[ancestors]
+        rows, ancestors = rows[keep], fragments.heads[fragments.start[ancestors[keep]]]
+        positions[start[rows] + inset[rows] - i] = above[ancestors]
 
 
 def list_entries(
-    cells: Cells, bands: Bands, band: np.ndarray, local: np.ndarray, banded: int
+    fragments: Fragments, bands: Bands, band: np.ndarray, local: np.ndarray, banded: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """`entries` and `start` of Steps: each row with its arcs from above the band, then with its closures."""
-    n, arcs = len(cells.cell), len(cells.heads)
+    n, arcs = len(fragments.of_row), len(fragments.heads)
     row = np.r_[np.arange(n), np.arange(banded)]
     second = np.arange(n + banded) >= n
-    begins = np.r_[cells.start[:-1] + bands.inner, arcs + bands.closure_start[:banded]]
-    ends = np.r_[cells.start[1:], arcs + bands.closure_start[1 : banded + 1]]
-    order = np.lexsort((second, band[row], cells.cell[row]))
+    begins = np.r_[fragments.start[:-1] + bands.inner, arcs + bands.closure_start[:banded]]
+    ends = np.r_[fragments.start[1:], arcs + bands.closure_start[1 : banded + 1]]
+    order = np.lexsort((second, band[row], fragments.of_row[row]))
     entries = np.stack([row, begins, ends, local[row]], axis=1).astype(np.int32)[order]
     row = row[order]
-    start = changes(cells.cell[row], band[row], second[order])
+    start = changes(fragments.of_row[row], band[row], second[order])
     return entries, np.r_[start, len(order)].astype(np.int32)
 
 
@@ -330,16 +337,16 @@ def changes(*keys: np.ndarray) -> np.ndarray:
     return np.flatnonzero(new)
 
 
-def classes(cells: Cells, level: int) -> np.ndarray:
-    """int64: the first cell of each class of a level, of cells with about as many slots; and the level's end."""
-    first, end = cells.level_cells[level], cells.level_cells[level + 1]
-    of = np.searchsorted(WIDTHS, cells.widths[first:end])
+def classes(fragments: Fragments, level: int) -> np.ndarray:
+    """int64: the first fragment of each class of a level, of fragments with about as many slots; and the level's end."""
+    first, end = fragments.level_start[level], fragments.level_start[level + 1]
+    of = np.searchsorted(WIDTHS, fragments.widths[first:end])
     return np.r_[first + np.flatnonzero(np.diff(of, prepend=-1)), end]
 
 
-def jobs(cells: Cells, first: int, end: int, rows: int) -> np.ndarray:
-    """int64: the first cell of each job, where cells are cut into jobs of about so many rows; and the end."""
-    at = cells.cell_rows[first:end] // rows
+def jobs(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
+    """int64: the first fragment of each job, where fragments are cut into jobs of about so many rows; and the end."""
+    at = fragments.row_start[first:end] // rows
     return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]
 
 
@@ -357,10 +364,10 @@ class Triangles:
 
 
 @kept
-def triangles(cells: Cells) -> Triangles:
+def triangles(fragments: Fragments) -> Triangles:
     """The order for a hierarchy's arcs."""
-    height = heights(cells.start, cells.heads, cells.depths)
-    tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(cells.start))
+    height = heights(fragments.start, fragments.heads, fragments.depths)
+    tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(fragments.start))
     arcs = np.argsort(height[tails], kind="stable").astype(np.int32)
     return Triangles(arcs, tails, starts(np.bincount(height[tails], minlength=1)))
 
@@ -377,7 +384,7 @@ def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndar
 
 
 @kept
-def of(graph: Graph) -> tuple[Hierarchy, Cells]:
-    """The hierarchy of a graph and its cells, made once."""
+def of(graph: Graph) -> tuple[Hierarchy, Fragments]:
+    """The hierarchy of a graph and its fragments, made once."""
     hierarchy = elimination.of(graph)
     return hierarchy, cut(hierarchy, sizes_for(graph.vertices))
