@@ -108,20 +108,22 @@ class Float64Search:
         found, done = np.empty((rows, self.graph.vertices)), np.empty(4, np.uint32)
         self.run.download((dist, found.ravel()), (counts, done))
         found[found >= beyond] = np.inf
-        last = None
-        if tree:
-            blocks = enough_blocks(LANES * size, self.run.block)
-            arguments = self.vertices, constants, *self.arcs, dist, predecessor
-            self.run.launch((kernels.find_tree, blocks, self.run.block, arguments))
-            last = np.empty((rows, self.graph.vertices), np.int32)
-            self.run.download((predecessor, last.ravel()))
-            if ((last == NONE) & (found < np.inf)).any():
-                queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
-                state = dist, predecessor, queues, counts
-                self._launch(kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
-                self.run.download((predecessor, last.ravel()))
-            last[last == NONE] = SOURCE
+        last = self._find_tree(constants, dist, predecessor, found) if tree else None
         return Found(found, last, int(done[3]))
+
+    def _find_tree(self, constants, dist, predecessor, found: np.ndarray) -> np.ndarray:
+        size, last = found.size, np.empty(found.shape, np.int32)
+        blocks = enough_blocks(LANES * size, self.run.block)
+        arguments = self.vertices, constants, *self.arcs, dist, predecessor
+        self.run.launch((kernels.find_tree, blocks, self.run.block, arguments))
+        self.run.download((predecessor, last.ravel()))
+        if ((last == NONE) & (found < np.inf)).any():
+            queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
+            state = dist, predecessor, queues, counts
+            self._launch(kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
+            self.run.download((predecessor, last.ravel()))
+        last[last == NONE] = SOURCE
+        return last
 
     def potentials(self) -> np.ndarray:
         """Return float64 potentials, 0 or less, such that potential[u] + w >= potential[v] for each arc (u, v, w).

@@ -51,21 +51,10 @@ def drive(
     sources: range | None = None,
     extra: tuple = (),
 ) -> None:
-    """Fill the rows of `result`, one per source.
+    """Fill the rows of `result`, one per source (all vertices by default).
 
-    Parameters
-    ----------
-    kernel
-        Returns the kernel for `in_shared`. Its arguments are n, first, rows, *extra, *arrays, a working array for each
-        dtype of `work` (n items a block), and dist.
-    arrays
-        Uploaded before the clock starts, as are the CSR arrays.
-    work
-        The dtypes of the working arrays.
-    sources
-        All vertices by default.
-    extra
-        Further scalar arguments of the kernel.
+    kernel(in_shared) returns the kernel. Its arguments are n, first, rows, *extra, *arrays, a working array of n items
+    per block for each dtype of `work`, and dist. `arrays` and the CSR arrays are uploaded before the clock starts.
     """
     n = graph.vertices
     sources = range(n) if sources is None else sources

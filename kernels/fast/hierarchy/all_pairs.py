@@ -1,11 +1,11 @@
-"""All pairs of a graph in a hierarchy, in pieces that fit the card.
+"""Searches from many sources of a graph in a hierarchy, in pieces that fit in the card's memory.
 
     search = AllPairsSearch(graph, reduces=True)
     found = reduced(search, sources)       # for each source: farthest vertex, sum of distances, vertices reached
     search = AllPairsSearch(graph, reduces=False)
     for sources, rows in matrix(search, sources): ...    # the distances, on the card
 
-Each piece reuses the memory of the one before.
+Each piece reuses the memory of the previous one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kernels.gpu.launching import blocks_for, enqueued
 from kernels.graph import Graph
 from kernels.run import POISON, Run
 
-BYTES = 60 * 10**9  # limit of distances on the card
+BYTES = 60 * 10**9  # maximum size of the distances on the card
 COLUMN_THREADS = 4 if card.SIMULATED else 256
 
 
 @cuda.jit
 def fill(value, words):
-    """words[:] = value; the threads share out the words."""
+    """Set words[:] = value; the threads share the words."""
     i = u64(thread_x())
     while i < u64(len(words)):
         words[i] = value
@@ -39,7 +39,7 @@ def fill(value, words):
 
 @cuda.jit
 def take_columns(pitch, columns, row_of, matrix, out):
-    """out[k, vertex] = matrix[row of the vertex, columns[k]]; a thread a vertex."""
+    """Set out[k, vertex] = matrix[row of the vertex, columns[k]]; a vertex per thread."""
     vertex, n = u64(thread_x()), u64(len(row_of))
     if vertex < n:
         row = u64(u64(row_of[vertex]) * pitch)
@@ -51,10 +51,19 @@ def take_columns(pitch, columns, row_of, matrix, out):
 
 @dataclass(frozen=True)
 class Reduced:
-    """For each source, arrays of shape (k,): int32, `total` int64.
+    """Results per source; arrays of shape (k,), int32 except `total`.
 
-    eccentricity: the largest distance to a vertex that is reached; farthest: a vertex at that distance. reached: the
-    number of vertices that are reached, including the source. total: the sum of the distances to them.
+    Attributes
+    ----------
+    sources
+    eccentricity
+        The largest distance to a reached vertex.
+    farthest
+        A vertex at that distance.
+    reached
+        The number of vertices reached, including the source.
+    total : int64
+        The sum of the distances to them.
     """
 
     sources: np.ndarray
@@ -65,10 +74,20 @@ class Reduced:
 
 
 class AllPairsSearch:
-    """Search from many sources of one graph, which is prepared and customized on the card.
+    """Searches from many sources of one graph, which is prepared and customized on the card.
 
-    reduces: as in ManySources. bytes: limit of distances on the card. Raises InputError if the graph is not fit, and
-    NotEnoughMemory.
+    Parameters
+    ----------
+    reduces
+        As in ManySources.
+    bytes
+        Maximum size of the distances on the card.
+
+    Raises
+    ------
+    InputError
+        If the graph is unfit for a hierarchy.
+    NotEnoughMemory
     """
 
     def __init__(self, graph: Graph, *, reduces: bool, run: Run | None = None, bytes: int = BYTES):
@@ -88,23 +107,23 @@ class AllPairsSearch:
 
     @property
     def search_s(self) -> float:
-        """Seconds on the card of all searches so far."""
+        """Seconds of all searches so far, on the card."""
         return self.run.phases["kernels"]
 
     def allocate(self, sources: int) -> None:
-        """Allocate memory for as many of the sources as fit; a larger allocation stays."""
+        """Allocate memory for as many of the sources as fit; a larger allocation is kept."""
         columns = min(self.most, sources)
         if columns > self.many.most:
             self.many.allocate(columns)
 
     def poison(self) -> None:
-        """Fill what was allocated with a value that is no distance."""
+        """Fill the allocated memory with a value that is no distance."""
         blocks, value = 8 * self.run.multiprocessors, np.int32(POISON).view(np.uint32)
         fills = [(fill, blocks, self.run.block, (value, array)) for array in (self.many.matrix, self.many.found)]
         enqueued(self.run, *fills)()
 
     def rows(self, columns: np.ndarray) -> np.ndarray:
-        """Download the distances from the sources at these places of the last piece: int32, (k, n), INF if no path.
+        """Download these columns of the last piece: distances, int32, (k, n), INF if there is no path.
 
         Requires reduces=False.
         """
@@ -118,7 +137,7 @@ class AllPairsSearch:
         return found
 
     def pieces(self, sources: np.ndarray, most: int | None = None) -> Iterator[np.ndarray]:
-        """Search from the sources in preorder, at most `most` at once; yield those of each search after it."""
+        """Search from the sources in preorder, at most `most` at once; yield the sources of each search after it."""
         most, sources = most or self.most, np.asarray(sources)
         sources = sources[np.argsort(self.numbers[sources], kind="stable")]
         if not len(sources):
@@ -168,7 +187,7 @@ def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.nda
 
 @cuda.jit
 def add_columns(count, pitch, matrix, totals):
-    """totals[row] += the sum of the first `count` columns of the row; a block a row."""
+    """Add the first `count` columns of each row to totals[row]; a row per block."""
     row, total = u64(cuda.blockIdx.x), u64(0)
     column = u64(cuda.threadIdx.x)
     while column < count:

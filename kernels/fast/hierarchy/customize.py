@@ -1,15 +1,16 @@
 """The weights of a hierarchy's arcs, on the card.
 
-Of an arc between a vertex and an ancestor, `up` is the weight towards the ancestor, `down` that towards the vertex.
+For an arc between a vertex and an ancestor, `up` is the weight towards the ancestor, `down` the weight towards the
+vertex.
 
-    up, down = the graph's weights, INF where there is no arc
-    each height from the lowest, each vertex v of it, each two of its ancestors with an arc, a nearer than b:
-        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise, the other way
+    up, down = the graph's weights, INF if there is no arc
+    each height from the lowest, each vertex v of it, each pair of its ancestors with an arc, a nearer than b:
+        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise in the other direction
 
-The method is customizable contraction hierarchies' (see elimination.py).
+The method is that of customizable contraction hierarchies (see elimination.py).
 
-Distances and weights are uint32 here: INF, 2^31 - 1, plus any weight or INF does not wrap, and a sum from INF on is no
-path.
+Distances and weights are uint32 here. INF is 2^31 - 1, so INF plus any weight or INF does not wrap. A sum of at least
+INF means no path.
 """
 
 from typing import NamedTuple
@@ -38,7 +39,7 @@ def add(a, b):
 
 @cuda.jit
 def set_weights(places, weights, up, down):
-    """The graph's weights, each where its arc lies; of parallel arcs the least."""
+    """Copy the graph's weights to the arcs of the hierarchy; of parallel arcs, the least."""
     arc = u64(thread_x())
     if arc < u64(len(places)):
         position = places[arc]
@@ -51,9 +52,9 @@ def set_weights(places, weights, up, down):
 
 @cuda.jit(**LAUNCH_BOUNDS)
 def customize(heights, arcs, tails, start, heads, up, down):
-    """Relax all triangles, height by height: blocks that are all on the card at once.
+    """Relax all triangles, height by height, with all blocks on the card at once.
 
-    GROUP threads take an arc from v to a, and share v's further arcs, to ancestors b of a. The arc from a to b is found
+    GROUP threads take an arc from v to a and share v's further arcs, to ancestors b of a. The arc from a to b is found
     by bisection: v's further heads are all heads of a.
     """
     grid = cuda.cg.this_grid()
@@ -84,7 +85,7 @@ def customize(heights, arcs, tails, start, heads, up, down):
                     cuda.atomic.min(down, low, to_a)
                 second += GROUP
             i += groups
-        grid.sync()  # the arcs of the next height are final
+        grid.sync()  # now the arcs of the next height are final
         h += 1
 
 
@@ -97,7 +98,7 @@ class Tree(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """The rows of each fragment and of its boundary on the card: `row_start`, `borders` and `boundary` of fragments.Fragments."""
+    """The rows of each fragment and of its boundary, on the card, from fragments.Fragments."""
 
     rows: np.ndarray
     borders: np.ndarray
@@ -105,11 +106,16 @@ class Extents(NamedTuple):
 
 
 class OnCard:
-    """A graph's hierarchy on the card, customized with its weights: arrays of Fragments, and up and down, uint32, (arcs,).
+    """A graph's hierarchy on the card, customized with its weights, before the clock of `run` starts.
 
-    room: words that `down` has behind the arcs, of INF. All is done before the clock of `run` starts;
-    run.phases["customize"] is what customizing took on the card.
-    Raises InputError where the graph is not fit, and NotEnoughMemory.
+    `up` and `down` are uint32, (arcs,); `room` words of INF follow the arcs in `down`. run.phases["customize"] is the
+    time of customizing on the card.
+
+    Raises
+    ------
+    InputError
+        If the graph is unfit for a hierarchy.
+    NotEnoughMemory
     """
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):
@@ -137,16 +143,16 @@ class OnCard:
             customizing()
 
     def count_order(self) -> None:
-        """Count the time of the hierarchy's order and tree as the run's preparation, also where they were made before.
+        """Count the time of the order and the tree as the run's preparation, even if they were made before.
 
-        After the run has been timed.
+        Call it after the timed part of the run.
         """
         made = self.hierarchy.order_s + self.hierarchy.tree_s
         self.run.prepare_host_s = max(self.run.prepare_host_s, made)
 
 
 def check_shared(graph: Graph, needed: int, what: str) -> None:
-    """Raise InputError where a block would need more shared memory than the card has."""
+    """Raise InputError if a block needs more shared memory than the card has."""
     if card.gpu_visible() and needed > (limit := Run().shared_limit):
         raise InputError(
             f"{graph.name}: {what} takes {needed:,} bytes of shared memory, and a block of this card may "

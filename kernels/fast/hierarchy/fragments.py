@@ -1,21 +1,22 @@
-"""Fragments: the elimination tree cut into pieces that a thread's shared memory can hold, as the kernels read them.
+"""The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
 
-A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A fragment is a connected
-piece of one level, with one topmost vertex; level 0 is a single fragment, also where it has several roots. The arcs from a
-fragment lead to vertices of the fragment and to its boundary: the ancestors that its top has an arc with, and no others.
+A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A fragment is a
+connected piece of one level of the tree, with one topmost vertex; level 0 is a single fragment, even if it has several
+roots. The arcs from a fragment lead to its own vertices and to its boundary: the ancestors that its top has an arc
+with.
 
     level 0     the top of the tree: few vertices, many arcs each
-    level 1     fragments that depend on level 0 alone, so all of them can be worked on at once
+    level 1     fragments that depend on level 0 only, so that all of them can be searched at once
     ...
     last level  most of the vertices, in small fragments
 
-Rows number the vertices by level, then fragment, then preorder: so each level and each fragment is a range of rows, and an
-ancestor comes before its descendants.
+Rows number the vertices by level, then fragment, then preorder. So each level and each fragment is a range of rows, and
+an ancestor comes before its descendants.
 
-A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between the
-fragment's top and the present one. So a vertex overwrites the last one of the same depth. Where a distance is kept is its
-slot: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot for each depth. So the slot of a
-vertex's parent is the one before its own; before that of a root is INF.
+A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between
+the fragment's top and the present vertex. So a vertex overwrites the previous one of the same depth. The index of a
+distance in this memory is its slot: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot per
+depth. So the slot of a vertex's parent precedes its own slot; the slot before that of a root is INF.
 """
 
 from dataclasses import dataclass
@@ -28,9 +29,9 @@ from kernels.fast.hierarchy import elimination
 from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers, starts
 from kernels.graph import Graph, kept
 
-SMALLEST = 128  # vertices of a fragment of the last level, at most
-STEP = 8  # how many times larger those of the level before may be
-BAND = 32  # depths
+SMALLEST = 128  # maximum vertices of a fragment of the last level
+STEP = 8  # ratio of this maximum between a level and the next
+BAND = 32  # depths of a band
 WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots of the classes of fragments
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
@@ -40,15 +41,36 @@ assert MAX_HEIGHT + 1 < 1 << SLOT_BITS
 
 @dataclass(frozen=True, eq=False)
 class Fragments:
-    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant. int32 unless it says int64.
+    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant.
 
-    numbers, ends, depths: (n,): preorder number, end of the subtree and depth of each row. rows, vertex_rows: (n,): the
-    row of each preorder number, and of each vertex of the graph. start: int64, (n + 1,), and heads: (arcs,): as in
-    Hierarchy, but rows. level_start: int64, (levels + 1,): the first fragment of each level. row_start: int64,
-    (fragments + 1,): the first row of each fragment. borders: int64, (fragments + 1,), and boundary: the rows of each fragment's
-    boundary, in order. tops: (fragments,): the number of each fragment's top, for level 0 of its first vertex. fragment: (n,): the
-    fragment of each row. slots: (arcs,): the slot of each head. own: (n,): the slot of each row. widths: (fragments,): how
-    many slots. places: int64, (m,): as in Hierarchy, but for the order of arcs here.
+    Arrays are int32 unless stated; k is the number of fragments.
+
+    Attributes
+    ----------
+    numbers, ends, depths : (n,)
+        Preorder number, end of the subtree and depth of each row.
+    rows, vertex_rows : (n,)
+        The row of each preorder number, and of each vertex of the graph.
+    start, heads : int64, (n + 1,), and (arcs,)
+        As in Hierarchy, but rows.
+    level_start : int64, (levels + 1,)
+        The first fragment of each level.
+    row_start : int64, (k + 1,)
+        The first row of each fragment.
+    borders, boundary : int64, (k + 1,), and (borders[-1],)
+        The rows of each fragment's boundary, in order.
+    tops : (k,)
+        The number of each fragment's top; for level 0, of its first vertex.
+    of_row : (n,)
+        The fragment of each row.
+    slots : (arcs,)
+        The slot of each head.
+    own : (n,)
+        The slot of each row.
+    widths : (k,)
+        The number of slots.
+    places : int64, (m,)
+        As in Hierarchy, but for the order of arcs here.
     """
 
     numbers: np.ndarray
@@ -74,12 +96,12 @@ class Fragments:
         return len(self.level_start) - 1
 
     def level_rows(self, level: int) -> int:
-        """The rows of the levels before this one."""
+        """Return the number of rows of the levels before this one."""
         return int(self.row_start[self.level_start[level]])
 
 
 def sizes_for(vertices: int) -> list[int]:
-    """The sizes at which a tree of so many vertices is cut, the largest first."""
+    """Return the sizes at which a tree of so many vertices is cut, the largest first."""
     sizes = [SMALLEST]
     while sizes[0] * STEP * 4 <= vertices:
         sizes.insert(0, sizes[0] * STEP)
@@ -87,24 +109,12 @@ def sizes_for(vertices: int) -> list[int]:
 
 
 def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
-    """The fragments of a hierarchy."""
-    n = len(hierarchy.ends)
-    parents = np.full(n, -1, np.int32)
-    has_parent = np.flatnonzero(np.diff(hierarchy.start))
-    parents[has_parent] = hierarchy.heads[hierarchy.start[has_parent]]
-    size = hierarchy.ends - np.arange(n, dtype=np.int32)
-    levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
-    fragments, tops = assign(parents, levels)
+    """Return the fragments of a hierarchy."""
     degrees = np.diff(hierarchy.start)
-    deepest = np.zeros(len(tops), np.int32)
-    np.maximum.at(deepest, fragments, hierarchy.depths)
-    widths = 1 + degrees[tops] + deepest - hierarchy.depths[tops] + 1
-    by_level = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))  # of the fragments
-    tops, widths = tops[by_level], widths[by_level]
-    position = inverse(by_level)
-    order = np.argsort(position[fragments], kind="stable").astype(np.int32)  # preorder within a fragment
+    levels, fragment_of, tops, widths = find_fragments(hierarchy, sizes)
+    order = np.argsort(fragment_of, kind="stable").astype(np.int32)  # preorder within a fragment
     rows = inverse(order)
-    fragment = position[fragments[order]].astype(np.int32)  # of each row
+    fragment = fragment_of[order].astype(np.int32)  # of each row
     start = starts(degrees[order])
     arcs = np.repeat(hierarchy.start[:-1][order] - start[:-1], degrees[order]) + np.arange(start[-1])
     heads = rows[hierarchy.heads[arcs]]
@@ -141,15 +151,34 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
     )
 
 
-def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The fragment of each vertex, (n,), and the top of each fragment; vertices in preorder.
+def find_fragments(hierarchy: Hierarchy, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the level and the fragment of each vertex, and the top and width of each fragment.
 
-    A vertex goes to its parent's fragment where it is of the same level; all of level 0 share a fragment.
+    Vertices are in preorder, fragments by level and class.
+    """
+    n, degrees = len(hierarchy.ends), np.diff(hierarchy.start)
+    parents = np.full(n, -1, np.int32)
+    has_parent = np.flatnonzero(degrees)
+    parents[has_parent] = hierarchy.heads[hierarchy.start[has_parent]]
+    size = hierarchy.ends - np.arange(n, dtype=np.int32)
+    levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
+    fragments, tops = assign(parents, levels)
+    deepest = np.zeros(len(tops), np.int32)
+    np.maximum.at(deepest, fragments, hierarchy.depths)
+    widths = 1 + degrees[tops] + deepest - hierarchy.depths[tops] + 1
+    order = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))
+    return levels, inverse(order)[fragments], tops[order], widths[order]
+
+
+def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fragment of each vertex, (n,), and the top of each fragment; vertices in preorder.
+
+    A vertex belongs to its parent's fragment if it has the same level; all of level 0 share a fragment.
     """
     first = np.argmax(levels == 0)
     is_top = (parents < 0) | (levels[parents] != levels)
     is_top &= (levels > 0) | (np.arange(len(levels)) == first)
-    top = np.where(is_top, np.arange(len(parents)), parents)  # nearer and nearer to the top, twice as far each time
+    top = np.where(is_top, np.arange(len(parents)), parents)  # pointer jumping: the distance doubles each time
     top[levels == 0] = first
     while (top[top] != top).any():
         top = top[top]
@@ -164,7 +193,7 @@ def find_slots(
     borders: np.ndarray,
     boundary: np.ndarray,
 ) -> np.ndarray:
-    """int32: the slot of each arc's head: its own in the same fragment, else that of its place in the boundary."""
+    """Return the slot of each arc's head, int32: its own in the same fragment, else the slot of its boundary vertex."""
     n, tail_fragment = len(fragment), np.repeat(fragment, np.diff(start)).astype(np.int64)
     slots = own[heads]
     leaves = np.flatnonzero(fragment[heads] != tail_fragment)
@@ -179,12 +208,18 @@ def find_slots(
 class Records:
     """The arcs of each row, in the order of rows, as records of four words: slots, and three weights.
 
-    Slots have SLOT_BITS each, and the bit above them says that the next record is of the same row. A row's first record
-    has the slot of the row itself first, and the weight of the arc from its parent, whose slot is one less.
+    Slots have SLOT_BITS each; the bit above them is set if the next record belongs to the same row. In a row's first
+    record, the first slot is that of the row itself, and the first weight that of the arc from its parent, whose slot
+    is one less.
 
-    words: uint32, (4 records + 4,), without weights. arcs: int32, of the same shape: which arc's weight a word is; -1
-    for none, and the number of arcs where INF fills up a record. start: int64, (n + 1,): the first record of each row.
-    One more ends the arrays.
+    Attributes
+    ----------
+    words : uint32, (4 * records + 4,)
+        Without weights; one more record ends the array.
+    arcs : int32, of the same shape
+        The arc whose weight each word holds; -1 for none, and the number of arcs if INF pads a record.
+    start : int64, (n + 1,)
+        The first record of each row.
     """
 
     words: np.ndarray
@@ -194,7 +229,7 @@ class Records:
 
 @kept
 def records(fragments: Fragments) -> Records:
-    """The records of all rows."""
+    """Return the records of all rows."""
     degrees, arcs = np.diff(fragments.start), len(fragments.heads)
     start = starts(np.maximum(1, -(-degrees // RECORD_ARCS)))
     require_numbers(4 * (int(start[-1]) + 1), "words of records")
@@ -216,10 +251,18 @@ def records(fragments: Fragments) -> Records:
 class Bands(NamedTuple):
     """The bands of all levels but the last, and their closures.
 
-    start: int32: the first depth of each band, and the end. depth_start: int32: where in order each depth of a fragment
-    starts, and the end. order: int32: the rows that have bands, by fragment and depth. closure_start: int64, (n + 1,): the
-    closures of each row, from the ancestor at the top of the band down; none for the row itself. inner: int32, (n,):
-    the arcs of each row that stay in its band.
+    Attributes
+    ----------
+    start : int32
+        The first depth of each band, and the end.
+    depth_start : int32
+        The index in `order` at which each depth of a fragment starts, and the end.
+    order : int32
+        The rows that have bands, by fragment and depth.
+    closure_start : int64, (n + 1,)
+        The closures of each row, from the ancestor at the top of the band down; none for the row itself.
+    inner : int32, (n,)
+        The number of arcs of each row that stay in its band.
     """
 
     start: np.ndarray
@@ -233,15 +276,25 @@ class Bands(NamedTuple):
 class Steps:
     """Fragments for a search from one source, which takes many vertices of a fragment in one step.
 
-    All levels but the last are cut into bands, of BAND depths of a fragment each. A band has two steps: all arcs that come
-    from above the band, then *closures*: the distances from a row's ancestors in its band down to it, by vertices of
-    the band. In the last level a band is one depth and has one step.
+    All levels but the last are cut into bands of BAND depths of a fragment. A band has two steps: all arcs that come
+    from above the band, then *closures*: the distances from a row's ancestors in its band down to it, through vertices
+    of the band. In the last level a band is one depth and has one step.
 
-    entries: int32, (e, 4): row, first arc, end of its arcs, and place of the row, for each step in turn. start: int32:
-    where in entries each step starts, and e. fragment_steps: int64, (fragments + 1,): the first step of each fragment. rooms, most:
-    of each level, the most places and the most steps of a fragment. places: int32, (arcs + closures,): where in shared
-    memory the distance of each arc's head lies. Place 0 holds INF, then come the boundary and the rows of the fragment. The
-    head of a closure has its level's `rooms` added, since b lies behind d.
+    Attributes
+    ----------
+    entries : int32, (e, 4)
+        Row, first arc, end of its arcs, and position of the row, for each step in turn.
+    start : int32
+        The index in `entries` at which each step starts, and e.
+    fragment_steps : int64, (fragments + 1,)
+        The first step of each fragment.
+    positions : int32, (arcs + closures,)
+        The position in shared memory of the distance of each arc's head. Position 0 holds INF, then come the boundary
+        and the rows of the fragment. The head of a closure has its level's `rooms` added, because the kernel keeps b,
+        the distances by arcs from above the band, behind d (see one_source.py).
+    rooms, most : per level
+        The maximum number of positions and of steps of a fragment.
+    bands : Bands
     """
 
     entries: np.ndarray
@@ -259,7 +312,7 @@ class Steps:
 
 @kept
 def steps(fragments: Fragments) -> Steps:
-    """The steps of all fragments."""
+    """Return the steps of all fragments."""
     n, arcs = len(fragments.of_row), len(fragments.heads)
     banded = fragments.level_rows(fragments.levels - 1)  # rows that have bands come first
     depth = fragments.depths - fragments.depths[fragments.row_start[fragments.of_row]]  # in the fragment
@@ -292,7 +345,7 @@ def steps(fragments: Fragments) -> Steps:
 
 
 def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`start`, `depth_start` and `order` of Bands; depth, band: of the rows that have bands, in their fragments."""
+    """Return `start`, `depth_start` and `order` of Bands; depth, band: in its fragment, of each row in a band."""
     order = np.lexsort((depth, fragments.of_row[: len(depth)])).astype(np.int32)
     depth_start = changes(fragments.of_row[order], depth[order])
     at = order[depth_start]
@@ -301,9 +354,9 @@ def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tu
 
 
 def position_closures(fragments: Fragments, above: np.ndarray, inset: np.ndarray, positions: np.ndarray) -> None:
-    """Fill positions with above[head] of each closure.
+    """Set `positions` to above[head] of each closure.
 
-    inset: the depth of each row that has a band below the top of that band.
+    inset: the depth of each row that has a band, below the top of that band.
     """
     start = starts(inset)
     rows = ancestors = np.arange(len(inset))
@@ -316,7 +369,7 @@ def position_closures(fragments: Fragments, above: np.ndarray, inset: np.ndarray
 def list_entries(
     fragments: Fragments, bands: Bands, band: np.ndarray, local: np.ndarray, banded: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`entries` and `start` of Steps: each row with its arcs from above the band, then with its closures."""
+    """Return `entries` and `start` of Steps: each row with its arcs from above the band, then with its closures."""
     n, arcs = len(fragments.of_row), len(fragments.heads)
     row = np.r_[np.arange(n), np.arange(banded)]
     second = np.arange(n + banded) >= n
@@ -330,7 +383,7 @@ def list_entries(
 
 
 def changes(*keys: np.ndarray) -> np.ndarray:
-    """Where a run of equal keys starts."""
+    """Return where each run of equal keys starts."""
     new = np.zeros(len(keys[0]), bool)
     for key in keys:
         new |= np.diff(key, prepend=-1) != 0
@@ -338,24 +391,33 @@ def changes(*keys: np.ndarray) -> np.ndarray:
 
 
 def classes(fragments: Fragments, level: int) -> np.ndarray:
-    """int64: the first fragment of each class of a level, of fragments with about as many slots; and the level's end."""
+    """Return the first fragment of each class of a level, and the level's end: int64.
+
+    A class has fragments with about equally many slots.
+    """
     first, end = fragments.level_start[level], fragments.level_start[level + 1]
     of = np.searchsorted(WIDTHS, fragments.widths[first:end])
     return np.r_[first + np.flatnonzero(np.diff(of, prepend=-1)), end]
 
 
 def jobs(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
-    """int64: the first fragment of each job, where fragments are cut into jobs of about so many rows; and the end."""
+    """Return the first fragment of each job of about `rows` rows, and the end: int64."""
     at = fragments.row_start[first:end] // rows
     return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """In which order the arcs are customized: all of one height at once, the lowest first.
+    """The order in which the arcs are customized: all arcs of one height at once, the lowest first.
 
-    arcs: int32, (arcs,): by height of the tail. tails: int32, (arcs,): the row that each arc leaves, in the order of
-    rows. start: int64, (height + 1,): where in arcs each height starts.
+    Attributes
+    ----------
+    arcs : int32, (arcs,)
+        By height of the tail.
+    tails : int32, (arcs,)
+        The row that each arc leaves, in the order of rows.
+    start : int64, (height + 1,)
+        The index in `arcs` at which each height starts.
     """
 
     arcs: np.ndarray
@@ -365,7 +427,7 @@ class Triangles:
 
 @kept
 def triangles(fragments: Fragments) -> Triangles:
-    """The order for a hierarchy's arcs."""
+    """Return the order of a hierarchy's arcs."""
     height = heights(fragments.start, fragments.heads, fragments.depths)
     tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(fragments.start))
     arcs = np.argsort(height[tails], kind="stable").astype(np.int32)
@@ -373,7 +435,7 @@ def triangles(fragments: Fragments) -> Triangles:
 
 
 def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndarray:
-    """int32, (n,): how many vertices lie below each row on the longest way down."""
+    """Return the number of vertices below each row on the longest path down: int32, (n,)."""
     found = np.zeros(len(depths), np.int32)
     order = np.argsort(-depths, kind="stable")
     ends = starts(np.bincount(depths)[::-1])
@@ -385,6 +447,6 @@ def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndar
 
 @kept
 def of(graph: Graph) -> tuple[Hierarchy, Fragments]:
-    """The hierarchy of a graph and its fragments, made once."""
+    """Return the hierarchy of a graph and its fragments, made once."""
     hierarchy = elimination.of(graph)
     return hierarchy, cut(hierarchy, sizes_for(graph.vertices))

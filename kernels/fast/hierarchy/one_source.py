@@ -1,20 +1,20 @@
 """Distances from one source in a hierarchy.
 
     d = INF, d[source] = 0
-    ascend: each vertex v on the way from the source to its root, each arc to an ancestor a:
+    ascend: each vertex v on the path from the source to its root, each arc to an ancestor a:
         d[a] = min(d[a], d[v] + up(v, a))
-    descend: each level, all its fragments at once; in a fragment one band of depths after the other, all vertices v of it:
+    descend: each level, all its fragments at once; in a fragment one band of depths after the other, all vertices v:
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
 d is the distance from the source; up and down are an arc's weights towards the ancestor and from it. closure(v, u) is
-the distance from the ancestor u down to v by vertices of their band alone, found when weights are customized: so a band
-takes two steps instead of one for each depth. In the last level, whose fragments are small and many, a band is one depth
-and takes one step.
+the distance from the ancestor u down to v through vertices of their band only, found when weights are customized. So a
+band takes two steps instead of one per depth. In the last level, whose fragments are small and many, a band is one
+depth and takes one step.
 
-A block takes a fragment; in the last level a block is one warp. Distances of the fragment's boundary and of its own vertices
-are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in fragments.py; an entry
-is what one step does for a row.
+A block takes a fragment; in the last level a block is one warp. Distances of the fragment's boundary and of its own
+vertices are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in
+fragments.py; an entry is the work of one step for a row.
 """
 
 from functools import cache
@@ -34,19 +34,19 @@ from kernels.gpu.vectors import loader
 from kernels.graph import Graph
 from kernels.run import Run
 
-LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # in the last level, and threads of a block there
-FRAGMENT_THREADS = 3 if SIMULATED else 256  # of a block, where another level has many fragments
-TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_FRAGMENTS
+LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threads per vertex, and per block
+FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels
+TOP_THREADS = 3 if SIMULATED else 1024  # the same if the level has fewer than FEW_FRAGMENTS fragments
 FEW_FRAGMENTS = 528
 PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ancestor of the source
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
-ALL = 0xFFFFFFFF  # the threads of a warp
+FULL_WARP = 0xFFFFFFFF
 
 
 class Steps(NamedTuple):
-    """The steps of all fragments on the card: `fragment_steps`, `start`, `entries` (flat) and `places` of fragments.Steps."""
+    """The steps of all fragments on the card, from fragments.Steps; `entries` is flat."""
 
     fragments: np.ndarray
     start: np.ndarray
@@ -62,7 +62,7 @@ class Source(NamedTuple):
 
 
 class Way(NamedTuple):
-    """The way up from the source, by depth: an ancestor's row, and the distance to it."""
+    """The path from the source up to the root, by depth: an ancestor's row, and the distance to it."""
 
     rows: np.ndarray
     distances: np.ndarray
@@ -70,9 +70,9 @@ class Way(NamedTuple):
 
 @cuda.jit(**BOUNDS)
 def close_bands(arcs, bands, depths, start, heads, down):
-    """Find the closures of all bands and store them in `down`, behind the arcs. A block takes a band, depth by depth.
+    """Store the closures of all bands in `down`, behind the arcs. A block takes a band, depth by depth.
 
-    Of a row's closures the one at i is from its ancestor i depths below the top of the band.
+    Closure i of a row is from its ancestor i depths below the top of the band.
     """
     band = cuda.blockIdx.x
     group, lane = u32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
@@ -105,10 +105,10 @@ def close_bands(arcs, bands, depths, start, heads, down):
 
 @cuda.jit(**BOUNDS)
 def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up, way):
-    """The way up from the source. One block.
+    """Search up from the source with one block.
 
-    path_fragments: the fragments that hold its ancestors. Groups of threads take turns, one an ancestor, and load the arcs of
-    their next one while others work: so there no load may depend on another.
+    path_fragments: the fragments that hold its ancestors. Groups of threads take turns, one ancestor each, and load the
+    arcs of their next ancestor while other groups work. Therefore no load there may depend on another load.
     """
     depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
@@ -157,7 +157,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """The step and the first entry after those that the groups of a block take at once."""
+    """Return the step and the first entry after those that the groups of a block take at once."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))
@@ -167,14 +167,14 @@ def following(step, at, groups, steps, offsets):
 
 @cache
 def least_of(group: int):
-    """A device function: the least value of a group of threads of a warp."""
+    """Return a device function that finds the least value of a group of threads of a warp."""
 
     @cuda.jit(device=True)
     def least(value):
         if group > 1:
             shift = group // 2
             while shift > 0:
-                value = min(value, u32(cuda.shfl_xor_sync(ALL, i32(value), shift)))
+                value = min(value, u32(cuda.shfl_xor_sync(FULL_WARP, i32(value), shift)))
                 shift >>= 1
         return value
 
@@ -183,14 +183,16 @@ def least_of(group: int):
 
 @cache
 def fragment_loader(bands: bool):
-    """A device function: what a block needs of its fragment, in shared memory. All threads then wait.
+    """Return a device function that loads the data of a block's fragment into shared memory. All threads then wait.
 
-    near: at place 0 INF, then the distances of the boundary and of the rows, INF but on the way up from the source.
-    With bands the same number of words follows, INF. offsets: where in the entries each step starts.
+    near: INF at position 0, then the distances of the boundary and of the rows; rows are INF except on the path up from
+    the source. With bands, as many words of INF follow. offsets: the index in the entries at which each step starts.
     """
 
     @cuda.jit(device=True)
-    def load_fragment(fragment, source, room, fragments, steps, tree, way, distances, near, offsets):
+    def load_fragment(  # noqa: PLR0913
+        fragment, source, room, fragments, steps, tree, way, distances, near, offsets
+    ):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         border = fragments.borders[fragment]
         width = u32(fragments.borders[fragment + 1] - border)
@@ -224,15 +226,17 @@ def fragment_loader(bands: bool):
 
 @cache
 def search_fragments(group: int, bands: bool):
-    """The kernel: a block takes a fragment, from the fragment `first` on. bands: whether a band has two steps, or one.
+    """Return the kernel in which a block takes a fragment, from the fragment `first` on.
 
-    room: the level's, as fragments.Steps.rooms has it. While an entry is worked on, the first arc of the thread's next
-    entry and the entry after that are being loaded.
+    bands: whether a band has two steps, else one. room: the level's, as in fragments.Steps.rooms. While an entry is
+    processed, the first arc of the thread's next entry and the entry after that are being loaded.
     """
     load, load_fragment, least_of_group = loader(4), fragment_loader(bands), least_of(group)
 
     @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
-    def descend_from(first, source, room, fragments, steps, down, tree, way, distances):
+    def descend_from(  # noqa: PLR0913
+        first, source, room, fragments, steps, down, tree, way, distances
+    ):
         near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
         offsets = near[u32(room + room) :] if bands else near[room:]
         step_count = load_fragment(
@@ -290,7 +294,13 @@ def search_fragments(group: int, bands: bool):
 
 
 class OneSource:
-    """What a search from one source needs on the card, besides the hierarchy."""
+    """Data on the card for a search from one source, in addition to the hierarchy.
+
+    Attributes
+    ----------
+    plan : list
+        For each level: its first fragment and number of fragments, kernel, threads, room and words of shared memory.
+    """
 
     def __init__(self, graph: Graph, run: Run):
         fragments = cutting.of(graph)[1]
@@ -300,7 +310,7 @@ class OneSource:
         upload = run.upload_untimed
         (self.head_depths,) = upload(fragments.depths[fragments.heads])
         self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
-        self.plan = []  # of each level: its first fragment and the number of fragments, kernel, threads, words of shared memory
+        self.plan = []
         for level, (first, end) in enumerate(pairwise(fragments.level_start)):
             bands, room = level < fragments.levels - 1, steps.rooms[level]
             words = room * (1 + bands) + steps.most[level] + 1
@@ -318,7 +328,7 @@ class OneSource:
                 closing()
 
     def search(self, source: int, distances):
-        """A function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
+        """Return a function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
         on, run = self.on_card, self.on_card.run
         fragments = on.fragments
         row = int(fragments.vertex_rows[source])
@@ -339,5 +349,5 @@ class OneSource:
             if count or not card.gpu_visible():
                 launches.append((kernel, count, threads, arguments, 4 * words))
             else:
-                kernel.specialize(*arguments)  # compiled now, and not while the search of a larger graph is timed
+                kernel.specialize(*arguments)  # compile now, not while the search of a larger graph is timed
         return enqueued(run, *launches)

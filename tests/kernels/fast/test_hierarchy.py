@@ -1,4 +1,4 @@
-"""Contraction hierarchies: the order, the fragments, customizing, searches from one source, from many and of all pairs."""
+"""Contraction hierarchies: order, fragments, customizing, and searches from one source, many sources and all pairs."""
 
 import dataclasses
 from itertools import pairwise
@@ -8,7 +8,7 @@ import pytest
 
 from kernels.check import check, oracle
 from kernels.errors import InputError
-from kernels.fast.hierarchy import all_pairs, fragments, elimination, variants
+from kernels.fast.hierarchy import all_pairs, elimination, fragments, variants
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run

@@ -54,16 +54,16 @@ def test_any_delta_gives_the_same(delta):
 
 
 @pytest.mark.parametrize("delta", [3, 1000])
-@pytest.mark.parametrize("places", [1, 4])
-def test_queues_with_few_places(places, delta, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_QUEUE", places)
+@pytest.mark.parametrize("capacity", [1, 4])
+def test_queues_with_few_entries(capacity, delta, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_QUEUE", capacity)
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
 @pytest.mark.parametrize("crowded", [0, 2, 512])
-@pytest.mark.parametrize("blocks, places", [(2, 1), (3, 4), (5, 64)])
-def test_several_blocks(blocks, places, crowded, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_QUEUE", places)
+@pytest.mark.parametrize("blocks, capacity", [(2, 1), (3, 4), (5, 64)])
+def test_several_blocks(blocks, capacity, crowded, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_QUEUE", capacity)
     monkeypatch.setattr(near_far_kernels, "CROWDED", crowded)
     with blocks_at_once():
         solve(graph(range(1, 30)), shared=0, delta=3, grid=blocks)
@@ -79,10 +79,10 @@ def funnel(hub: int = 100) -> Graph:
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_a_part_of_far_never_has_more_than_its_places(blocks):
+def test_a_part_of_far_never_has_more_than_its_capacity(blocks):
     on, settings = funnel(), {"block": 4, "shared": 0, "delta": 1000, "grid": blocks}
-    places, _ = near_far.far_capacity(on, blocks, 4, near_far.MIN_QUEUE)
-    assert places < 100 // 2 * 16, "as many are added to far in all"
+    capacity, _ = near_far.far_capacity(on, blocks, 4, near_far.MIN_QUEUE)
+    assert capacity < 100 // 2 * 16, "as many are added to far in all"
     used = []
 
     class Noting(Run):
@@ -97,12 +97,12 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
     with blocks_at_once():
         near_far.sssp(on, result, Noting(**settings))
     assert check(on, "sssp", result, 0, full_check=on.vertices, checked_rows=1) == 1
-    written = (used[0].copy_to_host() != POISON).reshape(2, blocks, places)
+    written = (used[0].copy_to_host() != POISON).reshape(2, blocks, capacity)
     assert written.any() and not written[..., -1].any()
 
 
 @pytest.mark.parametrize(
-    ("on", "blocks", "threads", "places", "limit"),
+    ("on", "blocks", "threads", "capacity", "limit"),
     [  # with a queue of 64: two rounds of each arc, twice, and the queue, twice; a share; two for each block
         (chain([1] * 9), 1, 1, 20 + 2 * (2 * 1 + 64) + 10 + 2, 20),
         (chain([1] * 9), 3, 8, 8 + 2 * (2 * 2 + 64) + 4 + 6, 8),
@@ -112,18 +112,18 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
     ],
     ids=["a row", "three blocks", "a hub", "two rows"],
 )
-def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, places, limit):
-    assert near_far.far_capacity(on, blocks, threads, 64) == (places, limit)
+def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, capacity, limit):
+    assert near_far.far_capacity(on, blocks, threads, 64) == (capacity, limit)
 
 
 def far_of(on: Graph) -> np.ndarray:
     """The entries of far, where one block has searched from vertex 0 with a delta of 5: its two halves, (2, m)."""
     run = Run(block=5)
-    places, limit = near_far.far_capacity(on, 1, 5, 64)
+    capacity, limit = near_far.far_capacity(on, 1, 5, 64)
     arcs, owners = near_far.lay_out(on, run)
     dist, predecessor = np.full(on.vertices, INF, np.int32), np.empty(on.vertices, np.int32)
-    far, words = np.full(2 * places, POISON), np.empty(int(near_far_layout.LENGTHS) + 2, np.uint32)
-    source, numbers = np.uint32(0), (np.uint64(places), np.uint32(limit), np.uint32(64))
+    far, words = np.full(2 * capacity, POISON), np.empty(int(near_far_layout.LENGTHS) + 2, np.uint32)
+    source, numbers = np.uint32(0), (np.uint64(capacity), np.uint32(limit), np.uint32(64))
     run.launch(
         (near_far_kernels.initialise, 10, 5, (source, arcs, dist, predecessor, words)),
         (near_far_kernels.search, 1, 5, (source, np.uint32(5), *numbers, arcs, owners, dist, far, words), 8 * 64),
