@@ -57,22 +57,11 @@ print(seconds, found.variant, "numba" in sys.modules)
 
 
 class Case(NamedTuple):
-    """A kind of call.
+    """A kind of call."""
 
-    Attributes
-    ----------
-    what
-        Its name in the file.
-    once
-        Makes the call; returns its seconds and its result.
-    check
-        Checks the result.
-    repeats
-    """
-
-    what: str
-    once: Callable[[], tuple[float, object]]
-    check: Callable
+    what: str  # its name in the file
+    once: Callable[[], tuple[float, object]]  # makes the call; returns its seconds and its result
+    check: Callable  # checks the result
     repeats: int = REPEATS
 
     def rows(self) -> Iterator[dict]:

@@ -50,18 +50,11 @@ ROW_THREADS = 256  # maximum threads per block of the kernels with one block per
 
 @dataclass(frozen=True)
 class TileShape:
-    """The shape of a tile, which two blocks compute with side x side threads in all, `per` x `per` words each.
-
-    Attributes
-    ----------
-    side, per : int
-    packed : bool
-        Whether a word holds two distances.
-    """
+    """The shape of a tile, which two blocks compute with side x side threads in all, `per` x `per` words each."""
 
     side: int
     per: int
-    packed: bool
+    packed: bool  # whether a word holds two distances
 
     @classmethod
     def of(cls, run: Run, packed: bool) -> "TileShape":
@@ -485,9 +478,7 @@ def products(shape: TileShape) -> tuple:
 
 
 @cuda.jit
-def find_predecessors(  # noqa: PLR0913
-    n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow
-):
+def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow):  # noqa: PLR0913
     """Set the predecessors of a row per block, whose source is first_source + row; arcs by head, cheapest first.
 
     Sets overflow[0] = 1 if an arc leads from a reached vertex to an unreached one: that distance did not fit.

@@ -30,20 +30,12 @@ MAX_SLOTS = 2**31  # so that the index of a slot, and of the next one in its row
 
 
 class Layout(NamedTuple):
-    """The arrays of the layout, int32.
+    """The arrays of the layout, int32."""
 
-    Attributes
-    ----------
-    lengths : (n,)
-    heads, weights : (columns * pitch,)
-        A head of -1 is padding.
-    overflow_tails, overflow_heads, overflow_weights : (overflow arcs,)
-    """
-
-    lengths: np.ndarray
-    heads: np.ndarray
-    weights: np.ndarray
-    overflow_tails: np.ndarray
+    lengths: np.ndarray  # (n,)
+    heads: np.ndarray  # (columns * pitch,): -1 is padding
+    weights: np.ndarray  # (columns * pitch,)
+    overflow_tails: np.ndarray  # (overflow arcs,), as the next two
     overflow_heads: np.ndarray
     overflow_weights: np.ndarray
 

@@ -21,18 +21,11 @@ NONE, SOURCE = -1, -9999  # predecessor of a vertex without a path so far, and o
 
 @dataclass(frozen=True, eq=False)
 class FloatGraph(Rows):
-    """A directed graph in compressed sparse rows, as kernels.graph.Graph, but with any finite weights.
+    """A directed graph in compressed sparse rows, as kernels.graph.Graph, but with any finite weights."""
 
-    Attributes
-    ----------
-    indptr : int32, (n + 1,)
-    indices : int32, (m,)
-    weights : float64, (m,)
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
+    indptr: np.ndarray  # int32, (n + 1,)
+    indices: np.ndarray  # int32, (m,)
+    weights: np.ndarray  # float64, (m,)
     name: str = "graph"
 
     @classmethod

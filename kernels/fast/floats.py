@@ -47,19 +47,10 @@ kernels = Later("kernels.fast.floats_kernels")  # imports numba
 
 
 class Found(NamedTuple):
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes
-    ----------
-    dist : float64, (rows, n)
-        inf if there is no path.
-    predecessors : int32, (rows, n), or None if not requested
-        -9999 if there is none.
-    rounds : int
-    """
-
-    dist: np.ndarray
-    predecessors: np.ndarray | None
+    dist: np.ndarray  # float64, (rows, n): inf if there is no path
+    predecessors: np.ndarray | None  # int32, (rows, n): -9999 if there is none; None if not requested
     rounds: int
 
 
@@ -83,19 +74,9 @@ class Float64Search:
     def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
         """Search from the entries `starts`, distinct integers, in `rows` rows.
 
-        Parameters
-        ----------
-        whole : int32, (rows, n), optional
-            Distances in graph.scaled, as bounds.
-        limit
-            0 or more. Vertices farther away have no path, and the search does not go beyond them.
-        tree
-            Whether to find predecessors.
-
-        Raises
-        ------
-        NotEnoughMemory
-            If the card has less than 24 bytes free for each entry.
+        whole: int32, (rows, n): distances in graph.scaled, as bounds. limit: at least 0; vertices farther away have no
+        path, and the search does not go beyond them. tree: whether to find predecessors.
+        Raises NotEnoughMemory if the card has less than 24 bytes free for each entry.
         """
         size = rows * self.graph.vertices
         self.run.require(24 * size)

@@ -38,21 +38,14 @@ ALIGNMENT = None if SIMULATED else 16  # allows loading a row at once; the simul
 class Layout(NamedTuple):
     """A graph as the kernel reads it: uint32 arrays. Core vertices are numbered by their index in `core`.
 
-    Attributes
-    ----------
-    core, sinks
-        The vertices with out-arcs, by decreasing number of arcs from the core; the other vertices.
-    slices, slice_tails, slice_weights
-        The arcs between core vertices, by head. Arc j of vertex i of slice s is at slices[s] + SLICE * j + i. Shorter
-        lists are padded with arcs of weight 0 from vertex len(core), which is never reached.
-    in_indptr, tails, weights
-        All arcs by head, in compressed rows; a head is any vertex.
-    slice_arcs, arcs
-        The same arcs with the tail in the upper and the weight in the lower half of a word, for 16-bit distances.
+    Slices have the arcs between core vertices, by head. Arc j of vertex i of slice s is at slices[s] + SLICE * j + i.
+    Shorter lists are padded with arcs of weight 0 from vertex len(core), which is never reached. The other arrays have
+    all arcs by head, in compressed rows; a head is any vertex. For 16-bit distances, slice_arcs and arcs have the tail
+    in the upper and the weight in the lower half of a word.
     """
 
-    core: np.ndarray
-    sinks: np.ndarray
+    core: np.ndarray  # vertices with out-arcs, by decreasing number of arcs from the core
+    sinks: np.ndarray  # the other vertices
     slices: np.ndarray
     slice_arcs: np.ndarray
     slice_tails: np.ndarray
@@ -221,7 +214,7 @@ def relaxation(narrow: bool, count_hops: bool, native: bool):
 @cuda.jit(device=True)
 def all_fit(size, no_path, rows):
     """Return whether every 16-bit distance is so small that its sum with a weight stays below no_path."""
-    limit = u32(u32(2) * no_path - LOW)  # no_path less the largest weight, which is 65,535 less no_path
+    limit = u32(u32(2) * no_path - LOW)  # no_path minus the largest weight, which is 65,535 - no_path
     too_large = i32(0)
     i, end = u32(cuda.threadIdx.x), u32(u32(4) * size)
     while i < end:
@@ -233,9 +226,7 @@ def all_fit(size, no_path, rows):
 
 
 @cuda.jit(device=True)
-def write_path(  # noqa: PLR0913
-    n, v, k, first_source, core, has_path, d, u, dist, predecessor
-):
+def write_path(n, v, k, first_source, core, has_path, d, u, dist, predecessor):  # noqa: PLR0913
     """Write distance d and predecessor u (an index in core) of v for the block's k-th source.
 
     first_source: index in core of the block's first source.
@@ -253,9 +244,7 @@ def write_path(  # noqa: PLR0913
 
 
 @cuda.jit(device=True)
-def write_narrow_path(  # noqa: PLR0913
-    n, v, k, first_source, no_path, core, best, dist, predecessor
-):
+def write_narrow_path(n, v, k, first_source, no_path, core, best, dist, predecessor):  # noqa: PLR0913
     d = u32(best >> u32(16))
     write_path(n, v, k, first_source, core, d < no_path, d, u32(best & LOW), dist, predecessor)
 

@@ -61,10 +61,7 @@ kernels = Later("kernels.fast.near_far_kernels")  # imports numba
 def lay_out(graph: Graph, run: Run) -> tuple:
     """Return the words of all rows and the owners of those from row n on, on the card, before the clock starts.
 
-    Returns
-    -------
-    arcs : uint64, (DEGREE * rows,)
-    owners : uint32, (rows - n,)
+    arcs: uint64, (DEGREE * rows,). owners: uint32, (rows - n,).
     """
     rows, n, block = near_far_layout.layout(graph), graph.vertices, run.block
     indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
@@ -88,14 +85,8 @@ def default_delta(graph: Graph) -> int:
 def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
     """Return the launches that find predecessors from a source, with about `block` threads per block.
 
-    Parameters
-    ----------
-    tree
-        arcs, owners, dist and predecessor (all -1), on the card.
-    queue, words
-        As in start_zero_arcs; used only with free_arcs.
-    free_arcs
-        Whether a weight is 0.
+    tree: arcs, owners, dist and predecessor (all -1), on the card. queue, words: as in start_zero_arcs; used only with
+    free_arcs, if a weight is 0.
     """
     block = max(kernels.LANES, block // kernels.LANES * kernels.LANES)
     blocks = -(-len(tree[0]) // block)
@@ -131,16 +122,8 @@ def far_capacity(graph: Graph, blocks: int, threads: int, queue_capacity: int) -
 class NearFarSearch:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
-    Attributes
-    ----------
-    delta : np.uint32
-        How far the threshold moves: run.delta, else default_delta(graph).
-    dist, predecessor : int32, (n,), on the card
-        Results of the last search, in the memory that `allocate` took.
-
-    Raises
-    ------
-    NotEnoughMemory
+    run.delta, or default_delta, is how far the threshold moves. dist and predecessor, int32, (n,), are the results of
+    the last search, in the memory that `allocate` took. Raises NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run):
@@ -162,14 +145,8 @@ class NearFarSearch:
     def allocate(self) -> None:
         """Allocate memory for searches."""
         n = self.graph.vertices
-        self.dist, self.predecessor, self.far, self.words = self.run.allocate(
-            *(
-                (n, np.int32),
-                (n, np.int32),
-                (2 * self.part_capacity * self.blocks, np.uint64),
-                (self.words_used, np.uint32),
-            )
-        )
+        sizes = (n, np.int32), (n, np.int32), (2 * self.part_capacity * self.blocks, np.uint64)
+        self.dist, self.predecessor, self.far, self.words = self.run.allocate(*sizes, (self.words_used, np.uint32))
 
     def search(self, source: int) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return two functions that launch the search from a source: for distances, and then for predecessors."""

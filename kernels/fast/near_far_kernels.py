@@ -77,35 +77,17 @@ def initialise(source, arcs, dist, predecessor, words):
 
 
 class Block(NamedTuple):
-    """Where the threads of a block enqueue.
+    """Where the threads of a block enqueue."""
 
-    Attributes
-    ----------
-    queue
-        The near entries, a ring whose length is a power of two.
-    counters
-        The counters at the top of this module.
-    far
-        All parts.
-    part
-        Where the block's part of far starts.
-    threshold
-        Distances below it are near.
-    counter, seen
-        The counter of this round's additions, and its value before them.
-    head, tail
-        The next index of the ring to read, and the next to add to.
-    """
-
-    queue: np.ndarray
-    counters: np.ndarray
-    far: np.ndarray
-    part: int
-    threshold: int
-    counter: int
-    seen: int
-    head: int
-    tail: int
+    queue: np.ndarray  # near entries, a ring whose length is a power of two
+    counters: np.ndarray  # COUNTERS words
+    far: np.ndarray  # all parts
+    part: int  # where the block's part of far starts
+    threshold: int  # distances below it are near
+    counter: int  # index of the counter of this round's additions
+    seen: int  # its value before them
+    head: int  # next index of the ring to read
+    tail: int  # next index of the ring to add to
 
 
 @cuda.jit(device=True)
@@ -204,9 +186,7 @@ def take_row(thread, count, n, arcs, owners, dist, block):
 
 
 @cuda.jit(device=True)
-def go_through(  # noqa: PLR0913
-    thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other
-):
+def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
     """Run rounds until the queue is empty or the blocks should meet.
 
     other: the value of the counter of the other rounds' additions.
@@ -220,7 +200,7 @@ def go_through(  # noqa: PLR0913
         count = min(waiting, u32(threads // u32(DEGREE)))
         now = Block(queue, counters, block.far, block.part, block.threshold, counter, seen, head, tail)
         asked = u32(0)
-        if thread == u32(threads - u32(1)):  # seldom has a row
+        if thread == u32(threads - u32(1)):  # the thread that least often has a row
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
@@ -239,9 +219,7 @@ def go_through(  # noqa: PLR0913
 
 
 @cuda.jit(device=True)
-def split_parts(  # noqa: PLR0913
-    thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block
-):
+def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block):  # noqa: PLR0913
     """Drop the outdated entries of the block's share of far, enqueue the others, and return the least put into far.
 
     parts: the number of parts. lengths: the word where their lengths start. part_capacity: of each part. start: where
@@ -263,9 +241,7 @@ def split_parts(  # noqa: PLR0913
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
-def search(  # noqa: PLR0913
-    source, delta, part_capacity, limit, queue_capacity, arcs, owners, dist, far, words
-):
+def search(source, delta, part_capacity, limit, queue_capacity, arcs, owners, dist, far, words):  # noqa: PLR0913
     """Find all distances, with all blocks on the card at once and queue_capacity 64-bit words of shared memory each.
 
     part_capacity: of each block's part of a half of far. limit: a block with more entries in its part calls the others.

@@ -21,32 +21,16 @@ CALLED, LEASTS, QUEUED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 5))
 
 
 class Rows(NamedTuple):
-    """The arcs of a graph's CSR arrays by row. Row v < n belongs to vertex v.
+    """The arcs of a graph's CSR arrays by row. Row v < n belongs to vertex v."""
 
-    Attributes
-    ----------
-    count : int
-        The number of rows.
-    queued : int
-        The number of rows that may be enqueued. They come first; from n on they belong to fans.
-    owners, starts, stops : uint32, int32, int32
-        The vertex of each row of a fan, and its range of arcs.
-    linked : uint32
-        The rows whose last word is a link.
-    links : uint64
-        Those words: LINK and the count above the first row. Behind it are arcs, or with FAN rows.
-    behind : int32
-        The first of the arcs behind each link; 0 for the link of a hub.
-    """
-
-    count: int
-    queued: int
-    owners: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
-    linked: np.ndarray
-    links: np.ndarray
-    behind: np.ndarray
+    count: int  # number of rows
+    queued: int  # number of rows that may be enqueued; they come first, from n on those of fans
+    owners: np.ndarray  # uint32: vertex of each row of a fan
+    starts: np.ndarray  # int32: first arc of each row of a fan
+    stops: np.ndarray  # int32: end of its arcs
+    linked: np.ndarray  # uint32: rows whose last word is a link
+    links: np.ndarray  # uint64: these words: LINK, and the count above the first row of arcs, or with FAN of rows
+    behind: np.ndarray  # int32: first of the arcs behind each link; 0 for a link to rows
 
 
 @kept

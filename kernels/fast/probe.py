@@ -26,23 +26,12 @@ kernels = Later("kernels.fast.probe_kernels")  # imports numba
 
 
 class Reached(NamedTuple):
-    """The result of the breadth-first search.
-
-    Attributes
-    ----------
-    levels : int
-    vertices : int
-        The number of vertices reached.
-    wide : bool
-        Whether a level had WIDE vertices.
-    all : bool
-        Whether all reachable vertices were reached.
-    """
+    """The result of the breadth-first search."""
 
     levels: int
-    vertices: int
-    wide: bool
-    all: bool
+    vertices: int  # number of vertices reached
+    wide: bool  # whether a level had WIDE vertices
+    all: bool  # whether all reachable vertices were reached
 
 
 def is_narrow(searches: near_far.NearFarSearch) -> bool:

@@ -41,15 +41,7 @@ def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecesso
 
 
 def drive(
-    graph: Graph,
-    result: Result,
-    run: Run,
-    kernel: Callable,
-    arrays: tuple,
-    work: tuple,
-    *,
-    sources: range | None = None,
-    extra: tuple = (),
+    graph: Graph, result: Result, run: Run, kernel: Callable, arrays: tuple, work: tuple, *, sources=None, extra=()
 ) -> None:
     """Fill the rows of `result`, one per source (all vertices by default).
 

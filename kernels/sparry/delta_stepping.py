@@ -35,9 +35,7 @@ def default_delta(graph: Graph) -> int:
 
 
 @cuda.jit(device=True)
-def relax_arcs(  # noqa: PLR0913
-    u, d, delta, heavy, indptr, indices, weights, tentative, base
-):
+def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):  # noqa: PLR0913
     """Relax the light or the heavy arcs of u."""
     arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
     while arc < end:
@@ -77,9 +75,7 @@ def least_of_block(nearest, least):
 
 
 @cuda.jit(device=True)
-def update_bucket(  # noqa: PLR0913
-    n, start, delta, tentative, base, marks, offset, dist, row
-):
+def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):  # noqa: PLR0913
     """Take lower tentative distances; return 1 if the thread queued a vertex of the bucket."""
     more = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)

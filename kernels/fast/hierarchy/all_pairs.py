@@ -51,43 +51,20 @@ def take_columns(pitch, columns, row_of, matrix, out):
 
 @dataclass(frozen=True)
 class Reduced:
-    """Results per source; arrays of shape (k,), int32 except `total`.
-
-    Attributes
-    ----------
-    sources
-    eccentricity
-        The largest distance to a reached vertex.
-    farthest
-        A vertex at that distance.
-    reached
-        The number of vertices reached, including the source.
-    total : int64
-        The sum of the distances to them.
-    """
+    """Results per source; arrays of shape (k,), int32 unless stated."""
 
     sources: np.ndarray
-    eccentricity: np.ndarray
-    farthest: np.ndarray
-    reached: np.ndarray
-    total: np.ndarray
+    eccentricity: np.ndarray  # largest distance to a reached vertex
+    farthest: np.ndarray  # a vertex at that distance
+    reached: np.ndarray  # number of vertices reached, including the source
+    total: np.ndarray  # int64: sum of the distances to them
 
 
 class AllPairsSearch:
     """Searches from many sources of one graph, which is prepared and customized on the card.
 
-    Parameters
-    ----------
-    reduces
-        As in ManySources.
-    bytes
-        Maximum size of the distances on the card.
-
-    Raises
-    ------
-    InputError
-        If the graph is unfit for a hierarchy.
-    NotEnoughMemory
+    reduces: as in ManySources. bytes: maximum size of the distances on the card. Raises InputError if the graph is
+    unfit for a hierarchy, and NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, *, reduces: bool, run: Run | None = None, bytes: int = BYTES):
@@ -97,9 +74,8 @@ class AllPairsSearch:
         free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
         fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
         self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
-        self.numbers = self.on_card.fragments.numbers[
-            self.on_card.fragments.vertex_rows
-        ]  # preorder number of each vertex
+        fragments = self.on_card.fragments
+        self.numbers = fragments.numbers[fragments.vertex_rows]  # preorder number of each vertex
 
     @property
     def customize_s(self) -> float:

@@ -109,13 +109,7 @@ class OnCard:
     """A graph's hierarchy on the card, customized with its weights, before the clock of `run` starts.
 
     `up` and `down` are uint32, (arcs,); `room` words of INF follow the arcs in `down`. run.phases["customize"] is the
-    time of customizing on the card.
-
-    Raises
-    ------
-    InputError
-        If the graph is unfit for a hierarchy.
-    NotEnoughMemory
+    time of customizing on the card. Raises InputError if the graph is unfit for a hierarchy, and NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):

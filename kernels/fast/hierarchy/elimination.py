@@ -21,6 +21,7 @@ import hashlib
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numba import njit
@@ -37,55 +38,30 @@ FORMAT = 1  # version of the file
 
 @dataclass(frozen=True)
 class Counts:
-    """The numbers that decide whether a graph is fit.
+    """The numbers that decide whether a graph is fit."""
 
-    Attributes
-    ----------
-    height : int
-        The height of the tree.
-    arcs : int
-    triangles : int
-        The triangles that customizing relaxes.
-    widest : int
-        The maximum number of arcs of a vertex.
-    """
-
-    height: int
+    height: int  # of the tree
     arcs: int
-    triangles: int
-    widest: int  # the most arcs of a vertex
+    triangles: int  # that customizing relaxes
+    widest: int  # maximum number of arcs of a vertex
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
     """The tree and its arcs; p and its ancestors are preorder numbers. Field names are the keys in the file.
 
-    Attributes
-    ----------
-    vertices : int32, (n,)
-        The graph's vertex with each number.
-    start : int64, (n + 1,)
-    heads : int32, (arcs,)
-        The ancestors that p has an arc with are heads[start[p]:start[p + 1]], the nearest first.
-    ends : int32, (n,)
-        The end of each subtree.
-    depths : int32, (n,)
-        0 for a root.
-    places : int64, (m,)
-        For each arc of the graph, twice its arc of the hierarchy, plus 1 if it leads from the ancestor to the
-        descendant; -1 for a loop.
-    order_s, tree_s : float
-        Seconds of nested dissection and of the rest, on one core.
+    The ancestors that p has an arc with are heads[start[p]:start[p + 1]], the nearest first. An arc of the graph has
+    as its place twice its arc of the hierarchy, plus 1 if it leads from the ancestor to the descendant.
     """
 
-    vertices: np.ndarray
-    start: np.ndarray
-    heads: np.ndarray
-    ends: np.ndarray
-    depths: np.ndarray
-    places: np.ndarray
-    order_s: float
-    tree_s: float
+    vertices: np.ndarray  # int32, (n,): the graph's vertex with each number
+    start: np.ndarray  # int64, (n + 1,)
+    heads: np.ndarray  # int32, (arcs,)
+    ends: np.ndarray  # int32, (n,): end of each subtree
+    depths: np.ndarray  # int32, (n,): 0 for a root
+    places: np.ndarray  # int64, (m,): place of each arc of the graph; -1 for a loop
+    order_s: float  # seconds of nested dissection, on one core
+    tree_s: float  # seconds of the rest
 
     @property
     def height(self) -> int:
@@ -95,13 +71,13 @@ class Hierarchy:
     def counts(self) -> Counts:
         return count(np.diff(self.start), self.height)
 
-    def write(self, file, digest: str) -> None:
+    def write(self, file: BinaryIO, digest: str) -> None:
         """Write an uncompressed .npz to an open binary file. `digest` is that of the graph's arcs."""
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
     @classmethod
-    def load(cls, path, graph: Graph) -> Hierarchy:
+    def load(cls, path: Path, graph: Graph) -> Hierarchy:
         """Read a file that `write` wrote for this graph. Raise InputError if its content is different; see `check`."""
         n, m = graph.vertices, graph.arcs
         most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
@@ -174,10 +150,10 @@ def prepare(graph: Graph) -> Hierarchy:
     parents = tree(by_rank.indptr, by_rank.indices)
     depths, ends, numbers = preorder(parents)
     height = int(depths.max(initial=-1)) + 1
-    refuse_unfit(graph, Counts(height, 0, 0, 0))  # before arcs are counted, which may be many
+    refuse_unfit(graph, Counts(height, 0, 0, 0))  # before counting the arcs, which may be many
     degrees = arcs_of(by_rank.indptr, by_rank.indices, parents)
     refuse_unfit(graph, count(degrees, height))
-    # From here on by preorder number.
+    # Arrays from here on are by preorder number.
     ranks = inverse(numbers)
     start = starts(degrees[ranks])
     heads = fill(by_rank.indptr, by_rank.indices, parents, numbers, start)
@@ -360,7 +336,7 @@ def find_arcs(tails, indices, number, start, heads):
     return places
 
 
-def beside(packed) -> Path:
+def beside(packed: Path | str) -> Path:
     """Return the path of the hierarchy of a packed graph: nyc.hierarchy.npz beside nyc.npz."""
     return Path(packed).with_suffix(".hierarchy.npz")
 

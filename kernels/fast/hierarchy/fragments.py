@@ -41,55 +41,28 @@ assert MAX_HEIGHT + 1 < 1 << SLOT_BITS
 
 @dataclass(frozen=True, eq=False)
 class Fragments:
-    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant.
+    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant; k fragments.
 
-    Arrays are int32 unless stated; k is the number of fragments.
-
-    Attributes
-    ----------
-    numbers, ends, depths : (n,)
-        Preorder number, end of the subtree and depth of each row.
-    rows, vertex_rows : (n,)
-        The row of each preorder number, and of each vertex of the graph.
-    start, heads : int64, (n + 1,), and (arcs,)
-        As in Hierarchy, but rows.
-    level_start : int64, (levels + 1,)
-        The first fragment of each level.
-    row_start : int64, (k + 1,)
-        The first row of each fragment.
-    borders, boundary : int64, (k + 1,), and (borders[-1],)
-        The rows of each fragment's boundary, in order.
-    tops : (k,)
-        The number of each fragment's top; for level 0, of its first vertex.
-    of_row : (n,)
-        The fragment of each row.
-    slots : (arcs,)
-        The slot of each head.
-    own : (n,)
-        The slot of each row.
-    widths : (k,)
-        The number of slots.
-    places : int64, (m,)
-        As in Hierarchy, but for the order of arcs here.
+    Arrays are int32 unless stated.
     """
 
-    numbers: np.ndarray
-    ends: np.ndarray
-    depths: np.ndarray
-    rows: np.ndarray
-    vertex_rows: np.ndarray
-    start: np.ndarray
-    heads: np.ndarray
-    level_start: np.ndarray
-    row_start: np.ndarray
-    borders: np.ndarray
-    boundary: np.ndarray
-    tops: np.ndarray
-    of_row: np.ndarray
-    slots: np.ndarray
-    own: np.ndarray
-    widths: np.ndarray
-    places: np.ndarray
+    numbers: np.ndarray  # (n,): preorder number of each row
+    ends: np.ndarray  # (n,): end of each row's subtree
+    depths: np.ndarray  # (n,)
+    rows: np.ndarray  # (n,): row of each preorder number
+    vertex_rows: np.ndarray  # (n,): row of each vertex of the graph
+    start: np.ndarray  # int64, (n + 1,): as in Hierarchy, for rows
+    heads: np.ndarray  # (arcs,): as in Hierarchy, but rows
+    level_start: np.ndarray  # int64, (levels + 1,): first fragment of each level
+    row_start: np.ndarray  # int64, (k + 1,): first row of each fragment
+    borders: np.ndarray  # int64, (k + 1,): start of each fragment's boundary
+    boundary: np.ndarray  # (borders[-1],): rows of the boundaries, in order
+    tops: np.ndarray  # (k,): number of each fragment's top; for level 0, of its first vertex
+    of_row: np.ndarray  # (n,): fragment of each row
+    slots: np.ndarray  # (arcs,): slot of each head
+    own: np.ndarray  # (n,): slot of each row
+    widths: np.ndarray  # (k,): number of slots
+    places: np.ndarray  # int64, (m,): as in Hierarchy, for the order of arcs here
 
     @property
     def levels(self) -> int:
@@ -197,7 +170,7 @@ def find_slots(
     n, tail_fragment = len(fragment), np.repeat(fragment, np.diff(start)).astype(np.int64)
     slots = own[heads]
     leaves = np.flatnonzero(fragment[heads] != tail_fragment)
-    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + boundary  # in order
+    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + boundary  # sorted
     slots[leaves] = (
         1 + np.searchsorted(there, tail_fragment[leaves] * n + heads[leaves]) - borders[tail_fragment[leaves]]
     )
@@ -210,21 +183,12 @@ class Records:
 
     Slots have SLOT_BITS each; the bit above them is set if the next record belongs to the same row. In a row's first
     record, the first slot is that of the row itself, and the first weight that of the arc from its parent, whose slot
-    is one less.
-
-    Attributes
-    ----------
-    words : uint32, (4 * records + 4,)
-        Without weights; one more record ends the array.
-    arcs : int32, of the same shape
-        The arc whose weight each word holds; -1 for none, and the number of arcs if INF pads a record.
-    start : int64, (n + 1,)
-        The first record of each row.
+    is one less. One more record ends the arrays.
     """
 
-    words: np.ndarray
-    arcs: np.ndarray
-    start: np.ndarray
+    words: np.ndarray  # uint32, (4 * records + 4,): without weights
+    arcs: np.ndarray  # int32, likewise: arc whose weight a word holds; -1 for none, the number of arcs for INF
+    start: np.ndarray  # int64, (n + 1,): first record of each row
 
 
 @kept
@@ -249,27 +213,13 @@ def records(fragments: Fragments) -> Records:
 
 
 class Bands(NamedTuple):
-    """The bands of all levels but the last, and their closures.
+    """The bands of all levels but the last, and their closures."""
 
-    Attributes
-    ----------
-    start : int32
-        The first depth of each band, and the end.
-    depth_start : int32
-        The index in `order` at which each depth of a fragment starts, and the end.
-    order : int32
-        The rows that have bands, by fragment and depth.
-    closure_start : int64, (n + 1,)
-        The closures of each row, from the ancestor at the top of the band down; none for the row itself.
-    inner : int32, (n,)
-        The number of arcs of each row that stay in its band.
-    """
-
-    start: np.ndarray
-    depth_start: np.ndarray
-    order: np.ndarray
-    closure_start: np.ndarray
-    inner: np.ndarray
+    start: np.ndarray  # int32: first depth of each band, and the end
+    depth_start: np.ndarray  # int32: index in `order` at which each depth of a fragment starts, and the end
+    order: np.ndarray  # int32: rows that have bands, by fragment and depth
+    closure_start: np.ndarray  # int64, (n + 1,): closures of each row, from the ancestor at the top of the band down
+    inner: np.ndarray  # int32, (n,): number of arcs of each row that stay in its band
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,31 +228,18 @@ class Steps:
 
     All levels but the last are cut into bands of BAND depths of a fragment. A band has two steps: all arcs that come
     from above the band, then *closures*: the distances from a row's ancestors in its band down to it, through vertices
-    of the band. In the last level a band is one depth and has one step.
+    of the band (none for the row itself). In the last level a band is one depth and has one step.
 
-    Attributes
-    ----------
-    entries : int32, (e, 4)
-        Row, first arc, end of its arcs, and position of the row, for each step in turn.
-    start : int32
-        The index in `entries` at which each step starts, and e.
-    fragment_steps : int64, (fragments + 1,)
-        The first step of each fragment.
-    positions : int32, (arcs + closures,)
-        The position in shared memory of the distance of each arc's head. Position 0 holds INF, then come the boundary
-        and the rows of the fragment. The head of a closure has its level's `rooms` added, because the kernel keeps b,
-        the distances by arcs from above the band, behind d (see one_source.py).
-    rooms, most : per level
-        The maximum number of positions and of steps of a fragment.
-    bands : Bands
+    A position is an index in shared memory. Position 0 holds INF, then come the boundary and the rows of the fragment.
+    The head of a closure has its level's `rooms` added, because b lies behind d (see one_source.py).
     """
 
-    entries: np.ndarray
-    start: np.ndarray
-    fragment_steps: np.ndarray
-    positions: np.ndarray
-    rooms: list[int]
-    most: list[int]
+    entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs and position of the row, step by step
+    start: np.ndarray  # int32: index in `entries` at which each step starts, and e
+    fragment_steps: np.ndarray  # int64, (fragments + 1,): first step of each fragment
+    positions: np.ndarray  # int32, (arcs + closures,): position of the distance of each arc's head
+    rooms: list[int]  # maximum number of positions of a fragment, by level
+    most: list[int]  # maximum number of steps of a fragment, by level
     bands: Bands
 
     @property
@@ -326,7 +263,7 @@ def steps(fragments: Fragments) -> Steps:
     widths = np.diff(fragments.borders)
     sizes = 1 + widths + np.diff(fragments.row_start)
     rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(fragments.level_start)]
-    local = 1 + np.arange(n) - fragments.row_start[fragments.of_row] + widths[fragments.of_row]  # place of each row
+    local = 1 + np.arange(n) - fragments.row_start[fragments.of_row] + widths[fragments.of_row]  # position of each row
     positions = np.zeros(max(1, arcs + bands.closure_start[-1]), np.int32)
     positions[:arcs] = np.where(inside, local[fragments.heads], fragments.slots)
     room = np.repeat(rooms, np.diff(fragments.level_start))  # of each fragment
@@ -408,21 +345,11 @@ def jobs(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """The order in which the arcs are customized: all arcs of one height at once, the lowest first.
+    """The order in which the arcs are customized: all arcs of one height at once, the lowest first."""
 
-    Attributes
-    ----------
-    arcs : int32, (arcs,)
-        By height of the tail.
-    tails : int32, (arcs,)
-        The row that each arc leaves, in the order of rows.
-    start : int64, (height + 1,)
-        The index in `arcs` at which each height starts.
-    """
-
-    arcs: np.ndarray
-    tails: np.ndarray
-    start: np.ndarray
+    arcs: np.ndarray  # int32, (arcs,): by height of the tail
+    tails: np.ndarray  # int32, (arcs,): row that each arc leaves, in the order of rows
+    start: np.ndarray  # int64, (height + 1,): index in `arcs` at which each height starts
 
 
 @kept

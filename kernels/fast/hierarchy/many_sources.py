@@ -12,6 +12,7 @@ few numbers, the distances of the last level are not stored. (PHAST keeps a dist
 fewer, so that more threads fit.)
 """
 
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -48,21 +49,11 @@ class Records(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """The results of each source, on the card.
+    """The results of each source, on the card."""
 
-    Attributes
-    ----------
-    farthest : uint64
-        The largest distance plus 1, above the complement of the row.
-    sums : uint64
-        The sum of the distances.
-    counts : uint32
-        The number of vertices reached.
-    """
-
-    farthest: np.ndarray
-    sums: np.ndarray
-    counts: np.ndarray
+    farthest: np.ndarray  # uint64: largest distance plus 1, above the complement of the row
+    sums: np.ndarray  # uint64: sum of the distances
+    counts: np.ndarray  # uint32: number of vertices reached
 
 
 @cuda.jit
@@ -226,9 +217,7 @@ def search_fragments(count: int, stores: bool, reduces: bool):
     width = u32(LANES * count)
 
     @cuda.jit(**BOUNDS)
-    def descend(  # noqa: PLR0913
-        job_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals
-    ):
+    def descend(job_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals):  # noqa: PLR0913
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
         lane = u64(cuda.threadIdx.x) * u64(count)
@@ -320,16 +309,9 @@ def transpose(count, pitch, row_of, matrix, out):
 class ManySources:
     """Data on the card for searches from many sources, in addition to the hierarchy.
 
-    Attributes
-    ----------
-    reduces : bool
-        Whether distances are reduced to Totals; then the rows of the last level are not stored.
-    stored : int
-        The number of rows that are stored.
-    most : int
-        The maximum number of sources of one search, a multiple of `group`, for which `allocate` took memory.
-    plan : list
-        For each level, its classes, the widest first: kernel, sources per thread, bytes, jobs.
+    reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
+    of stored rows. most: the maximum number of sources of a search, a multiple of `group`, for which `allocate` took
+    memory. plan: for each level, its classes, the widest first: kernel, sources per thread, bytes, jobs.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -375,7 +357,7 @@ class ManySources:
             (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
         )
 
-    def search(self, numbers: np.ndarray):
+    def search(self, numbers: np.ndarray) -> Callable[[], None]:
         """Return a function that launches a search; numbers: int32, up to `most` sources, sorted preorder numbers.
 
         Then matrix[row, column], uint32, flat, is the distance from the column's source, for row < stored; there are
@@ -402,7 +384,7 @@ class ManySources:
             steps.append(level)
         return enqueued(run, *steps)
 
-    def rows_by_vertex(self, count: int, out):
+    def rows_by_vertex(self, count: int, out) -> Callable[[], None]:
         """Return a function that writes the first `count` columns as rows, with vertices in the graph's order.
 
         out: int32, (count * n,), on the card.

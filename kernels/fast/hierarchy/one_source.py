@@ -17,6 +17,7 @@ vertices are in shared memory. Several threads share the arcs of a vertex. A row
 fragments.py; an entry is the work of one step for a row.
 """
 
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -111,7 +112,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
     arcs of their next ancestor while other groups work. Therefore no load there may depend on another load.
     """
     depth = source.depth
-    distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
+    distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
     first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
     c = 0
     while c < len(path_fragments):
@@ -190,9 +191,7 @@ def fragment_loader(bands: bool):
     """
 
     @cuda.jit(device=True)
-    def load_fragment(  # noqa: PLR0913
-        fragment, source, room, fragments, steps, tree, way, distances, near, offsets
-    ):
+    def load_fragment(fragment, source, room, fragments, steps, tree, way, distances, near, offsets):  # noqa: PLR0913
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         border = fragments.borders[fragment]
         width = u32(fragments.borders[fragment + 1] - border)
@@ -234,10 +233,8 @@ def search_fragments(group: int, bands: bool):
     load, load_fragment, least_of_group = loader(4), fragment_loader(bands), least_of(group)
 
     @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
-    def descend_from(  # noqa: PLR0913
-        first, source, room, fragments, steps, down, tree, way, distances
-    ):
-        near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
+    def descend_from(first, source, room, fragments, steps, down, tree, way, distances):  # noqa: PLR0913
+        near = cuda.shared.array(0, uint32)  # INF, boundary, rows; with bands as much again for b; steps' starts
         offsets = near[u32(room + room) :] if bands else near[room:]
         step_count = load_fragment(
             first + cuda.blockIdx.x, source, room, fragments, steps, tree, way, distances, near, offsets
@@ -250,12 +247,12 @@ def search_fragments(group: int, bands: bool):
         entry = load(steps.entries, u64(min(u32(at + mine), last)) * u64(4))
         arc = i32(entry[1] + lane)
         safe = arc if arc < entry[2] else i32(0)
-        position, weight = steps.positions[safe], down[safe]
+        index, weight = steps.positions[safe], down[safe]
         next_entry = load(steps.entries, u64(min(u32(next_at + mine), last)) * u64(4))
         while step < step_count:
             next_arc = i32(next_entry[1] + lane)
             safe = next_arc if next_arc < next_entry[2] else i32(0)
-            next_position, next_weight = steps.positions[safe], down[safe]
+            next_index, next_weight = steps.positions[safe], down[safe]
             after_step, after_at = following(next_step, next_at, groups, step_count, offsets)
             after_entry = load(steps.entries, u64(min(u32(after_at + mine), last)) * u64(4))
             second = bands and (step & u32(1)) == u32(1)
@@ -266,7 +263,7 @@ def search_fragments(group: int, bands: bool):
                 if lane == 0:
                     best = near[u32(own + room)] if second else near[own]
                 if arc < entry[2]:
-                    best = min(best, add(near[position], weight))
+                    best = min(best, add(near[index], weight))
                     arc = i32(arc + group)
                     while arc < entry[2]:
                         best = min(best, add(near[steps.positions[arc]], down[arc]))
@@ -280,14 +277,7 @@ def search_fragments(group: int, bands: bool):
                     distances[entry[0]] = best
             if next_step != step:
                 cuda.syncthreads()
-            step, at, entry, arc, position, weight = (
-                next_step,
-                next_at,
-                next_entry,
-                next_arc,
-                next_position,
-                next_weight,
-            )
+            step, at, entry, arc, index, weight = next_step, next_at, next_entry, next_arc, next_index, next_weight
             next_step, next_at, next_entry = after_step, after_at, after_entry
 
     return descend_from
@@ -296,10 +286,7 @@ def search_fragments(group: int, bands: bool):
 class OneSource:
     """Data on the card for a search from one source, in addition to the hierarchy.
 
-    Attributes
-    ----------
-    plan : list
-        For each level: its first fragment and number of fragments, kernel, threads, room and words of shared memory.
+    plan: for each level, its first fragment and number of fragments, kernel, threads, room and words of shared memory.
     """
 
     def __init__(self, graph: Graph, run: Run):
@@ -327,20 +314,16 @@ class OneSource:
             with run.phase("customize"):
                 closing()
 
-    def search(self, source: int, distances):
+    def search(self, source: int, distances) -> Callable[[], None]:
         """Return a function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
         on, run = self.on_card, self.on_card.run
-        fragments = on.fragments
+        fragments, start = on.fragments, on.fragments.start
         row = int(fragments.vertex_rows[source])
         origin = Source(np.uint32(fragments.numbers[row]), np.uint32(fragments.depths[row]))
-        path_fragments = [int(fragments.of_row[row])]
-        while len(
-            parent := fragments.heads[
-                fragments.start[top := fragments.row_start[path_fragments[-1]]] : fragments.start[top + 1]
-            ]
-        ):
-            path_fragments.append(int(fragments.of_row[parent[0]]))
-        (path_fragments,) = run.upload(np.array(path_fragments, np.int32))
+        path = [int(fragments.of_row[row])]  # fragments, up to one whose top is a root
+        while start[top := fragments.row_start[path[-1]]] < start[top + 1]:
+            path.append(int(fragments.of_row[fragments.heads[start[top]]]))
+        (path_fragments,) = run.upload(np.array(path, np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
         climb = origin, path_fragments, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
         launches = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]

@@ -1,5 +1,7 @@
 """Variants of the registry: from one source, and all pairs as a matrix."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import cuda
 
@@ -30,7 +32,7 @@ class Trees:
             (self.graph.vertices, np.int32), (near_far_layout.layout(self.graph).queued, np.uint64), (words, np.uint32)
         )
 
-    def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor):
+    def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor) -> Callable:
         """Return a function that launches the search for the predecessors of a column of distances, on the card."""
         run, n = self.run, self.graph.vertices
         tree = self.arcs, self.owners, self.dist, predecessor
@@ -72,7 +74,7 @@ def find_trees(blocks, vertices, tails, heads, weights, distances, predecessors)
             predecessors[u64(first + u64(head))] = tails[arc]
 
 
-def trees_without_free_arcs(graph: Graph, run: Run, arcs: list, rows: int, distances, predecessors):
+def trees_without_free_arcs(graph: Graph, run: Run, arcs: list, rows: int, distances, predecessors) -> Callable:
     """Return a function that launches find_trees for so many rows; arcs: tails, heads and weights, on the card."""
     blocks = blocks_for(max(1, graph.arcs), run.block)
     filling = fill, blocks_for(len(predecessors), run.block), run.block, (np.int32(-1), predecessors)
