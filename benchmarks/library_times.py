@@ -130,8 +130,8 @@ def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
         if compiles:
             caches.append(tempfile.mkdtemp(dir=folder))
         seconds, *how = process("-c", FIRST, path, SOURCE, to).split()
-        if how != [choice.NEAR_FAR, str(compiles)]:
-            raise InputError(f"{path}: {how[0]}, compiled: {how[1]}: not what is to be measured")
+        if how != (expected := [choice.NEAR_FAR, str(compiles)]):
+            raise InputError(f"{path}: variant and compilation were {how}, expected {expected}")
         return float(seconds), saved()
 
     def command() -> tuple[float, np.ndarray]:

@@ -108,7 +108,7 @@ class Hierarchy:
             raise InputError(f"vertex, heads, end or depth of number {p} is wrong")
         number = inverse(self.vertices)
         if not np.array_equal(self.places, find_arcs(graph.tails, graph.indices, number, self.start, self.heads)):
-            raise InputError("an arc of the graph has another place")
+            raise InputError("places do not match the arcs of the graph")
         if not (0 <= self.order_s < np.inf and 0 <= self.tree_s < np.inf):
             raise InputError("order_s and tree_s must be seconds")
 
