@@ -1,7 +1,7 @@
-"""The build of the wheel: kernels/ becomes the package cuda_shortest_paths, which conflicts with no other `kernels`.
+"""Build the wheel: kernels/ becomes the package cuda_shortest_paths, to avoid a conflict with other `kernels` packages.
 
 In the repository the modules import each other as `kernels.graph`. In the wheel they use relative imports, and their
-docstrings and messages say cuda_shortest_paths.
+docstrings and messages name cuda_shortest_paths.
 """
 
 import ast
@@ -14,15 +14,15 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "cuda_shortest_paths"
-# In a string: `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py, but not
-# docs/kernels.md or the word.
+# Matches in strings `-m kernels`, `import kernels`, `from kernels import`, kernels.graph and kernels/graph.py, but not
+# docs/kernels.md and not the word alone.
 NAMED = re.compile(
     rb"(?<=-m )kernels\b|(?<=import )kernels\b|(?<=from )kernels(?=[.\w]* import\b)|(?<![\w./])kernels(?=[./][a-z_{])"
 )
 
 
 class Hook(BuildHookInterface):
-    """Put the renamed modules into the wheel."""
+    """Add the renamed modules to the wheel."""
 
     def initialize(self, version: str, build_data: dict) -> None:
         if version == "editable":
@@ -44,12 +44,12 @@ class Hook(BuildHookInterface):
 
 
 def renamed(source: bytes, inside: Path) -> bytes:
-    """Return a module's source with relative imports, and with the package's name in its strings.
+    """Return the source of a module with relative imports, and with the package's name in its strings.
 
-    inside: its path in kernels/. Raises ValueError for `import kernels`, which no relative import can express.
+    `inside` is its path in kernels/. Raises ValueError for `import kernels`, which no relative import can express.
     """
     lines = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
-    edits = {}  # by start: the end, and the new text
+    edits = {}  # start of the replaced text: its end, and the new text
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] == "kernels":
             found = re.compile(rb"from kernels\.?").match(source, lines[node.lineno - 1] + node.col_offset)

@@ -1,9 +1,9 @@
-"""Measure what calls of the library take, each as a user makes it, on a GPU; docs/library.md shows the rows.
+"""Measure the library's calls on a GPU as a user makes them; docs/library.md shows the rows.
 
     python -m benchmarks.library_times nyc.npz e.npz --out results/archive/h200/library_times.csv
 
-Takes packed graphs of road networks. A row a repeat. After each the distances from SOURCE are compared with SciPy's.
-NetworkX searches the first graph only. The file is written anew after each kind of call.
+Takes packed graphs of road networks and writes one row per repeat. After each repeat the distances from SOURCE are
+compared with SciPy's. NetworkX searches the first graph only. The file is rewritten after each kind of call.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from workflow.step import logged
 from workflow.store.library_times import SCHEMA
 
 SOURCE = 0
-REPEATS, LATER = 5, 50  # of a call; of a call that takes milliseconds
+REPEATS, LATER = 5, 50  # repeats of a call; of a call that takes milliseconds
 BUDGET_S = 20.0  # after this a call is not repeated
 FIRST = """
 import sys, time
@@ -57,15 +57,15 @@ print(seconds, found.variant, "numba" in sys.modules)
 
 
 class Case(NamedTuple):
-    """A kind of call. once: make it; return its seconds and its result. check: of the result."""
+    """A kind of call."""
 
-    what: str
-    once: Callable[[], tuple[float, object]]
-    check: Callable
+    what: str  # its name in the file
+    once: Callable[[], tuple[float, object]]  # makes the call; returns its seconds and its result
+    check: Callable  # checks the result
     repeats: int = REPEATS
 
     def rows(self) -> Iterator[dict]:
-        """The columns of each repeat; the first call is not counted."""
+        """Yield the columns of each repeat; the first call is not counted."""
         began = time.perf_counter()
         for repeat in range(self.repeats + 1):
             if repeat > 1 and time.perf_counter() - began > BUDGET_S:
@@ -73,26 +73,26 @@ class Case(NamedTuple):
             started = datetime.now(UTC).isoformat(timespec="seconds")
             seconds, found = self.once()
             self.check(found)
-            del found  # the next call may use its memory
+            del found  # so that the next call can use its memory
             if repeat:
                 yield {"what": self.what, "repeat": repeat, "seconds": seconds, "started": started}
 
 
 def timed(call: Callable, *arguments, **options) -> tuple[float, object]:
-    """Return the call's seconds and its result."""
+    """Return the seconds and the result of a call."""
     before = time.perf_counter()
     found = call(*arguments, **options)
     return time.perf_counter() - before, found
 
 
 def check_against(array: sparse.csr_array) -> Callable:
-    """Return a function that raises WrongResult unless it is given SciPy's distances from SOURCE."""
+    """Return a function that raises WrongResult unless its argument has SciPy's distances from SOURCE."""
     expected = scipys.dijkstra(array, indices=SOURCE)
     reached = expected[np.isfinite(expected)]
     reduced = reached.max(), len(reached), reached.sum()
 
     def check(found) -> None:
-        """found: an array, on the host or the card, Paths, Reduced, NetworkX's dict, or a tuple that begins with one"""
+        """Compare the distances, given in any form that the library returns."""
         found = found[0] if isinstance(found, tuple) else getattr(found, "distances", found)
         right = expected
         if isinstance(found, dict):
@@ -109,7 +109,10 @@ def check_against(array: sparse.csr_array) -> Callable:
 
 
 def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
-    """Of new processes, from the import to the result; of the command, all of its process. folder: an empty one."""
+    """Yield calls in new processes, from the import to the result; for the command, the whole process.
+
+    `folder` must be empty.
+    """
     to, caches = folder / "paths.npz", []
 
     def process(*words) -> str:
@@ -127,8 +130,8 @@ def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
         if compiles:
             caches.append(tempfile.mkdtemp(dir=folder))
         seconds, *how = process("-c", FIRST, path, SOURCE, to).split()
-        if how != [choice.NEAR_FAR, str(compiles)]:
-            raise InputError(f"{path}: {how[0]}, compiled: {how[1]}: not what is to be measured")
+        if how != (expected := [choice.NEAR_FAR, str(compiles)]):
+            raise InputError(f"{path}: variant and compilation were {how}, expected {expected}")
         return float(seconds), saved()
 
     def command() -> tuple[float, np.ndarray]:
@@ -141,13 +144,13 @@ def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
 
 
 def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
-    """One after the other, in this process."""
+    """Yield repeated calls in this process."""
     with kernels.prepare(graph) as solver:
 
         def kernels_alone() -> tuple[float, object]:
             with solver.working():
                 searches = solver.in_whole_numbers.near_far
-                searches.run.prepare = searches.run.prepare_now  # no work of the host's between the events
+                searches.run.prepare = searches.run.prepare_now  # no host work between the events
                 find_distances, find_tree = searches.search(SOURCE)
                 del searches.run.prepare
                 with CardTimer() as timer:
@@ -166,7 +169,7 @@ def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
 
 
 def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int, check: Callable) -> Case:
-    """Distances from `count` vertices by the variant `key`; seconds a source."""
+    """Return the case of distances from `count` vertices by the variant `key`, in seconds per source."""
 
     def once() -> tuple[float, np.ndarray]:
         found = np.empty((count, solver.graph.vertices))
@@ -184,7 +187,7 @@ def spread(graph: Graph, count: int) -> np.ndarray:
 
 
 def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **options) -> Iterator[Case]:
-    """By csgraph.dijkstra and by SciPy's."""
+    """Yield calls of csgraph.dijkstra and of SciPy's."""
     name, ours = "csgraph.dijkstra", partial(csgraph.dijkstra, indices=SOURCE, **options)
     scipy = partial(timed, scipys.dijkstra, array, indices=SOURCE, **options)
     yield Case(f"{name}, the same array again{suffix}", partial(timed, ours, array), check, LATER)
@@ -193,7 +196,7 @@ def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **opti
 
 
 def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
-    """Preparing a hierarchy and laying it out; rows, and what is reduced of them, from a few sources and from many."""
+    """Yield preparing and laying out a hierarchy, and rows and reduced results from few and from many sources."""
     made = []
     yield Case("preparing a hierarchy", partial(timed, elimination.prepare, graph), made.append)
     packed = replace(graph, file=folder / "graph.npz")
@@ -201,7 +204,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
         made[-1].write(file, elimination.topology(graph))
 
     def lay_out() -> tuple[float, object]:
-        return timed(all_pairs.AllPairsSearch, replace(packed), reduces=True)  # a new graph: the file is read again
+        return timed(all_pairs.AllPairsSearch, replace(packed), reduces=True)  # a new graph, so the file is read again
 
     yield Case("laying out a prepared hierarchy, from its file", lay_out, lambda _: None)
     with kernels.library.solver.Solver(packed) as solver:
@@ -218,7 +221,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
 
 
 def by_networkx(graph: Graph, check: Callable) -> Iterator[Case]:
-    """By NetworkX's own functions and by the backend, which converts a new graph."""
+    """Yield calls of NetworkX's own functions and of the backend, which converts a new graph."""
     cheapest, roads = graph.cheapest(), nx.DiGraph()
     roads.add_nodes_from(range(graph.vertices))
     arcs = zip(cheapest.tails.tolist(), cheapest.indices.tolist(), cheapest.weights.tolist(), strict=True)
@@ -234,7 +237,7 @@ def by_networkx(graph: Graph, check: Callable) -> Iterator[Case]:
 
 
 def cases(path: Path, graph: Graph, networkx: bool) -> Iterator[Case]:
-    """All kinds of calls. networkx: whether NetworkX's are among them."""
+    """Yield all kinds of calls; NetworkX's only if `networkx`."""
     array = graph.to_scipy()
     check, not_whole = check_against(array), array * 2**-0.5
     with tempfile.TemporaryDirectory() as folder:
@@ -250,7 +253,7 @@ def cases(path: Path, graph: Graph, networkx: bool) -> Iterator[Case]:
 
 def main(args: argparse.Namespace) -> None:
     writable(args.out)
-    choice.log.setLevel(logging.WARNING)  # else each call says why its variant was chosen
+    choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
     found = []
     with host.one_card():
         if not card.gpu_visible():

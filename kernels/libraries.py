@@ -1,4 +1,4 @@
-"""Libraries for the CPU, as a user would call them: SciPy and NetworKit.
+"""CPU libraries, called as a user would call them: SciPy and NetworKit.
 
     prepare the graph in the library's own form      not timed, like the CSR arrays of a GPU variant
     for each block of sources:
@@ -6,8 +6,8 @@
         write distances and predecessors as int32
         stop if the time limit has passed
 
-All pairs are solved in blocks of rows, since the libraries return 64 bits: 11 GB for gnutella30. SciPy runs on one
-core. NetworKit solves several sources in parallel, on all cores of the process.
+All pairs are solved a block of rows at a time, because the libraries return 64-bit numbers: 11 GB for gnutella30. SciPy
+runs on one core. NetworKit solves several sources in parallel, on all cores that the process may use.
 """
 
 import os
@@ -24,7 +24,7 @@ ROWS = 256  # sources in a block
 
 
 def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """Run scipy.sparse.csgraph.dijkstra from one source or all; the same call returns predecessors."""
+    """Call scipy.sparse.csgraph.dijkstra from one source or all; the same call returns predecessors."""
     prepared = graph.to_scipy()
     with run.timed(), run.phase("kernels"):
         for sources, distances, predecessors in _blocks(graph, result, run):
@@ -33,7 +33,7 @@ def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
-    """Run scipy.sparse.csgraph.floyd_warshall, in one call, after which the time limit is tested."""
+    """Call scipy.sparse.csgraph.floyd_warshall once; the time limit is tested only after it."""
     prepared = graph.to_scipy()
     with run.timed(), run.phase("kernels"):
         found = csgraph.floyd_warshall(prepared, return_predecessors=True)
@@ -42,8 +42,8 @@ def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
 
 
 def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """Run networkit.distance.SPSP from one source or all, and find predecessors from its distances."""
-    import networkit  # late: it takes most of a second
+    """Call networkit.distance.SPSP from one source or all, then find predecessors from its distances."""
+    import networkit  # takes most of a second and is needed only here
 
     networkit.setNumberOfThreads(cores())
     arcs = graph.weights.astype(np.float64), (graph.tails.astype(np.uint64), graph.indices.astype(np.uint64))
@@ -59,7 +59,7 @@ def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -74,7 +74,7 @@ def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray
 
 
 def _write(found_distances, found_predecessors, distances, predecessors) -> None:
-    """Convert SciPy's float64 distances and int32 predecessors, inf and -9999 without a path."""
+    """Store SciPy's results; no path is inf and -9999 there, INF and -1 here."""
     distances[:] = np.minimum(found_distances, INF, out=found_distances)
     np.maximum(found_predecessors, -1, out=predecessors)
     predecessors[distances == INF] = -1
@@ -82,7 +82,7 @@ def _write(found_distances, found_predecessors, distances, predecessors) -> None
 
 @njit(parallel=True, cache=True)
 def _narrow(found, distances):
-    """Convert NetworKit's float64 distances, the largest double without a path."""
+    """Store NetworKit's float64 distances; no path is the largest double there, INF here."""
     for row in prange(len(found)):
         for v in range(found.shape[1]):
             distances[row, v] = min(found[row, v], INF)
@@ -96,9 +96,9 @@ def _find_predecessors(indptr, indices, weights, sources, distances, predecessor
 
 @njit(cache=True)
 def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor):
-    """Store for each vertex the tail of an arc whose weight is the difference of the two distances.
+    """Set each vertex's predecessor to the tail of an arc whose weight is the difference of the two distances.
 
-    Arcs of weight 0 could form a cycle: use them last, and only from vertices that already have a predecessor.
+    Arcs of weight 0 may form cycles: they are used last, and only from vertices that already have a predecessor.
     """
     n, some_free = len(dist), False
     predecessor[:] = -1

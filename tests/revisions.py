@@ -64,7 +64,7 @@ def measured_graphs(variant: str) -> Iterator[Graph]:
     for directed in (True, False):
         yield Graph.from_arcs(2, tails, 1 - tails, np.ones(len(tails), np.int32), directed=directed)
     if variant.startswith("hierarchy/"):
-        yield path(600, directed=False)  # several levels of cells, the first with bands
+        yield path(600, directed=False)  # several levels of fragments, the first with bands
 
 
 def launch(variant: Variant) -> None:

@@ -1,1 +1,1 @@
-"""This project's own kernels, and the card's peak."""
+"""The project's own kernels, and a benchmark of the card's peak."""

@@ -1,31 +1,31 @@
 """Blocked Floyd-Warshall with register tiles: first the distances, then the predecessors from them.
 
 The matrix M is cut into tiles. A round takes the next `tile` vertices K as intermediate vertices (Venkataraman, Sahni
-and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the product of (min, +):
+and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the (min, +) product:
 
     diagonal    D = M[K, K] by Floyd-Warshall
     panel       M[K, :] = D (x) M[K, :]                the rows of K
     trailing    M = min(M, M[:, K] (x) M[K, :])        all rows
 
-The names are those of blocked LU factorisation, but here `trailing` is of all tiles, also above and left of the
-diagonal one. The paper calls the diagonal tile the primary tile.
+The names are those of blocked LU factorisation, but here `trailing` updates all tiles, including those above and left
+of the diagonal tile. The paper calls the diagonal tile the primary tile.
 
-`trailing` reads M[:, K] while another block writes it. Likewise `panel` reads M[K, :] while it is written. The old and
-the new value give the same result: the new one is itself the least over K of old + D, or of D + old, and D has all
-paths through K already.
+`trailing` reads M[:, K] while another block writes it, and `panel` reads M[K, :] while it is written. The old and the
+new value give the same result: the new value is itself the minimum over K of old + D, or of D + old, and D already
+contains all paths through K.
 
-A block of threads makes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
-instruction per word for every k. Index arithmetic shares that unit of the card: therefore four words are loaded at
-once, and the loop over k is unrolled four times (measured in docs/performance.md).
+A block of threads computes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
+instruction per word and k. Index arithmetic shares that unit of the card. Therefore four words are loaded at once, and
+the loop over k is unrolled four times (measured in docs/performance.md).
 
-Infinity is 2^31 - 1 in unsigned words: the sum of two never wraps and is never less. Packed, a word holds the
-distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and columns
-past the last vertex are infinite.
+Infinity is 2^31 - 1 in unsigned words: the sum of two infinities does not wrap and is not less. Packed, a word holds
+the distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and
+columns past the last vertex are infinite.
 
 A distance that does not fit in 15 bits is detected. On its shortest path take the first vertex v whose distance does
-not fit. The vertex u before it has its true distance, since what fits is never rounded; v is at infinity. So an arc
-leads from a reached vertex to an unreached one, and `find_predecessors`, which reads the arcs anyway, looks for such an
-arc.
+not fit. The vertex u before it has its true distance, since distances that fit are never rounded; v is at infinity. So
+an arc leads from a reached vertex to an unreached one, and `find_predecessors`, which reads all arcs, looks for such
+an arc.
 """
 
 from dataclasses import dataclass
@@ -41,27 +41,24 @@ from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
-DEPTH = 16  # of TileShape.depth, at most
-PAD = 4  # unused words after each row of to_k: a warp writes to several rows at once, which else use the same banks
+MAX_DEPTH = 16  # maximum of TileShape.depth
+PAD = 4  # unused words after each row of to_k, against bank conflicts: a warp writes to several rows at once
 PACKED_INF = 2**15 - 1
-BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product whose registers a multiprocessor has
-ROW_THREADS = 256  # threads per block, at most, of the kernels with one block per row
+BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product whose registers fit in a multiprocessor
+ROW_THREADS = 256  # maximum threads per block of the kernels with one block per row
 
 
 @dataclass(frozen=True)
 class TileShape:
-    """A tile, made by two blocks: side x side threads in all, `per` x `per` words each.
-
-    packed: two distances per word.
-    """
+    """The shape of a tile, which two blocks compute with side x side threads in all, `per` x `per` words each."""
 
     side: int
     per: int
-    packed: bool
+    packed: bool  # whether a word holds two distances
 
     @classmethod
     def of(cls, run: Run, packed: bool) -> "TileShape":
-        """Tiles of 128 x 128 words; of 4 x 4 where run.tile is less than 32, for the simulator."""
+        """Return tiles of 128 x 128 words; of 4 x 4, for the simulator, if run.tile is less than 32."""
         return cls(16, 8, packed) if run.tile >= 32 else cls(2, 2, packed)
 
     @property
@@ -71,7 +68,7 @@ class TileShape:
 
     @property
     def height(self) -> int:
-        """Rows of half a tile, upper or lower: what one block of threads makes."""
+        """Rows of half a tile, upper or lower, which one block of threads computes."""
         return self.side // 2 * self.per
 
     @property
@@ -81,7 +78,7 @@ class TileShape:
 
     @property
     def diagonal_per(self) -> int:
-        """A thread of `diagonal` has diagonal_per x diagonal_per distances: fewer, so that its loop is unrolled."""
+        """Rows and columns of distances per thread of `diagonal`: fewer than `per`, so that its loop is unrolled."""
         return max(2, self.per // 2)
 
     @property
@@ -91,7 +88,7 @@ class TileShape:
 
     @property
     def per_word(self) -> int:
-        """Distances a word."""
+        """Distances per word."""
         return 2 if self.packed else 1
 
     @property
@@ -101,43 +98,43 @@ class TileShape:
 
     @property
     def relax(self):
-        """The device function that takes the minimum of a word and the sum of two others."""
+        """Device function that returns the minimum of a word and the sum of two others."""
         return add_min_pairs if self.packed else add_min
 
     @property
     def wide(self) -> int:
-        """Words next to each other that a thread of the product takes at a time."""
+        """Neighbouring words that a thread of the product loads at once."""
         return self.per // 2
 
     @property
     def depth(self) -> int:
         """Vertices k whose distances are in shared memory at a time."""
-        return min(DEPTH, self.tile)
+        return min(MAX_DEPTH, self.tile)
 
     def rounds(self, vertices: int) -> int:
-        """Rounds, and tiles one below the other, of a matrix."""
+        """Return the number of rounds, which is also the number of rows of tiles."""
         return blocks_for(vertices, self.tile)
 
     def blocks(self, tiles: int) -> int:
-        """Blocks of threads for the product in so many tiles, one below the other."""
+        """Return the blocks of threads for the product in `tiles` tiles, one below the other."""
         return tiles * self.tile // self.height
 
     def columns(self, vertices: int) -> int:
-        """Tiles along a row."""
+        """Return the number of tiles along a row."""
         return blocks_for(vertices, self.tile * self.per_word)
 
     def pitch(self, vertices: int) -> int:
-        """Words from one row of the matrix to the next: whole tiles."""
+        """Return the words from one row of the matrix to the next: whole tiles."""
         return self.columns(vertices) * self.tile
 
 
 @cache
 def kernels(shape: TileShape) -> SimpleNamespace:
-    """The kernels for tiles of one shape: initial, diagonal, panel, trailing, unpack.
+    """Return the kernels for tiles of one shape: initial, diagonal, panel, trailing, unpack.
 
-    Matrices are flat, `pitch` words per row. `pivot` is an array whose row 0 is vertex first_tile * tile; a round takes
-    its rows from round_ * tile on, where round_ is its number. `target` holds whole tiles of any rows. Without strips,
-    pivot = target = the matrix, and first_tile = 0.
+    Matrices are flat, with `pitch` words per row. `pivot` is an array whose row 0 is vertex first_tile * tile; a round
+    takes its rows from round_ * tile on, where round_ is the number of the round. `target` holds whole tiles of any
+    rows. Without strips, pivot = target = the matrix, and first_tile = 0.
     """
     panel, trailing = products(shape)
     return SimpleNamespace(
@@ -150,12 +147,12 @@ def kernels(shape: TileShape) -> SimpleNamespace:
 
 
 def initial_kernel(shape: TileShape):
-    """The first kernel: from the graph to the matrix."""
+    """Return the first kernel, which fills the matrix from the graph."""
     per_word, packed, inf, relax = shape.per_word, shape.packed, shape.inf, shape.relax
 
     @cuda.jit(device=True)
     def word_of(distance, v):
-        """The word that holds this distance to v, beside infinity where it is packed."""
+        """Return the word that holds this distance to v; packed, the other half is infinity."""
         if packed:
             distance = min(distance, PACKED_INF)
             return u32(distance << 16 | PACKED_INF) if v % 2 else u32(PACKED_INF << 16 | distance)
@@ -163,7 +160,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
-        """Lower matrix[at] to word; in each half of a packed word, for which cards have no atomic minimum."""
+        """Lower matrix[at] to word; packed, each half separately, for which cards have no atomic minimum."""
         old = matrix[at]
         seen = u32(~old)
         while seen != old:
@@ -172,7 +169,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit
     def initial(n, pitch, first_vertex, indptr, indices, weights, matrix):
-        """One block per row: the weights of the arcs from vertex first_vertex + row, 0 to itself, else infinity."""
+        """Set one row per block: the weights of the arcs from vertex first_vertex + row, 0 to itself, else infinity."""
         row, t, stride = u64(cuda.blockIdx.x) * pitch, u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         at = t
         while at < pitch:
@@ -193,12 +190,12 @@ def initial_kernel(shape: TileShape):
 
 
 def unpack_kernel(shape: TileShape):
-    """The last kernel: from the matrix to distances of 32 bits."""
+    """Return the last kernel, which converts the matrix to 32-bit distances."""
     per_word, packed = shape.per_word, shape.packed
 
     @cuda.jit(device=True)
     def distance_in(word, v):
-        """The distance to v in a word; INF where there is no path."""
+        """Return the distance to v in a word; INF if there is no path."""
         if packed:
             distance = u32(word >> 16) if v % 2 else u32(word & 0xFFFF)
             return u32(INF) if distance == PACKED_INF else distance
@@ -206,7 +203,7 @@ def unpack_kernel(shape: TileShape):
 
     @cuda.jit
     def unpack(n, pitch, matrix, dist):
-        """The distances in 32 bits, from the rows of the matrix: one block per row."""
+        """Convert one row of the matrix per block to 32-bit distances."""
         row = u64(cuda.blockIdx.x)
         v = u32(cuda.threadIdx.x)
         while v < n:
@@ -217,9 +214,9 @@ def unpack_kernel(shape: TileShape):
 
 
 def tile_copiers(shape: TileShape) -> tuple:
-    """Device functions (pitch, corner, pivot, dist): a thread's words of the diagonal tile to `dist`, and back.
+    """Return device functions (pitch, corner, pivot, dist) that load and store a thread's words of the diagonal tile.
 
-    dist: the distances, unpacked. corner: where in pivot the thread's first word is.
+    dist: the unpacked distances. corner: index of the thread's first word in pivot.
     """
     per_word, packed, per = shape.per_word, shape.packed, shape.diagonal_per
 
@@ -252,14 +249,14 @@ def tile_copiers(shape: TileShape) -> tuple:
 
 
 def diagonal_kernel(shape: TileShape):
-    """The kernel of a round's diagonal tile."""
+    """Return the kernel of a round's diagonal tile."""
     tile, per_word, per, diagonal_side = shape.tile, shape.per_word, shape.diagonal_per, shape.diagonal_side
-    diagonal_bounds = {} if SIMULATED else {"launch_bounds": diagonal_side**2}  # else it may need too many registers
+    diagonal_bounds = {} if SIMULATED else {"launch_bounds": diagonal_side**2}  # limits the registers
     load_tile, store_tile = tile_copiers(shape)
 
     @cuda.jit(**diagonal_bounds)
     def diagonal(pitch, first_tile, round_, pivot):
-        """Floyd-Warshall in one tile: one block; each thread has `per` x `per` distances, unpacked to 32 bits."""
+        """Run Floyd-Warshall in one tile with one block; a thread has `per` x `per` distances, unpacked to 32 bits."""
         to_k = cuda.shared.array((2, tile), uint32)
         from_k = cuda.shared.array((2, tile), uint32)
         dist = cuda.local.array((per, per), uint32)
@@ -269,7 +266,7 @@ def diagonal_kernel(shape: TileShape):
         owner = u32(0)  # the threads with this y have row k, those with this x column k
         while owner < diagonal_side:
             k = u32(0)
-            while k < per:  # two places in turn for the row and the column of k: one barrier is enough
+            while k < per:  # the row and the column of k are double-buffered, so one barrier is enough
                 if y == owner:
                     c = u32(0)
                     while c < per:
@@ -298,7 +295,7 @@ def diagonal_kernel(shape: TileShape):
 
 @cache
 def part_movers(wide: int) -> tuple:
-    """Device functions (matrix, at, part): load and store `wide` words of a matrix, which `part` holds."""
+    """Return device functions (matrix, at, part) that load `wide` words of a matrix into `part`, and store them."""
 
     @cuda.jit(device=True)
     def load(matrix, at, part):
@@ -324,14 +321,14 @@ def part_movers(wide: int) -> tuple:
 
 
 def product_readers(shape: TileShape) -> tuple:
-    """Device functions that read `depth` vertices k into shared memory: the distances to them, and those from them."""
+    """Return device functions that read the distances to and from `depth` vertices k into shared memory."""
     tile, height, packed, depth = shape.tile, shape.height, shape.packed, shape.depth
     threads, wide, to_k_words = shape.threads, shape.wide, shape.depth // shape.per_word
     load, _ = part_movers(wide)
 
     @cuda.jit(device=True)
     def read_to_k(pitch, columns, target, t, to_k, part):
-        """to_k[k, i]: the distance from row i of the half tile to the k-th vertex; packed, in both halves of a word."""
+        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex; packed, in both halves."""
         e = u32(0)
         while e < to_k_words * height // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
@@ -350,7 +347,7 @@ def product_readers(shape: TileShape) -> tuple:
 
     @cuda.jit(device=True)
     def read_from_k(pitch, rows, pivot, t, from_k, part):
-        """from_k[k, j]: the word of the distances from the k-th vertex to column j."""
+        """Set from_k[k, j] to the word of the distances from the k-th vertex to column j."""
         e = u32(0)
         while e < depth * tile // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
@@ -366,21 +363,21 @@ def product_readers(shape: TileShape) -> tuple:
 
 
 def product_relaxers(shape: TileShape) -> tuple:
-    """Device functions that relax a thread's words by way of one k, and then the target by these words."""
+    """Return device functions that relax a thread's words through one k, and the target by these words."""
     per, tile, height, wide, relax = shape.per, shape.tile, shape.height, shape.wide, shape.relax
     load, store = part_movers(wide)
 
     @cuda.jit(device=True)
     def position(thread, i, length):
-        """Index, of `length`, of a thread's i-th row or column: half of them lie in each half of the tile.
+        """Return the index, below `length`, of a thread's i-th row or column; half are in each half of the tile.
 
-        So 16-byte loads next to each other have no bank conflicts.
+        So neighbouring 16-byte loads have no bank conflicts.
         """
         return u32((i // wide) * (length // 2) + thread * wide + i % wide)
 
     @cuda.jit(device=True)
     def relax_through(k, y, x, to_k, from_k, dist):
-        """Relax the thread's words by way of one k."""
+        """Relax the thread's words through one k."""
         left = cuda.local.array(per, uint32)
         right = cuda.local.array(per, uint32)
         i = u32(0)
@@ -397,7 +394,7 @@ def product_relaxers(shape: TileShape) -> tuple:
 
     @cuda.jit(device=True)
     def relax_rows(pitch, top, j0, y, x, dist, target, part):
-        """target = min(target, dist) in the thread's words."""
+        """Set target to min(target, dist) in the thread's words."""
         r = u32(0)
         while r < per:
             row = u64(top + position(y, r, height)) * pitch + j0
@@ -417,7 +414,7 @@ def product_relaxers(shape: TileShape) -> tuple:
 
 
 def product(shape: TileShape):
-    """A device function: the product of tiles that a block makes."""
+    """Return a device function that computes a block's product of tiles."""
     side, per, tile, inf, wide = shape.side, shape.per, shape.tile, shape.inf, shape.wide
     depth, to_k_words, padded = shape.depth, shape.depth // shape.per_word, shape.height + PAD
     read_to_k, read_from_k = product_readers(shape)
@@ -425,7 +422,7 @@ def product(shape: TileShape):
 
     @cuda.jit(device=True)
     def multiply(pitch, top, k_column, k_row, pivot, target):
-        """target = min(target, target[:, K] (x) pivot[K, :]) in the rows from `top` on and the block's columns."""
+        """Set target to min(target, target[:, K] (x) pivot[K, :]) in the rows from `top` on and the block's columns."""
         to_k = cuda.shared.array((depth, padded), uint32)
         from_k = cuda.shared.array((depth, tile), uint32)
         dist = cuda.local.array((per, per), uint32)
@@ -452,7 +449,7 @@ def product(shape: TileShape):
                 relax_through(u32(k + 2), y, x, to_k, from_k, dist)
                 relax_through(u32(k + 3), y, x, to_k, from_k, dist)
                 k = u32(k + 4)
-            cuda.syncthreads()  # also before `panel` writes the rows that it read
+            cuda.syncthreads()  # needed also before `panel` writes the rows that it has read
             done = u32(done + depth)
             columns, rows = columns + u64(to_k_words), rows + u64(depth) * pitch
         relax_rows(pitch, top, j0, y, x, dist, target, part)
@@ -461,19 +458,19 @@ def product(shape: TileShape):
 
 
 def products(shape: TileShape) -> tuple:
-    """The kernels of a round's panel and of the trailing rows, which make the same product of tiles."""
+    """Return the kernels panel and trailing, which compute the same product of tiles."""
     tile, per_word, height, multiply = shape.tile, shape.per_word, shape.height, product(shape)
     bounds = {} if SIMULATED else {"launch_bounds": (shape.threads, BLOCKS_PER_MULTIPROCESSOR)}
 
     @cuda.jit(**bounds)
     def panel(pitch, first_tile, round_, pivot):
-        """The rows of the round's vertices."""
+        """Relax the rows of the round's vertices."""
         top = u32(round_ * tile + cuda.blockIdx.y * height)
         multiply(pitch, top, u32((first_tile + round_) * tile // per_word), u32(round_ * tile), pivot, pivot)
 
     @cuda.jit(**bounds)
     def trailing(pitch, first_tile, round_, pivot, target):
-        """All rows of target."""
+        """Relax all rows of target."""
         top = u32(cuda.blockIdx.y * height)
         multiply(pitch, top, u32((first_tile + round_) * tile // per_word), u32(round_ * tile), pivot, target)
 
@@ -481,14 +478,13 @@ def products(shape: TileShape) -> tuple:
 
 
 @cuda.jit
-def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow):
-    """One block per source, first_source + row; arcs by head, cheapest first.
+def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow):  # noqa: PLR0913
+    """Set the predecessors of a row per block, whose source is first_source + row; arcs by head, cheapest first.
 
-    overflow[0] = 1 where an arc leads from a reached vertex to an unreached one: that distance did not fit.
+    Sets overflow[0] = 1 if an arc leads from a reached vertex to an unreached one: that distance did not fit.
 
     Arcs of positive weight come first: their tails are nearer, so that predecessors lead to the source. Arcs of weight
-    0 could form circles: along them a vertex takes as predecessor only a vertex that has one already, until nothing
-    changes.
+    0 could form cycles. Along them a vertex takes only predecessors that already have one, until nothing changes.
     """
     row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
     dist_row, predecessor_row = row * pitch, row * n
@@ -527,7 +523,7 @@ def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, pred
 
 
 def arcs_by_head(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """int32: indptr (n + 1), tails (m), weights (m) of the arcs by head, those of one head cheapest first."""
+    """Return int32 indptr (n + 1), tails (m) and weights (m) of the arcs by head, the cheapest arc of a head first."""
     order = np.lexsort((graph.weights, graph.indices))
     indptr = np.zeros(graph.vertices + 1, np.int32)
     np.cumsum(np.bincount(graph.indices, minlength=graph.vertices), out=indptr[1:])
@@ -535,14 +531,14 @@ def arcs_by_head(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def blocked(graph: Graph, result: Result, run: Run) -> None:
-    """32 bits per distance; fills result, (n, n)."""
+    """Search with 32 bits per distance and fill `result`, of shape (n, n)."""
     _find_paths(graph, result, run, TileShape.of(run, packed=False))
 
 
 def blocked16(graph: Graph, result: Result, run: Run) -> None:
-    """Two distances of 15 bits per word, and again with 32 bits where one does not fit; fills result, (n, n).
+    """Search with two 15-bit distances per word, again with 32 bits if one does not fit; fill `result`, (n, n).
 
-    Only with 32 bits on cards before compute capability 9.0, which need several instructions for a packed minimum.
+    Before compute capability 9.0 a packed minimum takes several instructions; such cards use only 32 bits.
     """
     shapes = [TileShape.of(run, packed=False)]
     if has_16_bit_pair_minimum() or not gpu_visible():
@@ -551,25 +547,25 @@ def blocked16(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Three launches per round; and the first matrix, its unpacking, the predecessors."""
+    """Return three launches per round, and three for the first matrix, its unpacking and the predecessors."""
     return 3 * TileShape.of(Run(tile=tile), packed=False).rounds(vertices) + 3
 
 
 def launches16(vertices: int, tile: int) -> None:
-    """None: whether 32 bits follow 16 depends on the weights, and on n <= tile."""
+    """Return None: whether 32 bits follow 16 depends on the weights, and on n <= tile."""
 
 
 def upload_arcs(graph: Graph, run: Run) -> tuple[list, list]:
-    """The graph's arrays, and its arcs by head, on the card before the clock starts."""
+    """Upload the graph's arrays, and its arcs by head, before the clock starts."""
     return run.upload_untimed(graph.indptr, graph.indices, graph.weights), run.upload_untimed(*arcs_by_head(graph))
 
 
-def _find_paths(graph, result, run, *shapes):
-    """Fill result in the first of these shapes in which all distances fit."""
+def _find_paths(graph: Graph, result: Result, run: Run, *shapes: TileShape) -> None:
+    """Fill `result` in the first of these shapes in which all distances fit."""
     n = graph.vertices
     run.require(4 * max(s.rounds(n) * s.tile * s.pitch(n) for s in shapes) + 2 * 4 * n * n)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.cuda_graph = True  # nothing here is the paper's, which waits after every launch
+    run.cuda_graph = True  # only the paper's variants wait after every launch
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.uint32), (n * n, np.int32))
@@ -581,15 +577,15 @@ def _find_paths(graph, result, run, *shapes):
                 arguments = np.uint32(n), np.uint32(n), np.uint32(0), *in_arcs, dist, predecessor, overflow
                 run.launch((find_predecessors, n, min(run.block, ROW_THREADS), arguments))
                 run.download((overflow, overflowed))
-            # The warm-up graph has one tile; running it in every shape compiles all kernels.
+            # The warm-up graph has one tile; it runs in every shape, so that all kernels are compiled.
             if n > shape.tile and not overflowed[0]:
                 break
         with run.phase("copy_out"):
             run.download((dist, result.distances.ravel().view(np.uint32)), (predecessor, result.predecessors.ravel()))
 
 
-def _find_distances(shape, n, out_arcs, dist, run):
-    """Fill dist on the card: uint32, (n * n,)."""
+def _find_distances(shape: TileShape, n: int, out_arcs: list, dist, run: Run) -> None:
+    """Fill `dist` on the card: uint32, (n * n,)."""
     row_threads, kernel, pitch = min(run.block, ROW_THREADS), kernels(shape), shape.pitch(n)
     rows = shape.tile * shape.rounds(n)
     (matrix,) = run.allocate((rows * pitch, np.uint32))
@@ -600,7 +596,7 @@ def _find_distances(shape, n, out_arcs, dist, run):
 
 
 def run_rounds(shape: TileShape, vertices: int, matrix, run: Run) -> None:
-    """All rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `shape.pitch`."""
+    """Run all rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `shape.pitch` words."""
     kernel, rounds, columns, threads = kernels(shape), shape.rounds(vertices), shape.columns(vertices), shape.threads
     arguments = np.uint32(shape.pitch(vertices)), np.uint32(0), STEP, matrix
     run.launch(

@@ -1,15 +1,15 @@
-"""Bellman-Ford from one source as `bellman_ford/stride` does it, on an ELL layout instead of CSR arrays.
+"""Bellman-Ford from one source, as `bellman_ford/stride`, on an ELL layout instead of CSR arrays.
 
-    heads, weights    a row for each vertex with its first out-arcs, stored by columns: arc j of vertex u is in
-                      slot j * pitch + u, so that the threads of a warp read words next to each other
-    lengths           how many slots of a row hold an arc
-    overflow          the further arcs of longer rows, as (tail, head, weight): one thread per arc
+    heads, weights    one row per vertex with its first out-arcs, stored by columns: arc j of vertex u is in slot
+                      j * pitch + u, so that the threads of a warp read neighbouring words
+    lengths           the number of slots of each row that hold an arc
+    overflow          the remaining arcs of longer rows, as (tail, head, weight): one thread per arc
 
-With the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and loads
-its next arc before it relaxes the present one. The hybrid of ELL and coordinates is N. Bell and M. Garland's
-(Supercomputing 2009), who keep a column while a third of the rows fill it. Here there are as many columns as leave at
-least a quarter of all slots filled: so a road network has no overflow, and a few vertices with thousands of arcs cost
-no slots in every other row. The overflow is relaxed in the same launch.
+Because of the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and
+loads its next arc before it relaxes the present one. The hybrid of ELL and coordinates is N. Bell and M. Garland's
+(Supercomputing 2009), who keep a column if a third of the rows fill it. This layout has as many columns as leave at
+least a quarter of all slots filled, so that a road network has no overflow, and a few vertices with thousands of arcs
+add no slots to all other rows. The overflow is relaxed in the same launch.
 """
 
 from typing import NamedTuple
@@ -25,45 +25,42 @@ from kernels.paper.bellman_ford import drive, relax_arc, set_predecessor, update
 from kernels.run import Result, Run
 
 WARP = 32
-SLOTS_PER_ARC = 4  # slots of the columns, at most, for each arc in them
-MAX_SLOTS = 2**31  # so that a slot's number, and the next in its row, fits in 32 bits
+SLOTS_PER_ARC = 4  # maximum number of slots in the columns, per arc in them
+MAX_SLOTS = 2**31  # so that the index of a slot, and of the next one in its row, fits in 32 bits
 
 
 class Layout(NamedTuple):
-    """int32 arrays: lengths (n), heads and weights (columns * pitch), and three for the overflow arcs.
+    """The arrays of the layout, int32."""
 
-    A head of -1 is padding.
-    """
-
-    lengths: np.ndarray
-    heads: np.ndarray
-    weights: np.ndarray
-    overflow_tails: np.ndarray
+    lengths: np.ndarray  # (n,)
+    heads: np.ndarray  # (columns * pitch,): -1 is padding
+    weights: np.ndarray  # (columns * pitch,)
+    overflow_tails: np.ndarray  # (overflow arcs,), as the next two
     overflow_heads: np.ndarray
     overflow_weights: np.ndarray
 
 
 def pitch(vertices: int) -> int:
-    """Slots of a column: whole warps, so that each column starts where a row of memory does."""
+    """Return the slots of a column: whole warps, so that each column starts at an aligned address."""
     return WARP * blocks_for(vertices, WARP)
 
 
 def columns(graph: Graph) -> int:
-    """Columns of the layout, as many as the module's rule allows."""
+    """Return the number of columns that the module's rule allows."""
     rows_of_degree = np.bincount(np.diff(graph.indptr))
     filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # slots, by number of columns
     count = np.arange(1, len(filled) + 1)
     fits = (graph.vertices * count <= SLOTS_PER_ARC * filled) & (pitch(graph.vertices) * count <= MAX_SLOTS)
-    return int(np.count_nonzero(fits))  # the share that is filled only falls with more columns
+    return int(np.count_nonzero(fits))  # with more columns, the filled share only decreases
 
 
 @kept
 def layout(graph: Graph) -> Layout:
-    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
+    """Return the layout of a graph; made once, before the clock starts, like its CSR arrays."""
     width, column = columns(graph), pitch(graph.vertices)
-    place = np.arange(graph.arcs) - graph.indptr[graph.tails]  # of an arc in its row
-    inside = place < width
-    slots = place[inside] * column + graph.tails[inside]
+    position = np.arange(graph.arcs) - graph.indptr[graph.tails]  # of an arc in its row
+    inside = position < width
+    slots = position[inside] * column + graph.tails[inside]
     heads, weights = np.full(width * column, -1, np.int32), np.zeros(width * column, np.int32)
     heads[slots], weights[slots] = graph.indices[inside], graph.weights[inside]
     lengths = np.minimum(np.diff(graph.indptr), width)
@@ -71,7 +68,7 @@ def layout(graph: Graph) -> Layout:
 
 
 def facts(graph: Graph, source: int) -> dict[str, int]:
-    """Columns of a measurement: the layout, and how many vertices the source reaches, itself among them."""
+    """Return columns of a measurement: the layout, and how many vertices the source reaches, including itself."""
     parts = layout(graph)
     reached = csgraph.breadth_first_order(graph.to_scipy(), source, return_predecessors=False)
     return {
@@ -87,7 +84,7 @@ def facts(graph: Graph, source: int) -> dict[str, int]:
 def relax(column, rows, previous, dist):
     u, stride = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
-        # The length is read from memory in each step, as in bellman_ford: else the compiler unrolls the loop.
+        # The length is read from memory in each step, as in bellman_ford, to keep the compiler from unrolling the loop.
         slot, arc, ahead = u, u32(0), (i32(0), i32(0))
         if arc < u32(rows.lengths[u]):
             ahead = rows.heads[slot], rows.weights[slot]
@@ -122,6 +119,6 @@ def find_predecessors(column, rows, dist, predecessor):
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
-    """The launches of `bellman_ford/stride`, half the blocks; fills result, (n,), from run.source."""
+    """Make the launches of `bellman_ford/stride` with half the blocks; fill `result`, (n,), from run.source."""
     arcs = np.uint32(pitch(graph.vertices)), Layout(*run.upload_untimed(*layout(graph)))
     drive(graph, result, run, arcs, (relax, update_stride, find_predecessors), divide_blocks_by=2)

@@ -1,4 +1,4 @@
-"""A graph whose weights are float64, for the searches of floats.py."""
+"""A graph with float64 weights, for the searches of floats.py."""
 
 from __future__ import annotations
 
@@ -13,57 +13,54 @@ from kernels.later import Later
 
 sparse = Later("scipy.sparse")
 
-# What floats.py and its kernels share.
-LANES = 8  # threads that share the arcs of a queued vertex; a block has a multiple of so many
+# Shared by floats.py and its kernels.
+LANES = 8  # threads that share the arcs of a queued vertex; divides the threads of a block
 TINY = np.finfo(np.float64).tiny  # above 0, and above the rounding error of a subnormal bound
-NONE, SOURCE = -1, -9999  # predecessors: of a vertex without a path (so far), of a source
+NONE, SOURCE = -1, -9999  # predecessor of a vertex without a path so far, and of a source
 
 
 @dataclass(frozen=True, eq=False)
 class FloatGraph(Rows):
-    """A directed graph as compressed sparse rows, as kernels.graph.Graph, but with weights of any size.
+    """A directed graph in compressed sparse rows, as kernels.graph.Graph, but with any finite weights."""
 
-    indptr: int32, (n + 1,). indices: int32, (m,). weights: float64, (m,), finite.
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
+    indptr: np.ndarray  # int32, (n + 1,)
+    indices: np.ndarray  # int32, (m,)
+    weights: np.ndarray  # float64, (m,)
     name: str = "graph"
 
     @classmethod
     def of(cls, graph: Graph) -> FloatGraph:
-        """The same graph, its weights as float64."""
+        """Return the same graph with float64 weights."""
         return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
 
     def check_values(self) -> None:
-        """As of Rows; weights are finite."""
+        """Raise InputError unless the values are as in Rows and all weights are finite."""
         super().check_values()
         if len(wrong := np.flatnonzero(~np.isfinite(self.weights))):
             raise InputError(f"arc {wrong[0]}: weight {self.weights[wrong[0]]} is not finite")
 
     @cached_property
     def exponent(self) -> int:
-        """The weights are scaled by 2 to this power.
+        """Return the largest e such that, with weights scaled by 2**e, no path is longer than 2^31 - 2.
 
-        The largest with which no path is longer than 2^31 - 2: a path leaves each vertex once at most.
+        A path leaves each vertex at most once, so the sum of each vertex's largest weight bounds its length.
         """
         starts = self.indptr[:-1][np.diff(self.indptr) > 0]
         largest = np.maximum.reduceat(self.weights, starts) if self.arcs else np.zeros(1)  # of each vertex's arcs
         _, shift = np.frexp(largest.max())
-        total = np.ldexp(largest, -shift).sum()  # of weights up to 1, so that no sum is infinite
+        total = np.ldexp(largest, -shift).sum()  # weights up to 1, so that the sum is finite
         if total == 0:
             return 0
-        room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each
+        room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each weight
         return int(np.floor(np.log2(room / total))) - int(shift)
 
     @cached_property
     def scaled(self) -> Graph:
-        """The same arcs with whole weights: scaled and rounded up; 0 stays 0, and no other becomes 0."""
+        """Return the arcs with integer weights, scaled and rounded up; 0 stays 0, and no other weight becomes 0."""
         whole = np.ceil(np.ldexp(self.weights, self.exponent))
         whole = np.clip(whole, self.weights > 0, INF - 1).astype(np.int32)
         return Graph(self.indptr, self.indices, whole, meta={"name": self.name})
 
     def to_scipy(self) -> sparse.csr_array:
-        """As a float64 CSR array; parallel arcs stay."""
+        """Return a float64 CSR array; parallel arcs are kept."""
         return sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)

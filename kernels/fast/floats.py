@@ -1,29 +1,30 @@
-"""Shortest paths with weights in float64, exactly as Dijkstra's algorithm gives them.
+"""Shortest paths with float64 weights, bit for bit as Dijkstra's algorithm finds them.
 
-    scale the weights by a power of two and round them up; find the distances in whole numbers (by any variant)
-    dist = these, scaled back and a little larger; dist[source] = 0; queue = the source
+    scale the weights by a power of two and round them up; find the integer distances (by any variant)
+    dist = these, scaled back and slightly enlarged; dist[source] = 0; queue = the source
     while queue has entries
         each u of queue, each arc (u, v, w):
-            where dist[u] + w < dist[v], dist[v] = dist[u] + w and v is queued for the next round
+            if dist[u] + w < dist[v], set dist[v] = dist[u] + w and queue v for the next round
 
-What comes out. A rounded sum never falls where one of its parts grows. So the rounds end where dist[v] is the minimum
-of dist[u] + w over all arcs (u, v, w), for each v but the source; and dist[v] is the least of the sums along all paths
-to v, added up from the source on. Dijkstra's algorithm finds the same: the distances are equal to SciPy's, bit for bit.
-No order of the threads changes them.
+Result. Rounded addition is monotonic: if a summand grows, the sum does not decrease. So the rounds end when dist[v] is
+the minimum of dist[u] + w over all arcs (u, v, w), for each v except the source, and dist[v] is the least of the sums
+along all paths to v, added up from the source on. Dijkstra's algorithm finds the same minimum: the distances equal
+SciPy's, bit for bit. The order of the threads does not change them.
 
-What the whole numbers are for. Without them the rounds are Bellman-Ford's, in which most vertices are lowered many
-times. A rounded-up weight is no less than the true one, so a distance in whole numbers is the length of a path that is
-no shorter than the shortest. A vertex takes only what is less: nearly its distance at once. Should whole numbers not
-have found a path, then there is no bound, and the result is the same.
+Integer distances. Without them the rounds are those of Bellman-Ford, which lowers most vertices many times. A
+rounded-up weight is at least the true weight, so an integer distance is the length of a path, and is at least the true
+distance. A vertex takes only lower distances, so it takes nearly its final one at once. If the integer search found no
+path, there is no bound, and the result is the same.
 
-Predecessors come from the distances: first along arcs that lead to a larger distance, which cannot form a circle. The
-others (a weight of 0, or one that is lost in rounding) are followed from vertices that have a predecessor by then.
+Predecessors follow from the distances: first along arcs that lead to a larger distance, which cannot form a cycle. The
+other vertices (their arc has weight 0, or its weight is lost in rounding) are reached from vertices that already have
+a predecessor.
 
-Several rows, one for each source, are searched at once: row r's vertex v is entry r * vertices + v.
+Several rows, one per source, are searched at once: vertex v of row r is entry r * vertices + v.
 
-Weights below 0 need potentials (D. B. Johnson, Efficient Algorithms for Shortest Paths in Sparse Networks, JACM 24,
-1977). They are the distances from a further vertex with an arc of weight 0 to each other one: the rounds above, from
-all vertices at once. Distances are then within rounding, as SciPy's Johnson is.
+Negative weights need potentials (D. B. Johnson, Efficient Algorithms for Shortest Paths in Sparse Networks, JACM 24,
+1977). They are the distances from an additional vertex with an arc of weight 0 to every other vertex, found by the
+same rounds with all vertices queued. Distances are then exact up to rounding, as SciPy's Johnson.
 """
 
 from __future__ import annotations
@@ -39,45 +40,43 @@ from kernels.later import Later
 if TYPE_CHECKING:
     from kernels.run import Run
 
-EPSILON = 1e-15  # what a cycle is at least below 0, as in SciPy
-MOST_BLOCKS = 2**20
+EPSILON = 1e-15  # tolerance below 0 before a cycle counts as negative, as in SciPy
+MAX_BLOCKS = 2**20
 u32 = np.uint32
 kernels = Later("kernels.fast.floats_kernels")  # imports numba
 
 
 class Found(NamedTuple):
-    """dist: float64, (rows, n), infinite where there is no path. predecessors: int32, (rows, n), -9999 where there is
-    none; None where they were not asked for. rounds: how many there were.
-    """
+    """The result of a search."""
 
-    dist: np.ndarray
-    predecessors: np.ndarray | None
+    dist: np.ndarray  # float64, (rows, n): inf if there is no path
+    predecessors: np.ndarray | None  # int32, (rows, n): -9999 if there is none; None if not requested
     rounds: int
 
 
 def enough_blocks(items: int, block: int) -> int:
-    """So many blocks that each thread has an item, or several where that were too many."""
-    return min(-(-items // block), MOST_BLOCKS)
+    """Return the number of blocks that gives each thread one item, at most MAX_BLOCKS."""
+    return min(-(-items // block), MAX_BLOCKS)
 
 
-class Searches:
-    """Searches on one graph, whose arrays are copied to the card once; run: what launches them, with its block.
+class Float64Search:
+    """Searches on one graph, whose arrays are copied to the card once.
 
-    graph: no weight is below 0, but for `potentials`.
+    No weight of `graph` is negative, except for `potentials`. `run` makes the launches, with blocks of its size.
     """
 
     def __init__(self, graph: FloatGraph, run: Run):
         self.graph, self.run, self.vertices = graph, run, u32(graph.vertices)
-        # No array on the card is empty.
+        # Arrays on the card must not be empty.
         arrays = (graph.indptr, *(a if graph.arcs else np.zeros(1, a.dtype) for a in (graph.indices, graph.weights)))
         self.arcs = run.upload(*arrays)
 
     def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
-        """Distances in `rows` rows from the entries `starts`, integers that differ, each at distance 0.
+        """Search from the entries `starts`, distinct integers, in `rows` rows.
 
-        whole: int32, (rows, n): distances in graph.scaled, as bounds. limit: 0 or more; what is farther has no path,
-        and nothing is searched beyond. tree: whether predecessors are wanted. Raises NotEnoughMemory where the card
-        has not 24 bytes for each entry.
+        whole: int32, (rows, n): distances in graph.scaled, as bounds. limit: at least 0; vertices farther away have no
+        path, and the search does not go beyond them. tree: whether to find predecessors.
+        Raises NotEnoughMemory if the card has less than 24 bytes free for each entry.
         """
         size = rows * self.graph.vertices
         self.run.require(24 * size)
@@ -90,25 +89,27 @@ class Searches:
         found, done = np.empty((rows, self.graph.vertices)), np.empty(4, np.uint32)
         self.run.download((dist, found.ravel()), (counts, done))
         found[found >= beyond] = np.inf
-        last = None
-        if tree:
-            blocks = enough_blocks(LANES * size, self.run.block)
-            arguments = self.vertices, constants, *self.arcs, dist, predecessor
-            self.run.launch((kernels.find_tree, blocks, self.run.block, arguments))
-            last = np.empty((rows, self.graph.vertices), np.int32)
-            self.run.download((predecessor, last.ravel()))
-            if ((last == NONE) & (found < np.inf)).any():
-                queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
-                state = dist, predecessor, queues, counts
-                self._launch(kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
-                self.run.download((predecessor, last.ravel()))
-            last[last == NONE] = SOURCE
+        last = self._find_tree(constants, dist, predecessor, found) if tree else None
         return Found(found, last, int(done[3]))
 
-    def potentials(self) -> np.ndarray:
-        """float64, (n,), with which no arc (u, v, w) has potential[u] + w < potential[v]; 0 or less.
+    def _find_tree(self, constants, dist, predecessor, found: np.ndarray) -> np.ndarray:
+        size, last = found.size, np.empty(found.shape, np.int32)
+        blocks = enough_blocks(LANES * size, self.run.block)
+        arguments = self.vertices, constants, *self.arcs, dist, predecessor
+        self.run.launch((kernels.find_tree, blocks, self.run.block, arguments))
+        self.run.download((predecessor, last.ravel()))
+        if ((last == NONE) & (found < np.inf)).any():
+            queues, counts = self.run.upload(np.arange(2 * size, dtype=np.uint32), np.array([size, 0, 0, 0], u32))
+            state = dist, predecessor, queues, counts
+            self._launch(kernels.follow_ties, self.vertices, u32(INF), *self.arcs, *state)
+            self.run.download((predecessor, last.ravel()))
+        last[last == NONE] = SOURCE
+        return last
 
-        Raises scipy.sparse.csgraph.NegativeCycleError where there are none.
+    def potentials(self) -> np.ndarray:
+        """Return float64 potentials, 0 or less, such that potential[u] + w >= potential[v] for each arc (u, v, w).
+
+        Raises scipy.sparse.csgraph.NegativeCycleError if a cycle is negative.
         """
         n = self.graph.vertices
         state = self._begin(np.arange(n), n, np.zeros(2), None, 1)
@@ -118,7 +119,7 @@ class Searches:
         self.run.download((dist, found))
         tails = np.repeat(np.arange(n), np.diff(self.graph.indptr))
         if (found[tails] + self.graph.weights + EPSILON < found[self.graph.indices]).any():
-            from scipy.sparse.csgraph import NegativeCycleError  # imported here, since few searches need it
+            from scipy.sparse.csgraph import NegativeCycleError  # few searches need it
 
             raise NegativeCycleError("Negative cycle detected")
         return found
@@ -143,7 +144,7 @@ class Searches:
 
 
 def reduced(graph: FloatGraph, potential: np.ndarray) -> FloatGraph:
-    """The graph with weights w + potential[u] - potential[v], none below 0."""
+    """Return the graph with weights w + potential[u] - potential[v], at least 0."""
     tails = np.repeat(np.arange(graph.vertices), np.diff(graph.indptr))
     weights = graph.weights + potential[tails] - potential[graph.indices]
     return FloatGraph(graph.indptr, graph.indices, np.maximum(weights, 0), graph.name)

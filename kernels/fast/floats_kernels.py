@@ -1,4 +1,4 @@
-"""Kernels of searches with weights in float64: kernels/fast/floats.py says what they do."""
+"""Kernels of the searches with float64 weights; kernels/fast/floats.py explains them."""
 
 from functools import cache
 
@@ -9,12 +9,15 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF
 
-LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # of threads in a block; the simulator does not take it
+LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # threads per block; the simulator rejects the option
 
 
 @cuda.jit
 def set_bounds(constants, whole, dist, stamps, predecessor):
-    """constants: by what whole distances are multiplied, and the distance of what is beyond the limit."""
+    """Set dist to the bounds.
+
+    constants: the factor of integer distances, and the distance of vertices beyond the limit.
+    """
     at, threads = u64(thread_x()), u64(cuda.gridsize(1))
     while at < u64(len(dist)):
         bound = constants[1]
@@ -42,7 +45,7 @@ def start(starts, dist, predecessor, queues):
 
 @cuda.jit(device=True)
 def lower(u, at, to, d, x, done, dist, stamps):
-    """Lower the distance of `to`; whether it is to be queued: whoever is first in a round queues it for the next."""
+    """Lower the distance of `to`; return whether to queue it. The first thread in a round queues it for the next."""
     if x < dist[to] and x < cuda.atomic.min(dist, to, x):
         return cuda.atomic.max(stamps, to, u32(done + u32(1))) <= done
     return False
@@ -50,7 +53,10 @@ def lower(u, at, to, d, x, done, dist, stamps):
 
 @cuda.jit(device=True)
 def adopt(u, at, to, d, x, done, dist, predecessor):
-    """Give `to` the predecessor u, where the arc adds nothing, and only one leads to a source; whether u is it."""
+    """Set u as the predecessor of `to` if the arc adds nothing; return whether this thread set it.
+
+    u must already have a predecessor or be a source.
+    """
     if x == d and d == dist[to] and predecessor[to] == NONE and predecessor[at] != NONE:
         return cuda.atomic.cas(predecessor, to, NONE, i32(u)) == NONE
     return False
@@ -58,16 +64,16 @@ def adopt(u, at, to, d, x, done, dist, predecessor):
 
 @cache
 def rounds(take):
-    """A kernel of all blocks: each round takes the arcs of what is queued, and queues what `take` says for the next.
+    """Return a kernel of all blocks; each round relaxes the arcs of queued vertices and queues heads if `take` says so.
 
-    most: after so many rounds it ends, whatever is queued. marks: for `take`. queues: uint32, two for each entry: a
-    round reads one half and fills the other. counts: uint32, (4,). Round r reads how many are queued in word r mod 3,
-    counts in the next word and sets the one after to 0, so that one barrier is enough; the last word becomes the number
-    of rounds.
+    Arguments: most is the maximum number of rounds, marks is for `take`. queues is uint32, two per entry; a round
+    reads one half and fills the other. counts is uint32, (4,). Round r reads the number of queued vertices in word
+    r mod 3, counts in the next word, and sets the one after to 0, so that one barrier is enough. The last word is the
+    number of rounds.
     """
 
     @cuda.jit(**LAUNCH_BOUNDS)
-    def kernel(vertices, most, indptr, indices, weights, dist, marks, queues, counts):
+    def kernel(vertices, most, indptr, indices, weights, dist, marks, queues, counts):  # noqa: PLR0913
         grid = cuda.cg.this_grid()
         thread, groups = thread_x(), u32(cuda.gridsize(1) // LANES)
         done, count = u32(0), counts[0]
@@ -103,7 +109,7 @@ relax, follow_ties = rounds(lower), rounds(adopt)
 
 @cuda.jit
 def find_tree(vertices, constants, indptr, indices, weights, dist, predecessor):
-    """Predecessors along arcs that lead to a larger distance; of several that are equally good the last one stays."""
+    """Set predecessors along arcs that lead to a larger distance. Ties: the last writer wins."""
     at, groups = u64(thread_x() // u32(LANES)), u64(cuda.gridsize(1) // LANES)
     while at < u64(len(dist)):
         u = u32(at % u64(vertices))

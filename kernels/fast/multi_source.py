@@ -1,20 +1,20 @@
 """Bellman-Ford from every source of a sparse graph, eight sources per block.
 
-Only vertices with out-arcs lead anywhere: they are the core. A block takes the next eight of them as sources and
-keeps a row of distances, one for each source, for each core vertex, in shared memory where they fit.
+Paths lead only through vertices with out-arcs: they are the core. A block takes the next eight core vertices as
+sources. For each core vertex it keeps a row of distances, one per source, in shared memory if they fit.
 
     until no distance changes
         each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
-Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many, and
+Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many arcs, and
 took longer when measured (docs/performance.md).
 
-A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks
-fill the rows of such sources. A row is four words. At first a word holds two 16-bit distances. Where one of a
-block's distances could pass 16 bits, the block starts again with a 32-bit distance a word, four sources at a time.
-Where the graph has a weight of 0 a word has 64 bits, the distance above the number of arcs: each arc then makes a
-path longer, so that predecessors cannot form a circle.
+A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks fill
+the rows of such sources. A row has four words. At first a word holds two 16-bit distances. If one of a block's
+distances could exceed 16 bits, the block starts again with one 32-bit distance per word, four sources at a time. If
+the graph has a weight of 0, a word has 64 bits, the distance above the number of arcs: then each arc makes a path
+longer, so that predecessors cannot form a cycle.
 """
 
 from functools import cache
@@ -29,26 +29,23 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph, kept
 from kernels.run import Result, Run
 
-SOURCES = 8  # a block
+SOURCES_PER_BLOCK = 8
 SLICE = 32  # vertices whose arcs are interleaved: a warp reads an arc of each of its vertices at once
 MAX_NARROW_WEIGHT = 0x7FFF
-ALIGNMENT = None if SIMULATED else 16  # a row is then loaded at once; the simulator knows no alignment
+ALIGNMENT = None if SIMULATED else 16  # allows loading a row at once; the simulator rejects the option
 
 
 class Layout(NamedTuple):
-    """A graph as the kernel reads it: uint32 arrays; a core vertex goes by its place in `core`.
+    """A graph as the kernel reads it: uint32 arrays. Core vertices are numbered by their index in `core`.
 
-    core: the vertices with out-arcs, those with most arcs from the core first. sinks: the other vertices.
-    slices, slice_tails, slice_weights: the arcs between core vertices, by head. Arc j of vertex i of slice s lies
-    at slices[s] + SLICE * j + i; shorter lists are filled up with arcs of weight 0 from the vertex len(core), which is
-    never reached.
-    in_indptr, tails, weights: all arcs by head, in compressed rows; a head is any vertex.
-    slice_arcs, arcs: the same arcs with the tail in the upper and the weight in the lower half of a word; used only
-    with 16-bit distances.
+    Slices have the arcs between core vertices, by head. Arc j of vertex i of slice s is at slices[s] + SLICE * j + i.
+    Shorter lists are padded with arcs of weight 0 from vertex len(core), which is never reached. The other arrays have
+    all arcs by head, in compressed rows; a head is any vertex. For 16-bit distances, slice_arcs and arcs have the tail
+    in the upper and the weight in the lower half of a word.
     """
 
-    core: np.ndarray
-    sinks: np.ndarray
+    core: np.ndarray  # vertices with out-arcs, by decreasing number of arcs from the core
+    sinks: np.ndarray  # the other vertices
     slices: np.ndarray
     slice_arcs: np.ndarray
     slice_tails: np.ndarray
@@ -61,7 +58,7 @@ class Layout(NamedTuple):
 
 @kept
 def layout(graph: Graph) -> Layout:
-    """The layout of a graph: made once, before the clock starts, as its CSR arrays are."""
+    """Return the layout of a graph; made once, before the clock starts, like its CSR arrays."""
     graph = graph.cheapest()
     n, has_out = graph.vertices, np.diff(graph.indptr) > 0
     by_head = np.argsort(graph.indices, kind="stable")
@@ -70,14 +67,14 @@ def layout(graph: Graph) -> Layout:
     in_core = np.bincount(heads[within], minlength=n)
     core = np.flatnonzero(has_out)
     core = core[np.argsort(-in_core[core], kind="stable")]
-    place = np.zeros(n, np.int64)
-    place[core] = np.arange(len(core))
+    index = np.zeros(n, np.int64)
+    index[core] = np.arange(len(core))
 
     degrees = in_core[core]
     lengths = np.pad(degrees, (0, -len(core) % SLICE)).reshape(-1, SLICE).max(axis=1, initial=0)
     slices = _starts(SLICE * lengths)
-    order = np.argsort(place[heads[within]], kind="stable")
-    head, tail = place[heads[within]][order], place[tails[within]][order]
+    order = np.argsort(index[heads[within]], kind="stable")
+    head, tail = index[heads[within]][order], index[tails[within]][order]
     at = slices[head // SLICE] + SLICE * (np.arange(len(head)) - _starts(degrees)[head]) + head % SLICE
     slice_tails, slice_weights = np.full(slices[-1], len(core)), np.zeros(slices[-1], np.int64)
     slice_tails[at], slice_weights[at] = tail, weights[within][order]
@@ -85,20 +82,20 @@ def layout(graph: Graph) -> Layout:
     arrays = (
         *(core, np.flatnonzero(~has_out), slices),
         *(slice_tails << 16 | slice_weights, slice_tails, slice_weights),
-        *(_starts(np.bincount(heads, minlength=n)), place[tails] << 16 | weights, place[tails], weights),
+        *(_starts(np.bincount(heads, minlength=n)), index[tails] << 16 | weights, index[tails], weights),
     )
     return Layout(*(array.astype(np.uint32) for array in arrays))
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
-    """Where each of the lists of these lengths starts, and where the last one ends."""
+    """Return where each list starts, given the lengths, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(counts)])
 
 
 def no_path_in_16_bits(graph: Graph) -> int:
-    """The 16-bit number that stands for "no path": its sum with any weight still fits.
+    """Return the 16-bit number for "no path", whose sum with any weight still fits in 16 bits.
 
-    0 where 16 bits are too few, where a weight is 0, or where there are no arcs: then 16-bit distances are not tried.
+    Returns 0, so that 16-bit distances are not tried, if 16 bits are too few, a weight is 0, or there are no arcs.
     """
     weights, core = graph.weights, np.count_nonzero(np.diff(graph.indptr))
     fits = len(weights) and weights.min() > 0 and weights.max() <= MAX_NARROW_WEIGHT and core < 1 << 16
@@ -112,7 +109,7 @@ def lesser_word(a, b):
 
 @cache
 def arc_reader(narrow: bool, count_hops: bool):
-    """A device function: an arc's tail, and its weight as it is added to a word of a row.
+    """Return a device function that reads an arc's tail, and its weight as it is added to a word of a row.
 
     narrow: a word of a row holds two distances, and `arcs` has tail and weight in one word; else `arcs` has the tails.
     count_hops: a word of a row has 64 bits and holds the number of arcs below the distance.
@@ -133,14 +130,14 @@ def arc_reader(narrow: bool, count_hops: bool):
 
 @cache
 def row_setter(narrow: bool, count_hops: bool):
-    """A device function: rows of no distances, but 0 from each of the block's sources to itself."""
+    """Return a device function that sets all distances to no path, except 0 from each source of the block to itself."""
     word, sources = u64 if count_hops else u32, u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
     def set_rows(size, first_source, no_path, rows):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         unreached = u32(no_path * u32(0x10001)) if narrow else no_path
-        cuda.syncthreads()  # others may still read the previous batch's rows
+        cuda.syncthreads()  # other threads may still read the rows of the previous batch
         v = thread
         while v <= size:
             at = u32(u32(4) * v)
@@ -162,7 +159,7 @@ def row_setter(narrow: bool, count_hops: bool):
 
 @cache
 def relaxation(narrow: bool, count_hops: bool, native: bool):
-    """A device function: the distances from the block's sources to the core's `size` vertices, four words per vertex.
+    """Return a device function that finds the distances from the block's sources to the `size` core vertices.
 
     native: the card takes the minimum of both halves of a word in one instruction.
     """
@@ -216,8 +213,8 @@ def relaxation(narrow: bool, count_hops: bool, native: bool):
 
 @cuda.jit(device=True)
 def all_fit(size, no_path, rows):
-    """Whether no 16-bit distance is so large that a sum with a weight could reach no_path."""
-    limit = u32(u32(2) * no_path - LOW)  # no_path less the largest weight, which is 65,535 less no_path
+    """Return whether every 16-bit distance is so small that its sum with a weight stays below no_path."""
+    limit = u32(u32(2) * no_path - LOW)  # no_path minus the largest weight, which is 65,535 - no_path
     too_large = i32(0)
     i, end = u32(cuda.threadIdx.x), u32(u32(4) * size)
     while i < end:
@@ -229,10 +226,10 @@ def all_fit(size, no_path, rows):
 
 
 @cuda.jit(device=True)
-def write_path(n, v, k, first_source, core, has_path, d, u, dist, predecessor):
-    """Write the distance d and predecessor u (its place in core) of v for the block's k-th source.
+def write_path(n, v, k, first_source, core, has_path, d, u, dist, predecessor):  # noqa: PLR0913
+    """Write distance d and predecessor u (an index in core) of v for the block's k-th source.
 
-    first_source: the place in core of the block's first source.
+    first_source: index in core of the block's first source.
     """
     i = u32(first_source + u32(k))
     if i < len(core):
@@ -247,7 +244,7 @@ def write_path(n, v, k, first_source, core, has_path, d, u, dist, predecessor):
 
 
 @cuda.jit(device=True)
-def write_narrow_path(n, v, k, first_source, no_path, core, best, dist, predecessor):
+def write_narrow_path(n, v, k, first_source, no_path, core, best, dist, predecessor):  # noqa: PLR0913
     d = u32(best >> u32(16))
     write_path(n, v, k, first_source, core, d < no_path, d, u32(best & LOW), dist, predecessor)
 
@@ -257,16 +254,16 @@ read_narrow = arc_reader(narrow=True, count_hops=False)
 
 @cuda.jit(device=True)
 def better_pair(low, high, word, u):
-    """The lesser of each best and the way through tail u, where word holds the lengths of two such ways."""
+    """Return the minimum of each best and the path through tail u; word holds the lengths of two such paths."""
     return min(low, u32(word << u32(16) | u)), min(high, u32(word & HIGH | u))
 
 
 @cuda.jit(device=True)
 def write_narrow_results(n, first_source, no_path, graph, rows, dist, predecessor):
-    """Distances and predecessors of eight sources.
+    """Write distances and predecessors of eight sources.
 
-    A best is a distance above the place of its tail in core, so that one minimum finds both. The eight are named one
-    by one to stay in registers while each arc is read once: an array of eight in a loop would be local memory.
+    A best is a distance above the index of its tail in core, so that one minimum finds both. The eight are separate
+    variables so that they stay in registers while each arc is read once: an array in a loop would be in local memory.
     """
     v = u32(cuda.threadIdx.x)
     while v < n:
@@ -293,7 +290,7 @@ def write_narrow_results(n, first_source, no_path, graph, rows, dist, predecesso
 
 @cache
 def wide_results(count_hops: bool):
-    """A device function: distances and predecessors of four sources, one word per distance."""
+    """Return a device function that writes distances and predecessors of four sources, with one word per distance."""
     word = u64 if count_hops else u32
     read = arc_reader(False, count_hops)
     shift = word(32 if count_hops else 0)
@@ -321,9 +318,9 @@ def wide_results(count_hops: bool):
 
 @cuda.jit(device=True)
 def fill_sinks(n, i, sinks, dist, predecessor):
-    """The rows of the i-th eight sources without out-arcs: each reaches only itself."""
-    i = u32(u32(SOURCES) * i)
-    end = min(u32(i + u32(SOURCES)), u32(len(sinks)))
+    """Fill the rows of the i-th eight sources without out-arcs: each reaches only itself."""
+    i = u32(u32(SOURCES_PER_BLOCK) * i)
+    end = min(u32(i + u32(SOURCES_PER_BLOCK)), u32(len(sinks)))
     while i < end:
         source = sinks[i]
         row = u64(u64(source) * u64(n))
@@ -337,11 +334,11 @@ def fill_sinks(n, i, sinks, dist, predecessor):
 
 @cache
 def search_from_all(in_shared: bool, count_hops: bool, native: bool):
-    """The kernel. Blocks that search and blocks that fill are spread evenly, so that the card does both at once.
+    """Return the kernel. Blocks that search and blocks that fill are interleaved evenly, so that both run at once.
 
-    A block searches where block * batches // blocks is greater for the next block, else it fills.
+    A block searches if block * batches // blocks is greater for the next block, else it fills.
     in_shared: a block's rows are in shared memory, else in `work`. count_hops, native: as above.
-    no_path_16: 0 where 16-bit distances are not tried.
+    no_path_16: 0 if 16-bit distances are not tried.
     """
     word, word_type = (u64, uint64) if count_hops else (u32, uint32)
     no_path = word(INF << 32 if count_hops else INF)
@@ -352,7 +349,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
     @cuda.jit
     def kernel(n, no_path_16, graph, work, dist, predecessor):
         size, block, blocks = u32(len(graph.core)), u64(cuda.blockIdx.x), u64(cuda.gridDim.x)
-        batches = u64((size + u32(SOURCES - 1)) // u32(SOURCES))
+        batches = u64((size + u32(SOURCES_PER_BLOCK - 1)) // u32(SOURCES_PER_BLOCK))
         batch = u32(block * batches // blocks)
         if batch == u32((block + u64(1)) * batches // blocks):
             fill_sinks(n, u32(block - batch), graph.sinks, dist, predecessor)
@@ -362,7 +359,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
         else:
             start = u64(u64(batch) * u64(size + u32(1)))
             rows = work[u64(4) * start :]
-        first_source = u32(u32(SOURCES) * batch)
+        first_source = u32(u32(SOURCES_PER_BLOCK) * batch)
         done = False
         if may_be_narrow and no_path_16 != 0:
             relax_narrow(size, first_source, no_path_16, graph.slices, graph.slice_arcs, graph.slice_weights, rows)
@@ -370,7 +367,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
             if done:
                 write_narrow_results(n, first_source, no_path_16, graph, rows, dist, predecessor)
         if not done:
-            end = min(u32(first_source + u32(SOURCES)), size)
+            end = min(u32(first_source + u32(SOURCES_PER_BLOCK)), size)
             while first_source < end:
                 relax_wide(size, first_source, no_path, graph.slices, graph.slice_tails, graph.slice_weights, rows)
                 write_wide_results(n, first_source, no_path, graph, rows, dist, predecessor)
@@ -380,18 +377,18 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
 
 
 def bytes_of_block(core: int, count_hops: bool) -> int:
-    """The shared memory of a block's rows: one for each core vertex, and one for the vertex that is never reached."""
+    """Return the shared memory of a block's rows: one per core vertex, and one for the vertex that is never reached."""
     return (core + 1) * (32 if count_hops else 16)
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
-    """Eight sources per block; fills result, (n, n). Weights may be 0."""
+    """Search from eight sources per block and fill `result`, of shape (n, n). Weights may be 0."""
     n, parts = graph.vertices, layout(graph)
     count_hops = bool(graph.arcs) and graph.weights.min() == 0
     needed = bytes_of_block(len(parts.core), count_hops)
     in_shared = needed <= run.shared_limit
-    batches = blocks_for(len(parts.core), SOURCES)
-    blocks = batches + blocks_for(len(parts.sinks), SOURCES)
+    batches = blocks_for(len(parts.core), SOURCES_PER_BLOCK)
+    blocks = batches + blocks_for(len(parts.sinks), SOURCES_PER_BLOCK)
     run.require(2 * 4 * n * n + (0 if in_shared else batches * needed))
     on_card = Layout(*run.upload_untimed(*parts))
     with run.timed():
@@ -410,5 +407,5 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """One does everything."""
+    """Return 1."""
     return 1

@@ -1,36 +1,37 @@
 """Near-Far: delta-stepping with two piles, near and far, from one source.
 
-    near = the source, far = nothing, threshold = delta
+    near = the source, far = empty, threshold = delta
     while near or far has entries
         while near has entries
             each entry (u, d) of near, each arc (u, v, w):
-                where d + w < dist[v], dist[v] = d + w and (v, d + w) goes to near (below the threshold) or to far
-        raise the threshold past the least distance in far; what is below it moves from far to near
+                if d + w < dist[v], set dist[v] = d + w and add (v, d + w) to near (below the threshold) or to far
+        raise the threshold past the least distance in far; move the entries below it from far to near
 
 The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
 Single-Source Shortest Paths, IPDPS 2014).
 
 On a road graph a search takes a thousand rounds and more, each with hundreds of near vertices, so the latency of a
-round decides: a barrier of a block takes far less time than one of the whole card. So each block has a near queue of
-its own, in shared memory, and goes through it round after round without the others. Whoever lowers a distance enqueues
-the vertex in its own block. That the blocks do not wait for each other costs some work twice: a block may go on from a
-distance that another one lowers later.
+round decides: a barrier of a block takes far less time than a barrier of the whole card. Therefore each block has its
+own near queue, in shared memory, and works through it round after round without the others. The thread that lowers a
+distance enqueues the vertex in its own block. Some work is done twice, because blocks do not wait for each other: a
+block may continue from a distance that another block lowers later.
 
-All blocks meet at a barrier of the card when their queues are empty. Each has published how many entries its part of
-far has and the least distance in it, so all raise the threshold to the same value. Then each block reads an equal share
-of every part: what is below the threshold goes to its own queue, the rest to its part of far. Far has two halves: one
-is read, the other written. A block calls the others to meet earlier where its queue is long or its part of far is full.
-The threshold then stays, and each block first moves what is left in its queue to far, so that it is shared out.
+All blocks meet at a barrier of the card when their queues are empty. Each has published the number of entries of its
+part of far and their least distance, so that all raise the threshold to the same value. Then each block reads an equal
+share of every part: entries below the threshold go to its own queue, the others to its part of far. Far has two
+halves: one is read, the other written. A block calls the others to meet earlier if its queue is long or its part of
+far is full. The threshold then stays, and each block first moves the rest of its queue to far, so that it is shared
+out.
 
-Arcs are stored in rows of DEGREE, so that those of a vertex are found without reading where they start; as many threads
-take a row. A vertex with more arcs has a row of one arc less and a link, to up to DIRECT further arcs, which the
-threads of a warp relax together. A hub has more than that: its link leads to a fan, further rows with links of their
-own, which are enqueued as vertices are. Where the graph itself has weights of 0, predecessors along such arcs are found
-last, so that they cannot form a circle.
+Arcs are stored in rows of DEGREE, so that those of a vertex are found without reading where they start; as many
+threads take a row. A vertex with more arcs has a row with one arc less and a link to up to DIRECT further arcs, which
+the threads of a warp relax together. A hub has more arcs than that: its link leads to a fan, which is further rows
+with links of their own, enqueued like vertices. If the graph has weights of 0, predecessors along such arcs are found
+last, so that they cannot form a cycle.
 
-A near queue is a ring. A round takes an entry for every DEGREE threads from it, and adds to its end. The additions of
-even and of odd rounds have a counter each, so that one barrier per round is enough: when some threads already add to
-one, others may still read the other.
+A near queue is a ring. A round takes one entry per DEGREE threads from it, and adds to its end. Even and odd rounds
+count their additions separately, so that one barrier per round is enough: when some threads already add to one
+counter, others may still read the other.
 """
 
 from __future__ import annotations
@@ -50,16 +51,17 @@ if TYPE_CHECKING:
     from kernels.run import Result, Run
 
 DELTA = 128  # the default delta: this many mean weights, divided by the square of the mean out-degree
-THREADS, WIDE_THREADS = 512, 1024  # of a block, at most; of a wide graph's, whose rounds have more than a block takes
-WIDE = 8  # the mean out-degree from which on a graph is wide
-MAX_PLACES = 4096  # of a near queue, at most; a power of two
-MIN_PLACES = 64  # the same, at least, whatever shared memory there is
+THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if the rounds of a graph exceed a block
+WIDE = 8  # the mean out-degree from which on a graph has wide rounds
+MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
+MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
 kernels = Later("kernels.fast.near_far_kernels")  # imports numba
 
 
 def lay_out(graph: Graph, run: Run) -> tuple:
-    """On the card, before the clock starts: the words of all rows, uint64, (DEGREE rows,), and the owners, uint32, of
-    those from n on.
+    """Return the words of all rows and the owners of those from row n on, on the card, before the clock starts.
+
+    arcs: uint64, (DEGREE * rows,). owners: uint32, (rows - n,).
     """
     rows, n, block = near_far_layout.layout(graph), graph.vertices, run.block
     indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
@@ -76,15 +78,15 @@ def lay_out(graph: Graph, run: Run) -> tuple:
 
 
 def default_delta(graph: Graph) -> int:
-    """DELTA mean weights, divided by the square of the mean out-degree; at least 1."""
+    """Return DELTA mean weights divided by the square of the mean out-degree, at least 1."""
     return max(1, int(DELTA * graph.weights.mean() * (graph.vertices / graph.arcs) ** 2)) if graph.arcs else 1
 
 
 def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
-    """The launches that find predecessors, from a source, by blocks of about `block` threads.
+    """Return the launches that find predecessors from a source, with about `block` threads per block.
 
-    tree: arcs, owners, dist and predecessor, which is -1, on the card. queue, words: as start_zero_arcs has them; they
-    are used only with free_arcs, whether a weight is 0.
+    tree: arcs, owners, dist and predecessor (all -1), on the card. queue, words: as in start_zero_arcs; used only with
+    free_arcs, if a weight is 0.
     """
     block = max(kernels.LANES, block // kernels.LANES * kernels.LANES)
     blocks = -(-len(tree[0]) // block)
@@ -96,33 +98,32 @@ def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_ar
 
 
 def has_free_arcs(graph: Graph) -> bool:
-    """Whether a weight is 0."""
+    """Return whether a weight is 0."""
     return bool(graph.arcs and graph.weights.min() == 0)
 
 
-def places_of_far(graph: Graph, blocks: int, threads: int, queue_places: int) -> tuple[int, int]:
-    """Places of each block's part of a half of far, and with how many entries a block calls the others to meet.
+def far_capacity(graph: Graph, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
+    """Return the capacity of a block's part of a half of far, and the length at which a block calls the others to meet.
 
-    At a meeting all parts together have an entry for each row at most, once outdated ones are dropped. After it a part
-    starts with an equal share of what they had, and a place more for each block, since shares are rounded up. A block
-    calls when its part is full, stops a round later, and adds what is left in its queue. So it ends with what it
-    started with or with the limit, and two rounds and a queue more; the average of all blocks with that and an equal
-    share of the rows.
+    At a meeting all parts together have at most one entry per row, once outdated entries are dropped. Then a part
+    starts with an equal share of these, and one entry more for each block, because shares are rounded up. A block calls
+    when its part is full, stops a round later, and adds the rest of its queue. So it ends with the larger of its start
+    and the limit, plus two rounds and a queue; the average over all blocks is that plus an equal share of the rows.
     """
     queued, rows = near_far_layout.layout(graph).queued, max(1, threads // DEGREE)
     share = -(-queued // blocks)
     widest = int(np.diff(graph.indptr).max(initial=0))
     fans = min(queued - graph.vertices, rows * -(-widest // (DEGREE - 1 + near_far_layout.DIRECT)))
-    added = 2 * (rows * min(widest, DEGREE - 1 + near_far_layout.DIRECT) + fans) + queue_places
+    added = 2 * (rows * min(widest, DEGREE - 1 + near_far_layout.DIRECT) + fans) + queue_capacity
     limit = 2 * share
     return limit + 2 * added + share + 2 * blocks, limit
 
 
-class Searches:
+class NearFarSearch:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
-    run: what launches them; run.delta is how far the threshold moves, None for default_delta. dist, predecessor: of the
-    last search, int32, (n,), on the card, where `allocate` took memory. Raises NotEnoughMemory.
+    run.delta, or default_delta, is how far the threshold moves. dist and predecessor, int32, (n,), are the results of
+    the last search, in the memory that `allocate` took. Raises NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run):
@@ -133,30 +134,29 @@ class Searches:
         self.blocks = run.grid or run.multiprocessors
         self.threads = max(DEGREE, kernels.LANES, min(most, run.block) // kernels.LANES * kernels.LANES)
         fitting = run.shared_limit // 8
-        self.queue_places = max(MIN_PLACES, min(MAX_PLACES, 1 << max(0, fitting.bit_length() - 1)))
-        self.places, self.limit = places_of_far(graph, self.blocks, self.threads, self.queue_places)
+        self.queue_capacity = max(MIN_QUEUE, min(MAX_QUEUE, 1 << max(0, fitting.bit_length() - 1)))
+        self.part_capacity, self.limit = far_capacity(graph, self.blocks, self.threads, self.queue_capacity)
         self.words_used = int(LENGTHS) + 2 * self.blocks
         of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
-        run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.places * self.blocks + 4 * self.words_used)
+        run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.part_capacity * self.blocks + 4 * self.words_used)
         self.free_arcs = has_free_arcs(graph)
         self.arcs, self.owners = lay_out(graph, run)
 
     def allocate(self) -> None:
-        """Take memory for searches."""
+        """Allocate memory for searches."""
         n = self.graph.vertices
-        self.dist, self.predecessor, self.far, self.words = self.run.allocate(
-            *((n, np.int32), (n, np.int32), (2 * self.places * self.blocks, np.uint64), (self.words_used, np.uint32))
-        )
+        sizes = (n, np.int32), (n, np.int32), (2 * self.part_capacity * self.blocks, np.uint64)
+        self.dist, self.predecessor, self.far, self.words = self.run.allocate(*sizes, (self.words_used, np.uint32))
 
     def search(self, source: int) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Two functions, which launch the search for distances from a source and then that for predecessors."""
+        """Return two functions that launch the search from a source: for distances, and then for predecessors."""
         run, n = self.run, self.graph.vertices
         start = np.uint32(source), self.arcs, self.dist, self.predecessor, self.words
-        sizes = np.uint64(self.places), np.uint32(self.limit), np.uint32(self.queue_places)
+        sizes = np.uint64(self.part_capacity), np.uint32(self.limit), np.uint32(self.queue_capacity)
         arguments = np.uint32(source), self.delta, *sizes, self.arcs, self.owners, self.dist, self.far, self.words
         find_distances = run.prepare(
             (kernels.initialise, -(-max(n, self.words_used) // run.block), run.block, start),
-            (kernels.search, self.blocks, self.threads, arguments, 8 * self.queue_places),
+            (kernels.search, self.blocks, self.threads, arguments, 8 * self.queue_capacity),
         )
         tree = self.arcs, self.owners, self.dist, self.predecessor
         rest = self.far, self.words
@@ -164,7 +164,7 @@ class Searches:
         return find_distances, run.prepare(*launches)
 
     def is_too_long(self) -> bool:
-        """Whether a distance of the last search is above 2^31 - 2, so that its vertex seems not to be reached."""
+        """Return whether a distance of the last search exceeds 2^31 - 2, so that its vertex seems unreached."""
         run, said = self.run, np.empty(1, np.uint32)
         (found,) = run.upload(np.zeros(1, np.uint32))
         arguments = self.arcs, self.owners, self.dist, found
@@ -173,9 +173,9 @@ class Searches:
         return bool(said[0])
 
     def give(self) -> tuple:
-        """dist and predecessor of the last search, which no later search overwrites: that has others."""
+        """Return dist and predecessor of the last search, and allocate others for later searches."""
         found, n = (self.dist, self.predecessor), self.graph.vertices
-        start = -(-n // 32) * 32  # of predecessors; one piece of memory takes half the time of two
+        start = -(-n // 32) * 32  # of predecessors; one allocation takes half the time of two
         self.run.require(4 * (start + n))
         (both,) = self.run.allocate((start + n, np.int32))
         self.dist, self.predecessor = both[:n], both[start:]
@@ -183,8 +183,8 @@ class Searches:
 
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
-    """Fills result, (n,), from run.source. run.delta is how far the threshold moves, None for default_delta."""
-    searches = Searches(graph, run)
+    """Search from run.source and fill `result`, of shape (n,)."""
+    searches = NearFarSearch(graph, run)
     with run.timed():
         with run.phase("copy_in"):
             searches.allocate()
@@ -198,5 +198,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Four or five, and two more where a weight is 0."""
+    """Return None: four or five launches, and two more if a weight is 0."""
     return None

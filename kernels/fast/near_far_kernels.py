@@ -1,4 +1,4 @@
-"""The kernels of near_far.py, which says how they work."""
+"""Kernels of kernels/fast/near_far.py, which explains them."""
 
 from typing import NamedTuple
 
@@ -11,15 +11,15 @@ from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF
 
 CROWDED = 512  # a block with more near entries calls the others to meet
-# Blocks of up to 1,024 threads. Without this bound the compiler gives a thread more registers than so many threads
-# can have on cards before 9.0, and the launch fails. The simulator does not take it.
+# Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
+# the launch of such blocks fails. The simulator rejects the option.
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
 LANES = 1 if SIMULATED else 32  # threads of a warp
 FULL_WARP = 0xFFFFFFFF
 NO_ARC = np.uint64(INF << 32)  # longer than any path
-COUNT = u32((1 << 30) - 1)  # bits of how many arcs or rows a link leads to
-# Words of a block's counters: entries added in even and in odd rounds, whether to stop after an even and an odd round,
-# the entries and the least distance of its part of far.
+COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
+# Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
+# the number of entries and the least distance of its part of far.
 ADDED, STOP, FAR, LEAST = (u32(i) for i in (0, 2, 4, 5))
 COUNTERS = 6
 
@@ -31,7 +31,7 @@ def owner_of(row, n, owners):
 
 @cuda.jit
 def fill_rows(indptr, indices, weights, fan_owners, starts, stops, arcs, owners):
-    """The arcs of the rows that may be enqueued, a thread a word, without links; and the owners of those after n."""
+    """Set the arcs of the rows that may be enqueued, without links, a word per thread, and the owners from row n on."""
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     row, n = u32(i // u64(DEGREE)), u32(len(indptr) - 1)
     if i < u64(DEGREE) * u64(n + len(starts)):
@@ -46,7 +46,7 @@ def fill_rows(indptr, indices, weights, fan_owners, starts, stops, arcs, owners)
 
 @cuda.jit
 def set_links(linked, links, behind, indices, weights, n, arcs, owners):
-    """The links, a thread each, with the arcs behind them and their owners."""
+    """Set the links, one per thread, with the arcs behind them and their owners."""
     i = thread_x()
     if i < len(linked):
         row, link = linked[i], links[i]
@@ -67,7 +67,7 @@ def set_links(linked, links, behind, indices, weights, n, arcs, owners):
 def initialise(source, arcs, dist, predecessor, words):
     v = thread_x()
     if v < len(dist):
-        # Always 0 of an arc, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
+        # The bit is always 0, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
         # fit, before the search has to wait for them; using it keeps the compiler from removing the load.
         zero = i32(arcs[u64(u64(DEGREE) * u64(v))] >> u64(63))
         dist[v] = zero if v == source else i32(INF - zero)
@@ -77,39 +77,33 @@ def initialise(source, arcs, dist, predecessor, words):
 
 
 class Block(NamedTuple):
-    """What a block's threads enqueue into.
+    """Where the threads of a block enqueue."""
 
-    queue: of the near entries, a ring whose length is a power of two. counters: see the module. far: all parts.
-    part: where the block's part of far starts. threshold: a distance below it is near. counter: the one of this
-    round's additions. seen: what it was before them. head, tail: the first place of the ring that is still to be read,
-    and the first that is added to.
-    """
-
-    queue: np.ndarray
-    counters: np.ndarray
-    far: np.ndarray
-    part: int
-    threshold: int
-    counter: int
-    seen: int
-    head: int
-    tail: int
+    queue: np.ndarray  # near entries, a ring whose length is a power of two
+    counters: np.ndarray  # COUNTERS words
+    far: np.ndarray  # all parts
+    part: int  # where the block's part of far starts
+    threshold: int  # distances below it are near
+    counter: int  # index of the counter of this round's additions
+    seen: int  # its value before them
+    head: int  # next index of the ring to read
+    tail: int  # next index of the ring to add to
 
 
 @cuda.jit(device=True)
 def enqueue(v, d, block):
-    """Add (v, d) to the queue where d is near and a place is free, and return INF; else add it to far, and return d."""
+    """Add (v, d) to the queue if d is near and the queue has room, and return INF; else add it to far and return d."""
     is_near = d < block.threshold
-    # One addition for either pile, so that a warp that has both does not make them one after the other.
-    place = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
+    # One addition serves both piles, so that a warp with entries for both does not serialize.
+    index = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
     entry = u64(u64(d) << u64(32) | u64(v))
     if is_near:
-        place = u32(block.tail + u32(place - block.seen))
-        if u32(place - block.head) < u32(len(block.queue)):
-            block.queue[place & u32(len(block.queue) - 1)] = entry
+        index = u32(block.tail + u32(index - block.seen))
+        if u32(index - block.head) < u32(len(block.queue)):
+            block.queue[index & u32(len(block.queue) - 1)] = entry
             return u32(INF)
-        place = u32(cuda.atomic.add(block.counters, FAR, u32(1)))
-    block.far[u64(block.part + u64(place))] = entry
+        index = u32(cuda.atomic.add(block.counters, FAR, u32(1)))
+    block.far[u64(block.part + u64(index))] = entry
     return d
 
 
@@ -124,7 +118,7 @@ def relax(arc, d, dist, block):
 
 @cuda.jit(device=True)
 def relax_if_less(arc, d, dist, block):
-    """The same where most arcs lower nothing: reads first, which takes less than an atomic minimum."""
+    """Relax an arc as `relax`; faster if most arcs lower nothing, since a read takes less than an atomic minimum."""
     if u32(d + u32(arc >> u64(32))) < u32(dist[u32(arc)]):
         return relax(arc, d, dist, block)
     return u32(INF)
@@ -132,7 +126,7 @@ def relax_if_less(arc, d, dist, block):
 
 @cuda.jit(device=True)
 def follow_link(link, d, arcs, dist, block):
-    """What is behind a link, by the threads of a warp: relax its arcs or enqueue its rows. Return the least in far."""
+    """Relax the arcs or enqueue the rows behind a link, by the threads of a warp; return the least put into far."""
     least = u32(INF)
     first, count = u32(link), u32(link >> u64(32)) & COUNT
     i = u32(0) if SIMULATED else u32(cuda.laneid)
@@ -154,7 +148,7 @@ def follow_link(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def follow_links(link, d, arcs, dist, block):
-    """Each thread's link (0: none), one after the other by the whole warp. Return the least distance put into far."""
+    """Follow each thread's link (0: none), one by one with the whole warp; return the least put into far."""
     least = u32(INF)
     if SIMULATED:
         if link != u64(0):
@@ -173,7 +167,7 @@ def follow_links(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def take_row(thread, count, n, arcs, owners, dist, block):
-    """Relax a slot of one of the `count` rows at the head of the queue, and follow links. Return the least in far."""
+    """Relax an arc of one of the `count` rows at the queue's head, and follow links; return the least put into far."""
     link, d, least = u64(0), u32(0), u32(INF)
     i = u32(thread // u32(DEGREE))
     if i < count:
@@ -182,7 +176,7 @@ def take_row(thread, count, n, arcs, owners, dist, block):
         arc = arcs[u64(u64(DEGREE) * u64(row) + u64(thread % u32(DEGREE)))]
         if arc & LINK:
             owner = owner_of(row, n, owners)
-            # Skips outdated entries. A fan is followed once for each distance: what the card has now is read.
+            # Skip outdated entries. A fan is followed once per distance: the atomic reads the card's present value.
             now = cuda.atomic.min(dist, owner, i32(d)) if arc & FAN else dist[owner]
             if u32(now) >= d:
                 link = arc
@@ -192,11 +186,11 @@ def take_row(thread, count, n, arcs, owners, dist, block):
 
 
 @cuda.jit(device=True)
-def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):
-    """Rounds until the queue is empty or the blocks should meet.
+def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
+    """Run rounds until the queue is empty or the blocks should meet.
 
-    other: what the counter of the other rounds' additions is.
-    Return all of the queue that is left, the counters as they are then, and the least distance put into far.
+    other: the value of the counter of the other rounds' additions.
+    Returns the rest of the queue, the counters at the end, and the least distance put into far.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
     head, tail, counter, seen = block.head, block.tail, block.counter, block.seen
@@ -206,7 +200,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         count = min(waiting, u32(threads // u32(DEGREE)))
         now = Block(queue, counters, block.far, block.part, block.threshold, counter, seen, head, tail)
         asked = u32(0)
-        if thread == u32(threads - u32(1)):  # seldom has a row
+        if thread == u32(threads - u32(1)):  # the thread that least often has a row
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
@@ -214,7 +208,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
             if call and asked <= meeting:
                 cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
             counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
-        cuda.syncthreads()  # before what was added is read
+        cuda.syncthreads()  # before the additions are read
         added = counters[counter]
         stop = counters[u32(STOP + (counter - ADDED))] != u32(0)
         tail = u32(head + min(u32(waiting + u32(added - seen)), u32(len(queue))))
@@ -225,10 +219,11 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
 
 
 @cuda.jit(device=True)
-def split_parts(thread, threads, parts, lengths, places, start, n, owners, words, dist, block):
-    """This block's share of all parts of far: drop outdated entries, enqueue the others. Return the least put into far.
+def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block):  # noqa: PLR0913
+    """Drop the outdated entries of the block's share of far, enqueue the others, and return the least put into far.
 
-    parts: how many; lengths: the word where their lengths start; places: of each; start: where the first one starts.
+    parts: the number of parts. lengths: the word where their lengths start. part_capacity: of each part. start: where
+    the first part starts.
     """
     least = u32(INF)
     part, lane, lanes = u32(thread % parts), u32(thread // parts), max(u32(1), u32(threads // parts))
@@ -236,7 +231,7 @@ def split_parts(thread, threads, parts, lengths, places, start, n, owners, words
         length = words[u32(lengths + part)]
         i = u32((cuda.blockIdx.x + part) % parts + parts * lane)
         while i < length:
-            entry = block.far[u64(start + u64(part) * places + u64(i))]
+            entry = block.far[u64(start + u64(part) * part_capacity + u64(i))]
             row, d = u32(entry), u32(entry >> u64(32))
             if u32(dist[owner_of(row, n, owners)]) >= d:
                 least = min(least, enqueue(row, d, block))
@@ -246,19 +241,19 @@ def split_parts(thread, threads, parts, lengths, places, start, n, owners, words
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
-def search(source, delta, places, limit, queue_places, arcs, owners, dist, far, words):
-    """All distances: blocks that are all on the card at once, with queue_places 64-bit words of shared memory each.
+def search(source, delta, part_capacity, limit, queue_capacity, arcs, owners, dist, far, words):  # noqa: PLR0913
+    """Find all distances, with all blocks on the card at once and queue_capacity 64-bit words of shared memory each.
 
-    places: of each block's part of a half of far. limit: a block with more entries in its part calls the others.
-    words: LENGTHS + 2 per block, as `initialise` leaves them. What lies in far before does not matter.
+    part_capacity: of each block's part of a half of far. limit: a block with more entries in its part calls the others.
+    words: LENGTHS + 2 per block, as `initialise` leaves them. The initial content of far does not matter.
     """
     dynamic = cuda.shared.array(0, uint64)
     counters = cuda.shared.array(COUNTERS, uint32)
-    queue = dynamic[:queue_places]
+    queue = dynamic[:queue_capacity]
     grid = cuda.cg.this_grid()
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
     number, parts, n = u32(cuda.blockIdx.x), u32(cuda.gridDim.x), u32(len(dist))
-    half = u64(u64(parts) * places)
+    half = u64(u64(parts) * part_capacity)
     if thread == 0:
         for i in range(COUNTERS):
             counters[i] = u32(INF) if i == LEAST else u32(0)
@@ -268,7 +263,7 @@ def search(source, delta, places, limit, queue_places, arcs, owners, dist, far, 
     threshold, meeting, called = min(delta, u32(INF)), u32(0), u32(CROWDED)
     cuda.syncthreads()  # before other threads read the source's entry and the counters
     while True:
-        part = u64(half * u64(meeting & u32(1)) + u64(number) * places)
+        part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
         block = Block(queue, counters, far, part, threshold, counter, seen, head, tail)
         head, tail, counter, seen, other, least = go_through(
             thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other
@@ -291,16 +286,16 @@ def search(source, delta, places, limit, queue_places, arcs, owners, dist, far, 
         least = words[u32(LEASTS + meeting % u32(3))]
         if least == INF:
             return
-        if number == 0 and thread == 0:  # none reads it any more, and none lowers it before the next meeting
+        if number == 0 and thread == 0:  # no thread reads it any more, or lowers it before the next meeting
             words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
         threshold = max(threshold, min(u32(least // delta * delta + delta), u32(INF)))
         start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
-        part = u64(half * u64(meeting & u32(1)) + u64(number) * places)
+        part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
         block = Block(queue, counters, far, part, threshold, counter, seen, u32(0), u32(0))
-        least = split_parts(thread, threads, parts, lengths, places, start, n, owners, words, dist, block)
+        least = split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block)
         if least != INF:
             cuda.atomic.min(counters, LEAST, least)
-        cuda.syncthreads()  # before what was added is read
+        cuda.syncthreads()  # before the additions are read
         added = counters[counter]
         head, tail = u32(0), min(u32(added - seen), u32(len(queue)))
         called = max(u32(CROWDED), u32(u32(2) * tail))
@@ -310,7 +305,7 @@ def search(source, delta, places, limit, queue_places, arcs, owners, dist, far, 
 
 @cuda.jit
 def find_predecessors(arcs, owners, dist, predecessor):
-    """Predecessors along arcs of positive weight, a thread an arc; of equally good ones the last to write stays."""
+    """Set predecessors along arcs of positive weight, an arc per thread. Ties: the last writer wins."""
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(arcs)):
         arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
@@ -322,7 +317,7 @@ def find_predecessors(arcs, owners, dist, predecessor):
 
 @cuda.jit(device=True)
 def take_zero_arc(arc, u, source, dist, predecessor, queue, words):
-    """Make u the predecessor along an arc of weight 0, and queue the head, where it had none until then."""
+    """Set u as predecessor along an arc of weight 0 if the head has none yet, and then queue the head."""
     v = u32(arc)
     to_queue = arc >> u64(32) == u64(0) and v != source and dist[v] == dist[u] and predecessor[v] < 0
     if to_queue and cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:
@@ -331,10 +326,10 @@ def take_zero_arc(arc, u, source, dist, predecessor, queue, words):
 
 @cuda.jit
 def start_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
-    """Predecessors along arcs of weight 0, from vertices that have one by now, and from the source; a thread an arc.
+    """Set predecessors along arcs of weight 0 from the source and vertices that have one already; an arc per thread.
 
-    queue: uint64, a place for each row that may be enqueued; words[QUEUED] is 0. Each vertex gets a predecessor once,
-    and is queued then, and each row of its fan is queued once behind it. So the places are enough, and the work is
+    queue: uint64, an entry for each row that may be enqueued; words[QUEUED] is 0. Each vertex gets a predecessor and is
+    queued at most once, and each row of its fan is queued once behind it. So the queue is long enough, and the work is
     linear.
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
@@ -346,11 +341,11 @@ def start_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
 
 @cuda.jit
 def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
-    """The same from the queued rows, level by level until the queue is empty: one block, a warp a row."""
+    """Continue from the queued rows, level by level until the queue is empty, with one block and a row per warp."""
     lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(cuda.blockDim.x // u32(LANES))
     start, end = u32(0), words[QUEUED]
     while start < end:
-        cuda.syncthreads()  # all have read the end before any thread adds to the queue
+        cuda.syncthreads()  # all threads have read the end before any thread adds to the queue
         i = u32(start + u32(cuda.threadIdx.x // u32(LANES)))
         while i < end:
             row = u32(queue[i])
@@ -373,7 +368,7 @@ def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
 
 @cuda.jit
 def find_too_long(arcs, owners, dist, found):
-    """found[0] = 1 where an arc leads from a vertex that is reached to one that is not, a thread an arc."""
+    """Set found[0] = 1 if an arc leads from a reached vertex to an unreached one; an arc per thread."""
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(arcs)):
         arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)

@@ -1,6 +1,6 @@
-"""What near_far's host side and its kernels share: rows of arcs, and words that all blocks read and write.
+"""The rows of arcs and the shared words of near_far, for its host side and its kernels.
 
-Needs no compiler, as near_far.py.
+Imports no compiler, like near_far.py.
 """
 
 from __future__ import annotations
@@ -12,38 +12,32 @@ import numpy as np
 from kernels.graph import Graph, kept
 
 DEGREE = 4  # arcs of a row
-DIRECT = 124  # arcs behind a link to arcs, at most
-LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a link: it is one; it leads to rows
-# Words that all blocks share: the meeting that is called for, the least distance of far by meeting modulo 3, how many
-# entries are queued for their arcs of weight 0, and from LENGTHS on how many each part of far has, of even and of odd
-# meetings.
+DIRECT = 124  # maximum arcs behind a link to arcs
+LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: it is a link; the link leads to rows
+# Words that all blocks share: the meeting that is called for; the least distance of far, by meeting modulo 3; the
+# number of entries queued for their arcs of weight 0; from LENGTHS on, the length of each part of far, for even and
+# for odd meetings.
 CALLED, LEASTS, QUEUED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 5))
 
 
 class Rows(NamedTuple):
-    """Which arcs of a graph's CSR arrays its rows have. Row v < n is vertex v's.
+    """The arcs of a graph's CSR arrays by row. Row v < n belongs to vertex v."""
 
-    count: of all rows. queued: of those that may be enqueued; they come first, and after n there are those of fans.
-    owners, starts, stops: of each row of a fan, uint32 and int32: the vertex that it belongs to, and its arcs.
-    linked: uint32, the rows whose last word is a link. links: uint64, those words: LINK, how many above the first row
-    of them: arcs from there on, or with FAN rows. behind: int32, the first of the arcs behind each link; 0 of a fan's.
-    """
-
-    count: int
-    queued: int
-    owners: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
-    linked: np.ndarray
-    links: np.ndarray
-    behind: np.ndarray
+    count: int  # number of rows
+    queued: int  # number of rows that may be enqueued; they come first, from n on those of fans
+    owners: np.ndarray  # uint32: vertex of each row of a fan
+    starts: np.ndarray  # int32: first arc of each row of a fan
+    stops: np.ndarray  # int32: end of its arcs
+    linked: np.ndarray  # uint32: rows whose last word is a link
+    links: np.ndarray  # uint64: these words: LINK, and the count above the first row of arcs, or with FAN of rows
+    behind: np.ndarray  # int32: first of the arcs behind each link; 0 for a link to rows
 
 
 @kept
 def layout(graph: Graph) -> Rows:
-    """The rows of a graph: found once, before the clock starts."""
+    """Return the rows of a graph; made once, before the clock starts."""
     n, indptr, degrees = graph.vertices, graph.indptr, np.diff(graph.indptr)
-    own, most = DEGREE - 1, DEGREE - 1 + DIRECT  # arcs beside a link; and with those behind it
+    own, most = DEGREE - 1, DEGREE - 1 + DIRECT  # maximum arcs beside a link, and including those behind it
     long = np.flatnonzero(degrees > DEGREE)
     hubs, others = long[degrees[long] > most], long[degrees[long] <= most]
     fans = -(-(degrees[hubs] - own) // most)

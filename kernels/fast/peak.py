@@ -1,8 +1,8 @@
-"""The card's peak of relaxations, min(a + b, c) of integers, and what blocked Floyd-Warshall reaches of it.
+"""The card's peak rate of integer relaxations, min(a + b, c), and the rate of blocked Floyd-Warshall.
 
-    chains    every thread makes CHAINS independent chains of relaxations in registers, and uses memory only before
+    chains    every thread makes CHAINS independent chains of relaxations in registers and accesses memory only before
               and after them: the peak
-    dense     the rounds of blocked Floyd-Warshall on a random matrix in which every pair has an arc
+    dense     the rounds of blocked Floyd-Warshall on a random matrix with an arc for every pair
 
 Packed, one instruction makes two relaxations.
 """
@@ -18,10 +18,10 @@ from kernels.gpu.intrinsics import add_min, add_min_pairs, u32
 from kernels.run import Run
 
 CHAINS = 48
-THREADS = 512  # a block, at most; each holds 2 * CHAINS registers
-PAIR = 0x10001  # times a number: that number in both halves of a word
+THREADS = 512  # maximum per block; each holds 2 * CHAINS registers
+PAIR = 0x10001  # multiplied by a number: that number in both halves of a word
 MAX_WEIGHT = 100
-CHECKED = 2  # rows of a dense matrix
+CHECKED = 2  # rows of a dense matrix that are checked
 
 
 @cache
@@ -53,9 +53,9 @@ def chains_kernel(packed: bool):
 
 
 def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
-    """How many relaxations, and how long they took in seconds: `times` in each of CHAINS chains of every thread.
+    """Return the number of relaxations and their seconds, with `times` in each of CHAINS chains of every thread.
 
-    Raises WrongResult where a chain does not end where it must.
+    Raises WrongResult if a chain has a wrong end.
     """
     threads = min(run.block, THREADS)
     limits = np.random.default_rng(0).integers(1, 2**15, run.blocks * threads * CHAINS).astype(np.uint32)
@@ -66,15 +66,15 @@ def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
     ends = np.zeros_like(limits)
     run.download((reached, ends))
     if (ends != np.minimum(limits, times) * both).any():
-        raise WrongResult(f"chains of {times} relaxations, packed {packed}: not where they must end")
+        raise WrongResult(f"chains of {times} relaxations, packed {packed}: an end is wrong")
     return len(limits) * times * (2 if packed else 1), run.phases["kernels"]
 
 
 def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
-    """n^3 relaxations, and how long the rounds took in seconds, on random weights from 1 to MAX_WEIGHT.
+    """Return n^3 relaxations and the seconds of their rounds, on random weights from 1 to MAX_WEIGHT.
 
-    Raises NotEnoughMemory where the card has less than n^2 words free, and WrongResult where one of CHECKED rows does
-    not solve Bellman's equation, which has one solution only where all weights are positive.
+    Raises NotEnoughMemory if the card has less than n^2 words free, and WrongResult if one of CHECKED rows does not
+    solve Bellman's equation, whose solution is unique because all weights are positive.
     """
     shape, n, random = TileShape.of(run, packed), vertices, np.random.default_rng(0)
     weights = random.integers(1, MAX_WEIGHT + 1, (n, n), np.uint8)
@@ -84,13 +84,13 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     np.fill_diagonal(matrix, 0)
     run.require(matrix.nbytes)
     (on_card,) = run.upload(matrix.ravel().view(np.uint32))
-    run.cuda_graph = True  # as the variants do
+    run.cuda_graph = True  # as in the variants
     with run.timed(), run.phase("kernels"):
         run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))
     for source in random.choice(n, min(n, CHECKED), replace=False):
         dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
-        for u in range(n):  # a vertex's own term is never the least, as weights are positive
+        for u in range(n):  # a vertex's own term is never the least, because weights are positive
             np.minimum(through, dist[u] + weights[u], out=through)
         through[source] = 0
         if (dist != through).any():

@@ -1,10 +1,10 @@
-"""Whether a graph is narrow: so deep for its size that a search from one source on the card takes longer than SciPy's.
+"""Test whether a graph is narrow: so deep for its size that a search on the card takes longer than SciPy's.
 
-A search on the card goes in rounds, of about a microsecond each, however few vertices a round has. A path of a million
-vertices takes a second, and SciPy's Dijkstra a tenth of that. So before the first search of a graph one block goes
-through it breadth first. It stops at a level that is wide, after LEVELS levels, or where no more is reached. What was
-reached by then says about how many rounds a search will take. It starts from the vertex with most arcs, so that a path
-that leads into a random graph does not make it narrow.
+A search on the card works in rounds of about a microsecond, however few vertices a round has. A path of a million
+vertices takes a second, and SciPy's Dijkstra a tenth of that. So, before the first search of a graph, one block
+searches it breadth first. It stops at a wide level, after LEVELS levels, or when it reaches no further vertices. The
+number of vertices reached by then predicts the number of rounds. The search starts from the vertex with most arcs, so
+that a path that leads into a random graph does not make the graph narrow.
 """
 
 from __future__ import annotations
@@ -17,46 +17,47 @@ from kernels.fast import near_far
 from kernels.graph import Graph
 from kernels.later import Later
 
-LEVELS = 500  # at most
-WIDE = 64  # vertices of a level that is wide
-THREADS = 256  # of the block, at most
-LEVEL_US = 1.5  # of a search: its rounds take 1 us each, and there are more of them than levels
+LEVELS = 500  # maximum
+WIDE = 64  # vertices of a wide level
+THREADS = 256  # maximum, of the block
+LEVEL_US = 1.5  # time of a search per level: a round takes 1 us, and there are more rounds than levels
+VERTEX_US, ARC_US = 0.05, 0.025  # time of SciPy's search on a narrow graph, including making its array
 kernels = Later("kernels.fast.probe_kernels")  # imports numba
-VERTEX_US, ARC_US = 0.05, 0.025  # of SciPy's search on a narrow graph, and of making its array
 
 
 class Reached(NamedTuple):
-    """levels: how many there were. vertices: how many were reached. wide: whether a level had WIDE vertices. all:
-    whether all were reached that can be.
-    """
+    """The result of the breadth-first search."""
 
     levels: int
-    vertices: int
-    wide: bool
-    all: bool
+    vertices: int  # number of vertices reached
+    wide: bool  # whether a level had WIDE vertices
+    all: bool  # whether all reachable vertices were reached
 
 
-def is_narrow(searches: near_far.Searches) -> bool:
-    """Whether SciPy should search the graph of `searches`, which have their memory; the next search fills it anew."""
+def is_narrow(searches: near_far.NearFarSearch) -> bool:
+    """Return whether SciPy should search the graph instead of `searches`.
+
+    `searches` must have allocated their memory; the next search overwrites it.
+    """
     graph = searches.graph
     hub = int(np.diff(graph.indptr).argmax())
     return search_us(graph, reach(searches, hub)) > scipy_us(graph)
 
 
 def search_us(graph: Graph, found: Reached) -> float:
-    """About how many microseconds a search on the card takes, for its rounds alone; 0 where a level is wide."""
+    """Estimate the microseconds that the rounds of a search on the card take; 0 if a level is wide."""
     if found.wide:
         return 0
     return LEVEL_US * found.levels * (1 if found.all else graph.vertices / found.vertices)
 
 
 def scipy_us(graph: Graph) -> float:
-    """About how many microseconds SciPy takes from one source."""
+    """Estimate the microseconds that SciPy takes from one source."""
     return VERTEX_US * graph.vertices + ARC_US * graph.arcs
 
 
-def reach(searches: near_far.Searches, source: int) -> Reached:
-    """Go through the graph breadth first, by one block."""
+def reach(searches: near_far.NearFarSearch, source: int) -> Reached:
+    """Search the graph breadth first with one block."""
     run, words = searches.run, np.empty(searches.words_used, np.uint32)
     seen, queue = searches.predecessor, searches.far
     clear = kernels.clear, -(-searches.graph.vertices // run.block), run.block, (seen,)

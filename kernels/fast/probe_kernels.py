@@ -1,4 +1,4 @@
-"""The kernels of probe.py, which says what they are for."""
+"""Kernels of kernels/fast/probe.py, which explains them."""
 
 from numba import cuda, uint32
 
@@ -6,7 +6,7 @@ from kernels.fast.near_far_kernels import COUNT, NO_ARC
 from kernels.fast.near_far_layout import DEGREE, FAN, LINK
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 
-ADDED, HUBS = 0, 1  # counters: of vertices in the queue, and whether one of them has rows behind its link
+ADDED, HUBS = 0, 1  # counters: the vertices in the queue, and whether the link of one of them leads to rows
 
 
 @cuda.jit
@@ -18,7 +18,7 @@ def clear(seen):
 
 @cuda.jit(device=True)
 def enqueue(arc, seen, queue, counters):
-    """The head of an arc, where it is seen for the first time."""
+    """Queue the head of an arc when it is seen for the first time."""
     v = u32(arc)
     if arc != NO_ARC and cuda.atomic.cas(seen, v, i32(-1), i32(0)) == -1:
         queue[cuda.atomic.add(counters, ADDED, u32(1))] = u64(v)
@@ -26,10 +26,10 @@ def enqueue(arc, seen, queue, counters):
 
 @cuda.jit
 def walk(source, levels, wide, arcs, seen, queue, words):
-    """Breadth first from the source, by one block, until a level has `wide` vertices, or for so many levels.
+    """Search breadth first from the source with one block, until a level has `wide` vertices or for `levels` levels.
 
-    arcs: as near_far.lay_out gives them. seen: int32, (n,), all -1. queue: uint64, a place for each vertex.
-    words: what was found, as probe.Reached has it. A vertex with more arcs than a link leads to counts as a wide level.
+    arcs: as returned by near_far.lay_out. seen: int32, (n,), all -1. queue: uint64, at least (n,). words: the result,
+    in the order of probe.Reached. A vertex with more arcs than a link leads to counts as a wide level.
     """
     counters = cuda.shared.array(2, uint32)
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
@@ -52,7 +52,7 @@ def walk(source, levels, wide, arcs, seen, queue, words):
                 for j in range(u32(arc >> u64(32)) & COUNT):
                     enqueue(arcs[u64(first + u64(j))], seen, queue, counters)
             k = u32(k + threads)
-        cuda.syncthreads()  # before what was added is read
+        cuda.syncthreads()  # before the added entries are read
         start, end, level = end, counters[ADDED], u32(level + u32(1))
         stop = counters[HUBS] != u32(0) or u32(end - start) >= wide
         cuda.syncthreads()  # before anything is added again

@@ -1,4 +1,4 @@
-"""Results of searches as SciPy has them, made on the card."""
+"""Conversion of results to SciPy's form, on the card."""
 
 import numpy as np
 from numba import cuda
@@ -11,7 +11,7 @@ NO_PREDECESSOR = -9999
 
 @cuda.jit
 def as_scipy(dist, predecessor, distances):
-    """distances: float64, (n,), infinite where there is no path. In predecessor NO_PREDECESSOR replaces -1."""
+    """Convert distances to float64, inf if there is no path, and -1 in `predecessor` to NO_PREDECESSOR."""
     v = thread_x()
     if v < len(dist):
         distances[v] = np.inf if dist[v] == INF else np.float64(dist[v])
@@ -21,7 +21,7 @@ def as_scipy(dist, predecessor, distances):
 
 @cuda.jit
 def as_lengths(dist, fits, lengths, far):
-    """lengths: float64, (n,), infinite where there is no path. far[0] is 1 where another distance is above `fits`."""
+    """Convert distances to float64, inf if there is no path; set far[0] = 1 if another distance is above `fits`."""
     v = thread_x()
     if v < len(dist):
         d = dist[v]

@@ -1,9 +1,9 @@
-"""Blocked Floyd-Warshall of a matrix larger than the card's memory: it stays on the host, strips come and go.
+"""Blocked Floyd-Warshall of a matrix larger than the card's memory: strips are copied from the host and back.
 
-A strip is some rows of tiles. For each strip, the pivot strip P, in turn: the launches of blocked Floyd-Warshall run
-the rounds of P's diagonal tiles within P; then every other strip is copied to the card, relaxed through P's vertices,
-and copied back, while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied for
-n * n * (rows of P) relaxations.
+A strip is some rows of tiles. Each strip takes one turn as the pivot strip P. First the launches of blocked
+Floyd-Warshall run the rounds of P's diagonal tiles within P. Then every other strip is copied to the card, relaxed
+through P's vertices and copied back, while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied
+for n * n * (rows of P) relaxations.
 
 The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
 
@@ -19,28 +19,29 @@ The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
 and the next turn starts with strip 3, while 4 comes and 1 goes. In the first turn no strip comes from the host:
 `initial` writes each on the card.
 
-The result's distances are the matrix: n * n words on the host, page-locked meanwhile. Predecessors follow strip by
-strip, in two pairs of buffers: while one strip's are found, the next distances come and the last predecessors go.
+The matrix is the array of the result's distances: n * n words on the host, page-locked meanwhile. Predecessors follow
+strip by strip, in two pairs of buffers: while those of one strip are found, the next distances come and the previous
+predecessors go.
 """
 
 import numpy as np
 from numba import cuda
 
 from kernels.fast.blocked_floyd_warshall import ROW_THREADS, TileShape, blocked, find_predecessors, kernels, upload_arcs
-from kernels.fast.blocked_floyd_warshall import launches as launches_in_one_piece
+from kernels.fast.blocked_floyd_warshall import launches as launches_blocked
 from kernels.gpu.copies import Copies
 from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import Graph
 from kernels.run import Result, Run
 
-SHARE = 4  # strips on the card: at most 1 / SHARE of the matrix, but each is at least one row of tiles
+MATRIX_PARTS = 4  # at most 1 / MATRIX_PARTS of the matrix is on the card, but a strip has at least one row of tiles
 STRIPS = 5  # on the card at a time: the pivot, the next pivot, and those coming, computed and going
 
 
 def staged(graph: Graph, result: Result, run: Run) -> None:
-    """As `blocked`, with a quarter of the matrix on the card; fills result, (n, n).
+    """Search as `blocked`, with a quarter of the matrix on the card, and fill `result`, of shape (n, n).
 
-    Where one strip is the whole matrix this is `blocked`.
+    Equals `blocked` if one strip is the whole matrix.
     """
     shape, n = TileShape.of(run, packed=False), graph.vertices
     height, strips = strips_of(shape, n)
@@ -48,12 +49,12 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
         return blocked(graph, result, run)
     run.require(STRIPS * height * shape.tile * shape.pitch(n) * 4)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.cuda_graph = True  # the host waits for a strip's launches, and not for the copies beside them
+    run.cuda_graph = True  # the host waits for a strip's launches, not for the concurrent copies
     distances = result.distances.view(np.uint32)
     size = height * shape.tile
     pairs = [(distances[top : top + size], result.predecessors[top : top + size]) for top in range(0, n, size)]
     pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
-    with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until no copy is left
+    with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until all copies end
         with run.phase("copy_in"):
             buffers = run.allocate(*[(size * shape.pitch(n), np.uint32)] * STRIPS)
             (overflow,) = run.upload(np.zeros(1, np.int32))
@@ -65,26 +66,28 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Three launches per round within the pivot strip, one per round for each other strip; two more for each strip."""
+    """Return three launches per round in the pivot strip, one per round in each other strip, and two per strip."""
     shape = TileShape.of(Run(tile=tile), packed=False)
     tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
-    return launches_in_one_piece(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
+    return launches_blocked(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
 
 
 def strips_of(shape: TileShape, vertices: int) -> tuple[int, int]:
-    """Rows of tiles in a strip, and strips."""
+    """Return the rows of tiles in a strip, and the number of strips."""
     tiles = shape.rounds(vertices)
-    height = max(1, tiles // (SHARE * STRIPS))
+    height = max(1, tiles // (MATRIX_PARTS * STRIPS))
     return height, blocks_for(tiles, height)
 
 
-def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
-    """Fill dist_of, the strips of the matrix on the host."""
+def _find_distances(
+    shape: TileShape, n: int, out_arcs: list, dist_of: list[np.ndarray], buffers: list, copies: Copies, run: Run
+) -> None:
+    """Fill `dist_of`, the strips of the matrix on the host."""
     kernel, tiles, strips, pitch = kernels(shape), shape.rounds(n), len(dist_of), np.uint32(shape.pitch(n))
     height, columns, threads = strips_of(shape, n)[0], shape.columns(n), shape.threads
     steps = [(pivot, (pivot + i) % strips) for pivot in range(strips) for i in range(strips)]
     free, on_card = buffers[1:], {0: buffers[0]}
-    going = None  # the strip that was computed in the step before
+    going = None  # the strip that was computed in the previous step
     for step, (pivot, strip) in enumerate(steps):
         next_pivot, coming = steps[step + 1] if step + 1 < len(steps) else (pivot, strip)
         if coming not in on_card:
@@ -114,8 +117,10 @@ def _find_distances(shape, n, out_arcs, dist_of, buffers, copies, run):
     copies.wait()
 
 
-def _find_predecessors(shape, n, in_arcs, pairs, buffers, overflow, copies, run):
-    """Fill the predecessors; pairs: the distances and predecessors of each strip, on the host."""
+def _find_predecessors(
+    shape: TileShape, n: int, in_arcs: list, pairs: list, buffers: list, overflow, copies: Copies, run: Run
+) -> None:
+    """Fill the predecessors; `pairs` are the distances and predecessors of each strip, on the host."""
     dist, predecessor, pitch = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], shape.pitch(n)
     copies.to_card(pairs[0][0], dist[0], pitch)
     copies.wait()

@@ -170,7 +170,8 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     if sources < (needed := least or (known.prepared if prepared else known.first)):
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
-    needed = 2 * 4 * lanes * many_sources.SOURCES * n  # the rows of the fewest sources of a search, in both orders
+    fewest = lanes * many_sources.SOURCES_PER_THREAD  # sources of a search
+    needed = 2 * 4 * fewest * n  # their rows, in both orders
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
     if least:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kernels.fast import floats
     from kernels.fast.hierarchy import all_pairs as hierarchy
-    from kernels.fast.near_far import Searches as NearFar
+    from kernels.fast.near_far import NearFarSearch
     from kernels.run import Result, Run
 else:
     sparse, floats = Later("scipy.sparse"), Later("kernels.fast.floats")
@@ -75,7 +75,7 @@ class WholeNumbers:
     def __init__(self, graph: Graph, *, short: bool = False) -> None:
         self.graph, self.short = graph, short
         self.largest = int(graph.weights.max(initial=0))  # weight
-        self.hierarchies: dict[bool, hierarchy.Searches] = {}  # by whether they reduce distances on the card
+        self.hierarchies: dict[bool, hierarchy.AllPairsSearch] = {}  # by whether they reduce distances on the card
         self.lengths: Any = None  # distances in float64, (n,), on the card
 
     @cached_property
@@ -84,13 +84,13 @@ class WholeNumbers:
         return self.graph.to_scipy()
 
     @cached_property
-    def near_far(self) -> NearFar:
+    def near_far(self) -> NearFarSearch:
         """Near-Far on the card."""
-        searches = near_far.Searches(self.graph, new_run())
+        searches = near_far.NearFarSearch(self.graph, new_run())
         searches.allocate()
         return searches
 
-    def search(self, source: int, *, tree: bool = True) -> NearFar:
+    def search(self, source: int, *, tree: bool = True) -> NearFarSearch:
         """Search by Near-Far, with predecessors if `tree`, leaving the results on the card; raise TooLong."""
         find_distances, find_tree = self.near_far.search(source)
         find_distances()
@@ -131,7 +131,7 @@ class WholeNumbers:
         result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
         return Paths(_as_float64(result.distances), result.predecessors, key, reason)
 
-    def _download(self, found: NearFar, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+    def _download(self, found: NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
         """Copy results to the host in SciPy's form, which is faster made on the card; predecessors: None to skip."""
         run, n = found.run, self.graph.vertices
         if self.lengths is None:
@@ -268,7 +268,7 @@ class Float64:
     @cached_property
     def potential(self) -> np.ndarray:
         """The potentials that make negative weights 0 or more; raises scipy.sparse.csgraph.NegativeCycleError."""
-        return floats.Searches(self.given, new_run()).potentials()
+        return floats.Float64Search(self.given, new_run()).potentials()
 
     @cached_property
     def graph(self) -> FloatGraph:
@@ -276,9 +276,9 @@ class Float64:
         return floats.reduced(self.given, self.potential) if self.negative else self.given
 
     @cached_property
-    def searches(self) -> floats.Searches:
+    def searches(self) -> floats.Float64Search:
         """The searches on the card."""
-        return floats.Searches(self.graph, new_run())
+        return floats.Float64Search(self.graph, new_run())
 
     @cached_property
     def bounds(self) -> WholeNumbers:

@@ -1,16 +1,18 @@
 """Bellman-Ford from one source on CSR arrays, after Bodra, section 2.1 and BellmanFord.cu.
 
     repeat |V| - 1 times
-        relax:  every arc (u, v, w): dist[v] = min(dist[v], previous[u] + w), atomically
+        relax:  for every arc (u, v, w): dist[v] = min(dist[v], previous[u] + w), atomically
         update: previous = dist
-    predecessors: every arc (u, v, w) with dist[u] + w = dist[v] makes u the predecessor of v
+    predecessors: for every arc (u, v, w) with dist[u] + w = dist[v]: predecessor[v] = u
 
-relax and update are a launch each, and the end of a launch is the only barrier. relax reads only `previous`, so an
-iteration never sees its own results. previous[u] + w < dist[v] is written as previous[u] < dist[v] - w, which cannot
-overflow; from an unreached u, where previous[u] is INF, it is never true.
+relax and update are one launch each; the end of a launch is the only barrier. relax reads only `previous`, so an
+iteration never sees its own results. The test previous[u] + w < dist[v] is written as previous[u] < dist[v] - w, which
+cannot overflow and is false if u is unreached (previous[u] = INF).
 
-Loops count in uint32 by `while`: numba gives `range` a 64-bit counter.
+Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 from numba import cuda
@@ -29,15 +31,15 @@ def relax_arc(u, v, w, previous, dist):
 
 @cuda.jit(device=True)
 def set_predecessor(u, v, w, dist, predecessor):
-    # Of several predecessors that are equally good the last to write stays: any of them is right.
+    # Ties: the last writer wins; every candidate is correct.
     if dist[v] != INF and dist[u] == np.int32(dist[v] - w):
         predecessor[v] = u
 
 
 @cuda.jit(device=True)
 def relax_arcs(u, indptr, indices, weights, previous, dist):
-    # The end is read from memory in each step: else the compiler unrolls the loop, which costs
-    # more than it gives where a vertex has two or three arcs.
+    # The end is read from memory in each step to keep the compiler from unrolling the loop,
+    # which costs more than it saves if a vertex has two or three arcs.
     arc = np.uint32(indptr[u])
     while arc < np.uint32(indptr[np.uint32(u + 1)]):
         relax_arc(u, np.uint32(indices[arc]), weights[arc], previous, dist)
@@ -118,38 +120,40 @@ def update_stride_flag(previous, dist, changed):
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """One thread per vertex (section 2.1.1)."""
+    """Run one thread per vertex (section 2.1.1)."""
     drive(graph, result, run, csr(graph, run), (relax_naive, update_naive, predecessors_naive))
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
-    """Half the blocks, each thread striding over vertices (section 2.1.2)."""
+    """Run half as many blocks; each thread strides over vertices (section 2.1.2)."""
     kernels = relax_stride, update_stride, predecessors_stride
     drive(graph, result, run, csr(graph, run), kernels, divide_blocks_by=2)
 
 
 def stride_flag(graph: Graph, result: Result, run: Run) -> None:
-    """Stride, and only vertices whose distance has just changed relax their arcs (section 2.1.3)."""
+    """Run Stride, but relax only vertices whose distance has just changed (section 2.1.3)."""
     kernels = relax_stride_flag, update_stride_flag, predecessors_stride
     drive(graph, result, run, csr(graph, run), kernels, divide_blocks_by=2, flagged=True)
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Two launches per iteration, and one for the predecessors."""
+    """Return two launches per iteration and one for the predecessors."""
     return 2 * (vertices - 1) + 1
 
 
 def csr(graph: Graph, run: Run) -> list:
-    """The graph's arrays, on the card before the clock starts."""
+    """Upload the graph's arrays before the clock starts."""
     return run.upload_untimed(graph.indptr, graph.indices, graph.weights)
 
 
-def drive(graph, result, run, arcs, kernels, *, divide_blocks_by=1, flagged=False):
-    """Fill result, (n,), from run.source.
+def drive(
+    graph: Graph, result: Result, run: Run, arcs: Sequence, kernels: tuple, *, divide_blocks_by=1, flagged=False
+) -> None:
+    """Fill `result`, of shape (n,), with the paths from run.source.
 
-    arcs: the kernels' first arguments, on the card before the clock starts. kernels: relax, update and
-    find_predecessors. divide_blocks_by: 2 for half as many blocks as give each vertex a thread, at least one. flagged:
-    the kernels also take an array of flags.
+    arcs: first arguments of the kernels, on the card before the clock starts. kernels: relax, update and
+    find_predecessors. divide_blocks_by: 2 for half as many blocks as give each vertex a thread. flagged: relax and
+    update also take an array of flags.
     """
     n, (relax, update, find_predecessors) = graph.vertices, kernels
     blocks = (run.grid if divide_blocks_by > 1 else None) or max(1, blocks_for(n, run.block) // divide_blocks_by)

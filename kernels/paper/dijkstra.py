@@ -1,7 +1,7 @@
 """Dijkstra from every source on the adjacency matrix, after Bodra, section 2.2 and Dijkstra.cu.
 
 each thread, from its source, |V| - 1 times
-    u = the unvisited vertex with the least distance; stop where there is none
+    u = the unvisited vertex with the least distance; stop if there is none
     visit u: relax its row of the matrix
 """
 
@@ -44,7 +44,7 @@ def search_from_every_source(n, matrix, visited, dist, predecessor):
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """One thread per source, one launch (section 2.2.1). Fills result, (n, n); copies are timed."""
+    """Search with one thread per source in one launch (section 2.2.1) and fill `result`, of shape (n, n)."""
     n = graph.vertices
     run.require(n * n * (3 * 4 + 1))
     matrix = graph.matrix.ravel()
@@ -54,14 +54,8 @@ def naive(graph: Graph, result: Result, run: Run) -> None:
                 matrix, np.zeros(n * n, np.bool_), np.full(n * n, INF, np.int32), np.full(n * n, -1, np.int32)
             )
         with run.phase("kernels"):
-            run.launch(
-                (
-                    search_from_every_source,
-                    blocks_for(n, run.block),
-                    run.block,
-                    (np.uint32(n), matrix, visited, dist, predecessor),
-                )
-            )
+            arguments = np.uint32(n), matrix, visited, dist, predecessor
+            run.launch((search_from_every_source, blocks_for(n, run.block), run.block, arguments))
         with run.phase("copy_out"):
             run.download((dist, result.distances.ravel()), (predecessor, result.predecessors.ravel()))
 

@@ -2,17 +2,17 @@
 
     for k, for i, for j: dist[i, j] = min(dist[i, j], dist[i, k] + dist[k, j])
 
-Matrices are flat, row by row. Where a path through k is shorter, its last arc is the last arc of the path from k to j,
-so predecessor[i, j] = predecessor[k, j]. In iteration k nothing changes in row k and in column k, since dist[k, k] = 0:
-no thread writes what another one reads there. The comparison is written as dist[i, k] < dist[i, j] - dist[k, j], which
-cannot overflow and is false where dist[i, k] or dist[k, j] is INF; testing for INF first only saves loads from global
-memory.
+Matrices are flat, row by row. If a path through k is shorter, its last arc is the last arc of the path from k to j, so
+predecessor[i, j] = predecessor[k, j]. Iteration k changes nothing in row k and column k, because dist[k, k] = 0: no
+thread writes an entry there that another thread reads. The comparison is written as dist[i, k] < dist[i, j] -
+dist[k, j], which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Testing for INF first only saves
+loads from global memory.
 
-Loops count in uint32 by `while`: numba gives `range` a 64-bit counter that the compiler cannot unroll.
+Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter that the compiler cannot unroll.
 
 The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
-the diagonal; then the other tiles of its row and of its column; then the remaining tiles. `round_` is the round's
-number. kernels/fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
+the diagonal; then the other tiles of its row and its column; then the remaining tiles. `round_` is the number of the
+round. kernels/fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
 """
 
 from functools import cache, lru_cache
@@ -70,13 +70,13 @@ def relax_naive(n, k, dist, predecessor):
             if to_k != INF and dist[kj] != INF and to_k < np.int32(dist[ij] - dist[kj]):
                 dist[ij] = np.int32(to_k + dist[kj])
                 predecessor[ij] = predecessor[kj]
-                to_k = dist[ik]  # read again after a write, as a C++ compiler does
+                to_k = dist[ik]  # read again after a write, as the code of a C++ compiler does
             j = np.uint32(j + 1)
 
 
 @cuda.jit(device=True)
 def relax_tile(n, i, j, primary, wait, dist, predecessor):
-    # Called by every thread of the block, inside the matrix or not, so that all come to the barrier.
+    # Every thread of the block calls this, also outside the matrix, so that all threads reach the barrier.
     k, end = primary, min(n, np.uint32(primary + cuda.blockDim.x))
     while k < end:
         if i < n and j < n:
@@ -118,16 +118,16 @@ def load(n, i, j, values, outside):
 
 @cache
 def tiled_shared_kernels(tile: int) -> tuple:
-    """The kernels of the three phases, for tiles of tile x tile in shared memory.
+    """Return the kernels of the three phases for tiles of tile x tile in shared memory.
 
-    Each shared array has a source line of its own: the simulator tells them apart by it.
+    Each shared array has a source line of its own, by which the simulator tells them apart.
     """
     through = path_finder(tile)
     return primary_kernel(tile), row_and_column_kernel(tile, through), remaining_kernel(tile, through)
 
 
 def primary_kernel(tile: int):
-    """The kernel of the first phase."""
+    """Return the kernel of the first phase."""
     shape = (tile, tile)
 
     @cuda.jit
@@ -154,9 +154,9 @@ def primary_kernel(tile: int):
 
 
 def path_finder(tile: int):
-    """A device function: the shortest path to j through the primary tile's vertices, and its last arc's tail.
+    """Return a device function that finds the shortest path to j through the primary tile and the tail of its last arc.
 
-    The distances to and from these vertices are final.
+    The distances to and from the primary tile's vertices are final.
     """
 
     @cuda.jit(device=True)
@@ -176,7 +176,7 @@ def path_finder(tile: int):
 
 
 def row_and_column_kernel(tile: int, through):
-    """The kernel of the second phase."""
+    """Return the kernel of the second phase."""
     shape = (tile, tile)
 
     @cuda.jit
@@ -204,7 +204,7 @@ def row_and_column_kernel(tile: int, through):
 
 
 def remaining_kernel(tile: int, through):
-    """The kernel of the third phase."""
+    """Return the kernel of the third phase."""
     shape = (tile, tile)
 
     @cuda.jit
@@ -229,46 +229,46 @@ def remaining_kernel(tile: int, through):
 
 
 def super_naive(graph: Graph, result: Result, run: Run) -> None:
-    """One thread per pair, tile x tile threads per block (section 2.3.1)."""
+    """Run one thread per pair in blocks of tile x tile threads (section 2.3.1)."""
     tiles = blocks_for(graph.vertices, run.tile)
     _drive(graph, result, run, graph.vertices, (relax_super_naive, (tiles, tiles), (run.tile, run.tile)))
 
 
 def super_naive_shared(graph: Graph, result: Result, run: Run) -> None:
-    """One thread per pair, blocks along a row that share dist[i, k] (section 2.3.2)."""
+    """Run one thread per pair; the blocks lie along a row and share dist[i, k] (section 2.3.2)."""
     n = graph.vertices
     _drive(graph, result, run, n, (relax_super_naive_shared, (blocks_for(n, run.block), n), run.block))
 
 
 def naive(graph: Graph, result: Result, run: Run) -> None:
-    """One thread per row (section 2.3.3)."""
+    """Run one thread per row (section 2.3.3)."""
     n = graph.vertices
     _drive(graph, result, run, n, (relax_naive, blocks_for(n, run.block), run.block))
 
 
 def tiled(graph: Graph, result: Result, run: Run) -> None:
-    """Tiles in global memory, three launches per round (section 2.3.4)."""
+    """Relax tiles in global memory, three launches per round (section 2.3.4)."""
     _drive_tiled(graph, result, run, relax_tiled_primary, relax_tiled_row_and_column, relax_tiled_remaining)
 
 
 def tiled_shared(graph: Graph, result: Result, run: Run) -> None:
-    """Tiles in shared memory, three launches per round (section 2.3.5)."""
+    """Relax tiles in shared memory, three launches per round (section 2.3.5)."""
     _drive_tiled(graph, result, run, *tiled_shared_kernels(run.tile))
 
 
 def launches(vertices: int, tile: int) -> int:
-    """A launch for each intermediate vertex."""
+    """Return one launch per intermediate vertex."""
     return vertices
 
 
 def launches_tiled(vertices: int, tile: int) -> int:
-    """Three launches per round."""
+    """Return three launches per round."""
     return 3 * blocks_for(vertices, tile)
 
 
 @lru_cache(maxsize=1)
 def _first_predecessors(graph: Graph) -> np.ndarray:
-    """The first predecessors, int32, (n * n,): i where there is an arc from i to j, else -1."""
+    """Return the initial predecessors, int32 of shape (n * n,): i if an arc leads from i to j, else -1."""
     n = graph.vertices
     matrix = np.full((n, n), -1, np.int32)
     matrix[graph.tails, graph.indices] = graph.tails
@@ -276,14 +276,14 @@ def _first_predecessors(graph: Graph) -> np.ndarray:
     return matrix.ravel()
 
 
-def _drive_tiled(graph, result, run, primary, row_and_column, remaining):
+def _drive_tiled(graph: Graph, result: Result, run: Run, primary, row_and_column, remaining) -> None:
     tiles, threads = blocks_for(graph.vertices, run.tile), (run.tile, run.tile)
     phases = (primary, (1, 1), threads), (row_and_column, (tiles, 2), threads), (remaining, (tiles, tiles), threads)
     _drive(graph, result, run, tiles, *phases)
 
 
-def _drive(graph, result, run, rounds, *phases):
-    """Fill result, (n, n), with `rounds` times the phases: (kernel, blocks, threads). Copies are timed."""
+def _drive(graph: Graph, result: Result, run: Run, rounds: int, *phases: tuple) -> None:
+    """Fill `result`, of shape (n, n), with `rounds` repetitions of the phases (kernel, blocks, threads)."""
     n = graph.vertices
     run.require(n * n * 2 * 4)
     matrix, arcs = graph.matrix.ravel(), _first_predecessors(graph)

@@ -1,6 +1,6 @@
 """The paper's CPU columns: its serial listings on one core, compiled by numba.
 
-Each runs in slices (an iteration, a source, an intermediate vertex); the time limit is tested between them.
+Each runs in slices (an iteration, a source, an intermediate vertex); the time limit is tested after each slice.
 """
 
 from heapq import heappop, heappush
@@ -47,7 +47,7 @@ def _relax_all_pairs(k, dist, predecessor):
 
 
 def bellman_ford(graph: Graph, result: Result, run: Run) -> None:
-    """|V| - 1 iterations over all arcs, without an early end (section 2.1)."""
+    """Relax all arcs |V| - 1 times, without an early end (section 2.1)."""
     with run.timed(), run.phase("kernels"):
         result.distances.fill(INF)
         result.predecessors.fill(-1)
@@ -58,9 +58,9 @@ def bellman_ford(graph: Graph, result: Result, run: Run) -> None:
 
 
 def dijkstra(graph: Graph, result: Result, run: Run) -> None:
-    """From every source, with a heap over the adjacency matrix (section 2.2).
+    """Search from every source with a heap over the adjacency matrix (section 2.2).
 
-    As in the paper's listing a vertex whose distance falls is pushed again, and outdated entries are not skipped.
+    As in the paper's listing, a vertex whose distance decreases is pushed again, and outdated entries are not skipped.
     """
     matrix = graph.matrix
     with run.timed(), run.phase("kernels"):
@@ -72,7 +72,7 @@ def dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
-    """Three nested loops (section 2.3, Figure 2)."""
+    """Run three nested loops (section 2.3, Figure 2)."""
     result.distances[:] = graph.matrix
     result.predecessors.fill(-1)
     result.predecessors[graph.tails, graph.indices] = graph.tails
@@ -84,5 +84,5 @@ def floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """A CPU launches no kernels."""
+    """Return 0: a CPU launches no kernels."""
     return 0

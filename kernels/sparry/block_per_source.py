@@ -1,9 +1,11 @@
-"""One block, one source: what SParry's kernels share.
+"""The launches and the predecessors that SParry's kernels share: one block per source.
 
-A block searches from source s; then from source s + number of blocks, and so on. Its threads stride over vertices or
-arcs. A thread owns the vertices v with v mod threads equal to its number: what only its owner reads and writes needs
-no barrier. A block's working arrays are in shared memory where they fit, else in a row of global memory.
+A block searches from source s, then from source s + number of blocks, and so on. Its threads stride over vertices or
+arcs. A thread owns the vertices v with v mod threads equal to its number; data that only the owner reads and writes
+needs no barrier. The working arrays of a block lie in shared memory if they fit, else in a row of global memory.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import cuda
@@ -14,7 +16,7 @@ from kernels.run import Result, Run
 
 @cuda.jit
 def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecessor):
-    """Row r of dist is of source first + r. Of several predecessors that are equally good the last to write stays."""
+    """Set the predecessors of each row; row r belongs to source first + r. Ties: the last writer wins."""
     r, threads = np.uint32(cuda.blockIdx.x), np.uint32(cuda.blockDim.x)
     while r < rows:
         row, source = np.uint32(r * n), np.uint32(first + r)
@@ -38,11 +40,13 @@ def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecesso
         r = np.uint32(r + cuda.gridDim.x)
 
 
-def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: tuple, *, sources=None, extra=()):
-    """Fill the rows of the result, which belong to a range of sources, by default all.
+def drive(
+    graph: Graph, result: Result, run: Run, kernel: Callable, arrays: tuple, work: tuple, *, sources=None, extra=()
+) -> None:
+    """Fill the rows of `result`, one per source (all vertices by default).
 
-    kernel(in_shared) gives the kernel; its arguments are n, first, rows, *extra, *arrays, for each dtype of `work` a
-    working array of n items a block, and dist. `arrays` and the CSR arrays are uploaded before the clock starts.
+    kernel(in_shared) returns the kernel. Its arguments are n, first, rows, *extra, *arrays, a working array of n items
+    per block for each dtype of `work`, and dist. `arrays` and the CSR arrays are uploaded before the clock starts.
     """
     n = graph.vertices
     sources = range(n) if sources is None else sources
@@ -68,5 +72,5 @@ def drive(graph: Graph, result: Result, run: Run, kernel, arrays: tuple, work: t
 
 
 def launches(vertices: int, tile: int) -> int:
-    """The search, and the predecessors."""
+    """Return two launches: the search and the predecessors."""
     return 2

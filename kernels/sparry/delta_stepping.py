@@ -4,13 +4,12 @@
         start = the least distance of a queued vertex, rounded down to a multiple of delta
         the bucket: queued vertices with a distance in [start, start + delta)
         until no vertex of the bucket is queued
-            each queued vertex u of the bucket is removed from it
+            remove each queued vertex u of the bucket
                 each light arc (u, v, w), w <= delta: tentative[v] = min(tentative[v], dist[u] + w), atomically
-            update: where tentative[v] < dist[v], dist[v] = tentative[v] and v is queued
-        each vertex that was removed from the bucket, once: the same for its heavy arcs, w > delta; update
+            update: if tentative[v] < dist[v], set dist[v] = tentative[v] and queue v
+        relax the heavy arcs, w > delta, of each vertex that was removed from the bucket, once; update
 
-Delta-stepping is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives
-the same distances.
+The method is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives the same distances.
 """
 
 from functools import cache
@@ -26,14 +25,17 @@ QUEUED, REMOVED = 1, 2
 
 
 def default_delta(graph: Graph) -> int:
-    """The largest weight over the mean out-degree, rounded up, at most INF: Meyer and Sanders' 1/d, and SParry's."""
+    """Return the largest weight divided by the mean out-degree, rounded up, at most INF.
+
+    This is 1/d of Meyer and Sanders, and SParry's choice.
+    """
     if not graph.arcs:
         return 1
     return min(max(1, -(-int(graph.weights.max()) * graph.vertices // graph.arcs)), INF)
 
 
 @cuda.jit(device=True)
-def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):
+def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):  # noqa: PLR0913
     """Relax the light or the heavy arcs of u."""
     arc, end = np.uint32(indptr[u]), np.uint32(indptr[np.uint32(u + 1)])
     while arc < end:
@@ -73,8 +75,8 @@ def least_of_block(nearest, least):
 
 
 @cuda.jit(device=True)
-def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):
-    """Update; return 1 if the thread queued a vertex of the bucket."""
+def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):  # noqa: PLR0913
+    """Take lower tentative distances; return 1 if the thread queued a vertex of the bucket."""
     more = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -90,7 +92,7 @@ def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):
 
 @cuda.jit(device=True)
 def update_all(n, tentative, base, marks, offset, dist, row):
-    """Update; return what queue_source does."""
+    """Take lower tentative distances; return what queue_source returns."""
     nearest = np.int32(INF)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -107,7 +109,7 @@ def update_all(n, tentative, base, marks, offset, dist, row):
 @cache
 def search_by_buckets(in_shared: bool):
     @cuda.jit
-    def kernel(n, first, rows, delta, indptr, indices, weights, tentative, marks, dist):
+    def kernel(n, first, rows, delta, indptr, indices, weights, tentative, marks, dist):  # noqa: PLR0913
         least = cuda.shared.array(1, int32)
         thread, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         base = np.uint32(cuda.blockIdx.x * n)
@@ -155,7 +157,10 @@ def search_by_buckets(in_shared: bool):
 
 
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
-    """One block per source; fills result, (n, n). run.delta is the width of a bucket, None for default_delta."""
+    """Search with one block per source and fill `result`, of shape (n, n).
+
+    run.delta is the width of a bucket; default_delta(graph) if it is None.
+    """
     delta = run.delta or default_delta(graph)
     arrays = graph.indptr, graph.indices, graph.weights
     work = np.int32, np.uint8

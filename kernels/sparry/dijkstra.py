@@ -1,7 +1,7 @@
 """Dijkstra from every source on CSR arrays, after SParry's Dijkstra APSP, which has no priority queue.
 
 each block, from its source, until nothing changes
-    update: where tentative[v] < dist[v], dist[v] = tentative[v] and v is changed
+    update: if tentative[v] < dist[v], set dist[v] = tentative[v] and mark v as changed
     each changed vertex u, each arc (u, v, w): tentative[v] = min(tentative[v], dist[u] + w), atomically
 """
 
@@ -17,7 +17,7 @@ from kernels.sparry import block_per_source
 
 @cuda.jit(device=True)
 def update(n, tentative, base, changed, offset, dist, row):
-    """Take the tentative distances that are less; return 1 if a vertex of the thread is changed."""
+    """Take lower tentative distances; return 1 if a vertex of the thread changed."""
     any_changed = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -34,7 +34,7 @@ def update(n, tentative, base, changed, offset, dist, row):
 @cache
 def search_from_block(in_shared: bool):
     @cuda.jit
-    def kernel(n, first, rows, indptr, indices, weights, tentative, changed, dist):
+    def kernel(n, first, rows, indptr, indices, weights, tentative, changed, dist):  # noqa: PLR0913
         thread, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
@@ -73,6 +73,6 @@ def search_from_block(in_shared: bool):
 
 
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
-    """One block per source; fills result, (n, n)."""
+    """Search with one block per source and fill `result`, of shape (n, n)."""
     arrays = graph.indptr, graph.indices, graph.weights
     block_per_source.drive(graph, result, run, search_from_block, arrays, (np.int32, np.uint8))

@@ -3,9 +3,9 @@
     until nothing changes
         each arc (u, v, w): dist[v] = min(dist[v], dist[u] + w), atomically
 
-Of an undirected graph one arc of each pair is kept and relaxed both ways; a directed graph's arcs are relaxed forward
-only. A thread may read dist[u] just before another one lowers it. The other thread's change then causes one more
-round, so the old value costs time and never a wrong result.
+Of an undirected graph, one arc of each pair is kept and relaxed in both directions; the arcs of a directed graph are
+relaxed forward only. A thread may read dist[u] just before another thread lowers it. That change causes another round,
+so the old value costs time but never gives a wrong result.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ from kernels.sparry import block_per_source
 
 @cuda.jit(device=True)
 def relax(dist, base, u, v, w):
-    """Relax the arc from u to v; return whether it lowered v's distance."""
+    """Relax the arc from u to v; return whether it lowered the distance of v."""
     d = dist[np.uint32(base + u)]
     there = np.uint32(base + v)
     return d < np.int32(dist[there] - w) and np.int32(d + w) < cuda.atomic.min(dist, there, np.int32(d + w))
@@ -67,16 +67,16 @@ def relax_edges(in_shared: bool, both_ways: bool):
 
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
-    """One block for run.source; fills result, (n,)."""
+    """Search with one block from run.source and fill `result`, of shape (n,)."""
     _drive(graph, result, run, range(run.source, run.source + 1))
 
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
-    """One block per source; fills result, (n, n)."""
+    """Search with one block per source and fill `result`, of shape (n, n)."""
     _drive(graph, result, run)
 
 
-def _drive(graph, result, run, sources=None):
+def _drive(graph: Graph, result: Result, run: Run, sources: range | None = None) -> None:
     arcs = np.stack([graph.tails, graph.indices, graph.weights])
     if not graph.directed:
         arcs = arcs[:, graph.tails <= graph.indices]

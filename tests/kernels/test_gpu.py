@@ -24,7 +24,7 @@ from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import multi_source
 from kernels.fast import staged_floyd_warshall as staged
-from kernels.fast.floats import FloatGraph, Searches
+from kernels.fast.floats import Float64Search, FloatGraph
 from kernels.fast.hierarchy import elimination
 from kernels.gpu import card, internals, launching
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
@@ -189,9 +189,9 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
 
 # Blocks that meet after each round; queues that overflow, with hubs in trees of rows; queues that are shared out.
 SETTINGS = [
-    {"CROWDED": 0, "MIN_PLACES": 64, "DIRECT": 124},
-    {"CROWDED": 2, "MIN_PLACES": 4, "DIRECT": 4},
-    {"CROWDED": 16, "MIN_PLACES": 256, "DIRECT": 1},
+    {"CROWDED": 0, "MIN_QUEUE": 64, "DIRECT": 124},
+    {"CROWDED": 2, "MIN_QUEUE": 4, "DIRECT": 4},
+    {"CROWDED": 16, "MIN_QUEUE": 256, "DIRECT": 1},
 ]
 
 
@@ -569,7 +569,7 @@ def test_weights_in_float64(family, name):
         run = graphs.Dirty()
         run.filling = filling
         for given in (bounds, None):
-            found = Searches(on, run).search(n * np.arange(3) + sources, 3, given)
+            found = Float64Search(on, run).search(n * np.arange(3) + sources, 3, given)
             np.testing.assert_array_equal(found.dist, expected)
             assert_trees(arcs, sources, found.dist, found.predecessors)
 

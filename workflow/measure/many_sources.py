@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
-from kernels.fast.hierarchy import all_pairs, cells, elimination
+from kernels.fast.hierarchy import all_pairs, elimination, fragments
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
@@ -92,8 +92,8 @@ def about(graph: Graph, commit: str) -> dict:
     """Prepare the hierarchy and its layout, and return the columns that are the same in all rows."""
     hierarchy = elimination.of(graph)
     started = time.perf_counter()
-    _, cut = cells.of(graph)
-    cells.records(cut)
+    _, cut = fragments.of(graph)
+    fragments.records(cut)
     layout_s = time.perf_counter() - started
     counts = hierarchy.counts
     commit, clean = measure.state_of_project(commit)

@@ -1,9 +1,10 @@
 """Shortest paths in a contraction hierarchy: prepared once for a set of arcs, customized once for a set of weights.
 
-elimination     the order and the tree: what depends on the arcs alone
-cells           how the tree is cut for the kernels
-customize       weights for the arcs of the hierarchy
+elimination     the order and the elimination tree, which depend on the arcs only
+fragments       the tree cut into fragments, as the kernels read it
+customize       weights of the hierarchy's arcs
 one_source      distances from one source
-many_sources    distances from many sources, as a matrix or reduced to a few numbers a source
-variants        the variants of the registry, which check and time them
+many_sources    distances from many sources, as a matrix or reduced to a few numbers per source
+all_pairs       searches from many sources in pieces that fit in the card's memory
+variants        the variants of the registry
 """

@@ -1,11 +1,11 @@
-"""All pairs of a graph in a hierarchy, in pieces that fit the card.
+"""Searches from many sources of a graph in a hierarchy, in pieces that fit in the card's memory.
 
     search = AllPairsSearch(graph, reduces=True)
     found = reduced(search, sources)       # for each source: farthest vertex, sum of distances, vertices reached
     search = AllPairsSearch(graph, reduces=False)
     for sources, rows in matrix(search, sources): ...    # the distances, on the card
 
-Each piece reuses the memory of the one before.
+Each piece reuses the memory of the previous one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.run import POISON, Run
 
-BYTES = 60 * 10**9  # limit of distances on the card
+BYTES = 60 * 10**9  # maximum size of the distances on the card
 COLUMN_THREADS = 4 if card.SIMULATED else 256
 
 
 @cuda.jit
 def fill(value, words):
-    """words[:] = value; the threads share out the words."""
+    """Set words[:] = value; the threads share the words."""
     i = u64(thread_x())
     while i < u64(len(words)):
         words[i] = value
@@ -39,7 +39,7 @@ def fill(value, words):
 
 @cuda.jit
 def take_columns(pitch, columns, row_of, matrix, out):
-    """out[k, vertex] = matrix[row of the vertex, columns[k]]; a thread a vertex."""
+    """Set out[k, vertex] = matrix[row of the vertex, columns[k]]; a vertex per thread."""
     vertex, n = u64(thread_x()), u64(len(row_of))
     if vertex < n:
         row = u64(u64(row_of[vertex]) * pitch)
@@ -51,24 +51,20 @@ def take_columns(pitch, columns, row_of, matrix, out):
 
 @dataclass(frozen=True)
 class Reduced:
-    """For each source, arrays of shape (k,): int32, `total` int64.
-
-    eccentricity: the largest distance to a vertex that is reached; farthest: a vertex at that distance. reached: the
-    number of vertices that are reached, including the source. total: the sum of the distances to them.
-    """
+    """Results per source; arrays of shape (k,), int32 unless stated."""
 
     sources: np.ndarray
-    eccentricity: np.ndarray
-    farthest: np.ndarray
-    reached: np.ndarray
-    total: np.ndarray
+    eccentricity: np.ndarray  # largest distance to a reached vertex
+    farthest: np.ndarray  # a vertex at that distance
+    reached: np.ndarray  # number of vertices reached, including the source
+    total: np.ndarray  # int64: sum of the distances to them
 
 
 class AllPairsSearch:
-    """Search from many sources of one graph, which is prepared and customized on the card.
+    """Searches from many sources of one graph, which is prepared and customized on the card.
 
-    reduces: as in ManySources. bytes: limit of distances on the card. Raises InputError if the graph is not fit, and
-    NotEnoughMemory.
+    reduces: as in ManySources. bytes: maximum size of the distances on the card. Raises InputError if the graph is
+    unfit for a hierarchy, and NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, *, reduces: bool, run: Run | None = None, bytes: int = BYTES):
@@ -78,7 +74,8 @@ class AllPairsSearch:
         free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
         fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
         self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
-        self.numbers = self.on_card.cells.numbers[self.on_card.cells.vertex_rows]  # preorder number of each vertex
+        fragments = self.on_card.fragments
+        self.numbers = fragments.numbers[fragments.vertex_rows]  # preorder number of each vertex
 
     @property
     def customize_s(self) -> float:
@@ -86,23 +83,23 @@ class AllPairsSearch:
 
     @property
     def search_s(self) -> float:
-        """Seconds on the card of all searches so far."""
+        """Seconds of all searches so far, on the card."""
         return self.run.phases["kernels"]
 
     def allocate(self, sources: int) -> None:
-        """Allocate memory for as many of the sources as fit; a larger allocation stays."""
+        """Allocate memory for as many of the sources as fit; a larger allocation is kept."""
         columns = min(self.most, sources)
         if columns > self.many.most:
             self.many.allocate(columns)
 
     def poison(self) -> None:
-        """Fill what was allocated with a value that is no distance."""
+        """Fill the allocated memory with a value that is no distance."""
         blocks, value = 8 * self.run.multiprocessors, np.int32(POISON).view(np.uint32)
         fills = [(fill, blocks, self.run.block, (value, array)) for array in (self.many.matrix, self.many.found)]
         self.run.prepare_async(*fills)()
 
     def rows(self, columns: np.ndarray) -> np.ndarray:
-        """Download the distances from the sources at these places of the last piece: int32, (k, n), INF if no path.
+        """Download these columns of the last piece: distances, int32, (k, n), INF if there is no path.
 
         Requires reduces=False.
         """
@@ -116,7 +113,7 @@ class AllPairsSearch:
         return found
 
     def pieces(self, sources: np.ndarray, most: int | None = None) -> Iterator[np.ndarray]:
-        """Search from the sources in preorder, at most `most` at once; yield those of each search after it."""
+        """Search from the sources in preorder, at most `most` at once; yield the sources of each search after it."""
         most, sources = most or self.most, np.asarray(sources)
         sources = sources[np.argsort(self.numbers[sources], kind="stable")]
         if not len(sources):
@@ -133,7 +130,7 @@ class AllPairsSearch:
 def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
     """Search from the sources and return their results in the order given. Requires reduces=True."""
     on_card, many = search.on_card, search.many
-    of_row = on_card.hierarchy.vertices[on_card.cells.numbers]  # the vertex of each row
+    of_row = on_card.hierarchy.vertices[on_card.fragments.numbers]  # the vertex of each row
     parts = []
     for piece in search.pieces(sources):
         count = len(piece)
@@ -142,9 +139,9 @@ def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
         rows = ~farthest.astype(np.uint32)
         parts.append((piece, (farthest >> np.uint64(32)).astype(np.int64) - 1, of_row[rows], reached, total))
     piece, eccentricity, farthest, reached, total = map(np.concatenate, zip(*parts, strict=True))
-    place = np.empty(on_card.graph.vertices, np.int64)
-    place[piece] = np.arange(len(piece))
-    order = place[np.asarray(sources)]
+    position = np.empty(on_card.graph.vertices, np.int64)
+    position[piece] = np.arange(len(piece))
+    order = position[np.asarray(sources)]
     return Reduced(
         piece[order],
         *(array[order].astype(np.int32) for array in (eccentricity, farthest, reached)),
@@ -166,7 +163,7 @@ def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.nda
 
 @cuda.jit
 def add_columns(count, pitch, matrix, totals):
-    """totals[row] += the sum of the first `count` columns of the row; a block a row."""
+    """Add the first `count` columns of each row to totals[row]; a row per block."""
     row, total = u64(cuda.blockIdx.x), u64(0)
     column = u64(cuda.threadIdx.x)
     while column < count:
@@ -184,4 +181,4 @@ def sums_over_sources(search: AllPairsSearch, sources: np.ndarray) -> np.ndarray
         run.prepare_async((add_columns, n, COLUMN_THREADS, arguments))()
     by_row = np.empty(n, np.uint64)
     run.download((totals, by_row))
-    return by_row[search.on_card.cells.vertex_rows].astype(np.int64)
+    return by_row[search.on_card.fragments.vertex_rows].astype(np.int64)

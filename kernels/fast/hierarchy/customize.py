@@ -1,15 +1,16 @@
 """The weights of a hierarchy's arcs, on the card.
 
-Of an arc between a vertex and an ancestor, `up` is the weight towards the ancestor, `down` that towards the vertex.
+For an arc between a vertex and an ancestor, `up` is the weight towards the ancestor, `down` the weight towards the
+vertex.
 
-    up, down = the graph's weights, INF where there is no arc
-    each height from the lowest, each vertex v of it, each two of its ancestors with an arc, a nearer than b:
-        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise, the other way
+    up, down = the graph's weights, INF if there is no arc
+    each height from the lowest, each vertex v of it, each pair of its ancestors with an arc, a nearer than b:
+        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise in the other direction
 
-The method is customizable contraction hierarchies' (see elimination.py).
+The method is that of customizable contraction hierarchies (see elimination.py).
 
-Distances and weights are uint32 here: INF, 2^31 - 1, plus any weight or INF does not wrap, and a sum from INF on is no
-path.
+Distances and weights are uint32 here. INF is 2^31 - 1, so INF plus any weight or INF does not wrap. A sum of at least
+INF means no path.
 """
 
 from typing import NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 from numba import cuda
 
 from kernels.errors import InputError
-from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.near_far_kernels import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
@@ -38,22 +39,22 @@ def add(a, b):
 
 @cuda.jit
 def set_weights(places, weights, up, down):
-    """The graph's weights, each where its arc lies; of parallel arcs the least."""
+    """Copy the graph's weights to the arcs of the hierarchy; of parallel arcs, the least."""
     arc = u64(thread_x())
     if arc < u64(len(places)):
-        place = places[arc]
-        if place >= 0:
-            if place & 1:
-                cuda.atomic.min(down, place >> 1, u32(weights[arc]))
+        position = places[arc]
+        if position >= 0:
+            if position & 1:
+                cuda.atomic.min(down, position >> 1, u32(weights[arc]))
             else:
-                cuda.atomic.min(up, place >> 1, u32(weights[arc]))
+                cuda.atomic.min(up, position >> 1, u32(weights[arc]))
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
 def customize(heights, arcs, tails, start, heads, up, down):
-    """Relax all triangles, height by height: blocks that are all on the card at once.
+    """Relax all triangles, height by height, with all blocks on the card at once.
 
-    GROUP threads take an arc from v to a, and share v's further arcs, to ancestors b of a. The arc from a to b is found
+    GROUP threads take an arc from v to a and share v's further arcs, to ancestors b of a. The arc from a to b is found
     by bisection: v's further heads are all heads of a.
     """
     grid = cuda.cg.this_grid()
@@ -84,12 +85,12 @@ def customize(heights, arcs, tails, start, heads, up, down):
                     cuda.atomic.min(down, low, to_a)
                 second += GROUP
             i += groups
-        grid.sync()  # the arcs of the next height are final
+        grid.sync()  # now the arcs of the next height are final
         h += 1
 
 
 class Tree(NamedTuple):
-    """The elimination tree on the card: `numbers`, `ends` and `depths` of cells.Cells."""
+    """The elimination tree on the card: `numbers`, `ends` and `depths` of fragments.Fragments."""
 
     numbers: np.ndarray
     ends: np.ndarray
@@ -97,7 +98,7 @@ class Tree(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """The rows of each cell and of its boundary on the card: `cell_rows`, `borders` and `boundary` of cells.Cells."""
+    """The rows of each fragment and of its boundary, on the card, from fragments.Fragments."""
 
     rows: np.ndarray
     borders: np.ndarray
@@ -105,27 +106,26 @@ class Extents(NamedTuple):
 
 
 class OnCard:
-    """A graph's hierarchy on the card, customized with its weights: arrays of Cells, and up and down, uint32, (arcs,).
+    """A graph's hierarchy on the card, customized with its weights, before the clock of `run` starts.
 
-    room: words that `down` has behind the arcs, of INF. All is done before the clock of `run` starts;
-    run.phases["customize"] is what customizing took on the card.
-    Raises InputError where the graph is not fit, and NotEnoughMemory.
+    `up` and `down` are uint32, (arcs,); `room` words of INF follow the arcs in `down`. run.phases["customize"] is the
+    time of customizing on the card. Raises InputError if the graph is unfit for a hierarchy, and NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):
         self.graph, self.run = graph, run
-        self.hierarchy, self.cells = cutting.of(graph)
-        cells, order = self.cells, cutting.triangles(self.cells)
-        arcs = len(cells.heads)
+        self.hierarchy, self.fragments = cutting.of(graph)
+        fragments, order = self.fragments, cutting.triangles(self.fragments)
+        arcs = len(fragments.heads)
         run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
         upload = run.upload_untimed
-        self.start, self.heads = upload(cells.start, cells.heads)
-        self.tree = Tree(*upload(cells.numbers, cells.ends, cells.depths))
-        self.rows, self.vertex_rows = upload(cells.rows, cells.vertex_rows)
-        self.extents = Extents(*upload(cells.cell_rows, cells.borders, cells.boundary))
-        (self.tops,) = upload(cells.tops)
+        self.start, self.heads = upload(fragments.start, fragments.heads)
+        self.tree = Tree(*upload(fragments.numbers, fragments.ends, fragments.depths))
+        self.rows, self.vertex_rows = upload(fragments.rows, fragments.vertex_rows)
+        self.extents = Extents(*upload(fragments.row_start, fragments.borders, fragments.boundary))
+        (self.tops,) = upload(fragments.tops)
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
-        weights = upload(cells.places, graph.weights.astype(np.uint32))
+        weights = upload(fragments.places, graph.weights.astype(np.uint32))
         triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
         customizing = run.prepare_async(
             (set_weights, blocks_for(max(1, graph.arcs), run.block), run.block, (*weights, self.up, self.down)),
@@ -136,16 +136,16 @@ class OnCard:
             customizing()
 
     def count_order(self) -> None:
-        """Count the time of the hierarchy's order and tree as the run's preparation, also where they were made before.
+        """Count the time of the order and the tree as the run's preparation, even if they were made before.
 
-        After the run has been timed.
+        Call it after the timed part of the run.
         """
         made = self.hierarchy.order_s + self.hierarchy.tree_s
         self.run.prepare_host_s = max(self.run.prepare_host_s, made)
 
 
 def check_shared(graph: Graph, needed: int, what: str) -> None:
-    """Raise InputError where a block would need more shared memory than the card has."""
+    """Raise InputError if a block needs more shared memory than the card has."""
     if card.gpu_visible() and needed > (limit := Run().shared_limit):
         raise InputError(
             f"{graph.name}: {what} takes {needed:,} bytes of shared memory, and a block of this card may "

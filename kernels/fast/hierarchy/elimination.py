@@ -1,17 +1,18 @@
-"""The elimination tree of a graph in nested-dissection order: what depends on its arcs alone, not on their weights.
+"""The elimination tree of a graph in nested-dissection order, which depends on the arcs only, not on their weights.
 
-    order       nested dissection: a small set of vertices that separates the graph comes last, then each part likewise
-    eliminate   vertices in that order; the later neighbours of each become neighbours of each other
+    order       nested dissection: a small set of vertices that separates the graph comes last; recurse on each part
+    eliminate   remove the vertices in that order; the later neighbours of each become neighbours of each other
     tree        the parent of a vertex is the first of its later neighbours; all of them are its ancestors
 
 So every shortest path goes up the tree, then down, along the arcs between a vertex and its ancestors: the graph's own
-and those that elimination added. The method is customizable contraction hierarchies' (J. Dibbelt, B. Strasser,
-D. Wagner, Customizable Contraction Hierarchies, ACM JEA 21, 2016); the order is METIS's; tree and arcs are found as in
-a sparse Cholesky factorization (T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006, chapter 4).
+arcs and those that elimination added. The method is that of customizable contraction hierarchies (J. Dibbelt,
+B. Strasser, D. Wagner, Customizable Contraction Hierarchies, ACM JEA 21, 2016). METIS finds the order. Tree and arcs
+are found as in a sparse Cholesky factorization (T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006,
+chapter 4).
 
-Here vertices have new numbers, in preorder: an ancestor before its descendants, those of vertex p being p + 1 up to
-ends[p]. It pays where separators are small. `prepare` counts before it stores anything large, and refuses a graph
-whose tree is too high or whose arcs are too many.
+Vertices are renumbered in preorder: an ancestor comes before its descendants, and the descendants of vertex p are
+p + 1 up to ends[p]. A hierarchy pays if separators are small. `prepare` counts before it stores anything large, and
+refuses a graph whose tree is too high or whose arcs are too many.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import hashlib
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numba import njit
@@ -28,40 +30,37 @@ from scipy.sparse import csr_array
 from kernels.errors import InputError
 from kernels.graph import MAX_COUNT, Graph, kept, read_packed
 
-MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one place more, in ten bits
-MAX_ARCS = 16  # arcs of the hierarchy for each vertex and arc of the graph
-FORMAT = 1  # of the file
+MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one slot more, in ten bits
+MAX_ARCS = 16  # maximum arcs of the hierarchy for each vertex and arc of the graph
+FORMAT = 1  # version of the file
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What says whether a graph is fit: the tree's height, its arcs, and the triangles that customizing relaxes."""
+    """The numbers that decide whether a graph is fit."""
 
-    height: int
+    height: int  # of the tree
     arcs: int
-    triangles: int
-    widest: int  # the most arcs of a vertex
+    triangles: int  # that customizing relaxes
+    widest: int  # maximum number of arcs of a vertex
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The tree and its arcs; p and its ancestors are preorder numbers.
+    """The tree and its arcs; p and its ancestors are preorder numbers. Field names are the keys in the file.
 
-    vertices: int32, (n,): the graph's vertex with each number. start: int64, (n + 1,), and heads: int32, (arcs,): the
-    ancestors that p has an arc with are heads[start[p]:start[p + 1]], the nearest first. ends: int32, (n,). depths:
-    int32, (n,): 0 for a root. places: int64, (m,): where each arc of the graph lies: twice its arc of the hierarchy,
-    and 1 more if it leads from the ancestor to the descendant; -1 for a loop. order_s, tree_s: seconds of nested
-    dissection and of the rest, on one core.
+    The ancestors that p has an arc with are heads[start[p]:start[p + 1]], the nearest first. An arc of the graph has
+    as its place twice its arc of the hierarchy, plus 1 if it leads from the ancestor to the descendant.
     """
 
-    vertices: np.ndarray
-    start: np.ndarray
-    heads: np.ndarray
-    ends: np.ndarray
-    depths: np.ndarray
-    places: np.ndarray
-    order_s: float
-    tree_s: float
+    vertices: np.ndarray  # int32, (n,): the graph's vertex with each number
+    start: np.ndarray  # int64, (n + 1,)
+    heads: np.ndarray  # int32, (arcs,)
+    ends: np.ndarray  # int32, (n,): end of each subtree
+    depths: np.ndarray  # int32, (n,): 0 for a root
+    places: np.ndarray  # int64, (m,): place of each arc of the graph; -1 for a loop
+    order_s: float  # seconds of nested dissection, on one core
+    tree_s: float  # seconds of the rest
 
     @property
     def height(self) -> int:
@@ -71,14 +70,14 @@ class Hierarchy:
     def counts(self) -> Counts:
         return count(np.diff(self.start), self.height)
 
-    def write(self, file, digest: str) -> None:
-        """An uncompressed .npz, to a binary file that is open for writing; digest: of the graph's arcs."""
+    def write(self, file: BinaryIO, digest: str) -> None:
+        """Write an uncompressed .npz to an open binary file. `digest` is that of the graph's arcs."""
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
     @classmethod
-    def load(cls, path, graph: Graph) -> Hierarchy:
-        """Read what `write` wrote for this graph. Raises InputError if the file is anything else; see `check`."""
+    def load(cls, path: Path, graph: Graph) -> Hierarchy:
+        """Read a file that `write` wrote for this graph. Raise InputError if its content is different; see `check`."""
         n, m = graph.vertices, graph.arcs
         most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
         what = f"a prepared hierarchy of {graph.name}"
@@ -108,25 +107,25 @@ class Hierarchy:
             raise InputError(f"vertex, heads, end or depth of number {p} is wrong")
         number = inverse(self.vertices)
         if not np.array_equal(self.places, find_arcs(graph.tails, graph.indices, number, self.start, self.heads)):
-            raise InputError("an arc of the graph has another place")
+            raise InputError("places do not match the arcs of the graph")
         if not (0 <= self.order_s < np.inf and 0 <= self.tree_s < np.inf):
             raise InputError("order_s and tree_s must be seconds")
 
 
 def count(degrees: np.ndarray, height: int) -> Counts:
-    """degrees: the arcs of each vertex."""
+    """Return the Counts, given the number of arcs of each vertex and the height."""
     degrees = degrees.astype(np.int64)
     return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()), int(degrees.max(initial=0)))
 
 
 def require_numbers(count: int, what: str) -> None:
-    """Raise InputError if there are more than int32 numbers, as METIS and the kernels have them."""
+    """Raise InputError if `count` exceeds int32, which METIS and the kernels use."""
     if count > MAX_COUNT:
         raise InputError(f"a contraction hierarchy with {count:,} {what}, at most {MAX_COUNT:,}: take another variant")
 
 
 def refuse_unfit(graph: Graph, counts: Counts) -> None:
-    """Raise InputError, with the numbers, where the graph is not fit for the kernels."""
+    """Raise InputError, with the numbers, if the graph is unfit for the kernels."""
     most, why = MAX_ARCS * (graph.vertices + graph.arcs), ""
     if counts.height > MAX_HEIGHT:
         why = f"its elimination tree is {counts.height:,} vertices high, and the kernels take {MAX_HEIGHT:,}"
@@ -138,9 +137,9 @@ def refuse_unfit(graph: Graph, counts: Counts) -> None:
 
 
 def prepare(graph: Graph) -> Hierarchy:
-    """The hierarchy of a graph, by METIS and on one core: seconds for a million vertices.
+    """Return the hierarchy of a graph, by METIS and on one core: seconds for a million vertices.
 
-    Raises InputError where the graph is not fit.
+    Raises InputError if the graph is unfit.
     """
     started = time.perf_counter()
     around = neighbours(graph)
@@ -150,10 +149,10 @@ def prepare(graph: Graph) -> Hierarchy:
     parents = tree(by_rank.indptr, by_rank.indices)
     depths, ends, numbers = preorder(parents)
     height = int(depths.max(initial=-1)) + 1
-    refuse_unfit(graph, Counts(height, 0, 0, 0))  # before arcs are counted, which may be many
+    refuse_unfit(graph, Counts(height, 0, 0, 0))  # before counting the arcs, which may be many
     degrees = arcs_of(by_rank.indptr, by_rank.indices, parents)
     refuse_unfit(graph, count(degrees, height))
-    # From here on by preorder number.
+    # Arrays from here on are by preorder number.
     ranks = inverse(numbers)
     start = starts(degrees[ranks])
     heads = fill(by_rank.indptr, by_rank.indices, parents, numbers, start)
@@ -165,19 +164,19 @@ def prepare(graph: Graph) -> Hierarchy:
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
-    """The same dtype: where each number is in a permutation of 0, 1, ..."""
+    """Return the position of each number in a permutation of 0, 1, ..., in the same dtype."""
     found = np.empty_like(permutation)
     found[permutation] = np.arange(len(permutation), dtype=permutation.dtype)
     return found
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Where each of the lists of these lengths starts, and where the last one ends; int64."""
+    """Return where each list starts, given the lengths, and where the last one ends: int64."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def neighbours(graph: Graph) -> csr_array:
-    """Which vertices an arc joins, in either direction, without loops: bool, (n, n)."""
+    """Return which vertices an arc joins, in either direction, without loops: bool, (n, n)."""
     arcs = csr_array((np.ones(graph.arcs, bool), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
     arcs = (arcs + arcs.T).tocoo()
     apart = arcs.row != arcs.col
@@ -185,7 +184,7 @@ def neighbours(graph: Graph) -> csr_array:
 
 
 def nested_dissection(around: csr_array) -> np.ndarray:
-    """int32, (n,): when each vertex is eliminated, by METIS. The same graph gives the same order."""
+    """Return when METIS eliminates each vertex: int32, (n,). The same graph gives the same order."""
     import pymetis
 
     require_numbers(around.nnz, "neighbours")
@@ -197,7 +196,7 @@ def nested_dissection(around: csr_array) -> np.ndarray:
 
 
 def permuted(around: csr_array, rank: np.ndarray) -> csr_array:
-    """Rows and columns by rank, the columns of each row in order."""
+    """Return the matrix with rows and columns by rank, and each row's columns sorted."""
     arcs = around.tocoo()
     found = csr_array((arcs.data, (rank[arcs.row], rank[arcs.col])), shape=arcs.shape)
     found.sort_indices()
@@ -206,9 +205,9 @@ def permuted(around: csr_array, rank: np.ndarray) -> csr_array:
 
 @njit(cache=True)
 def tree(indptr, indices):
-    """int32, (n,): the parent of each vertex, -1 for a root; vertices by rank.
+    """Return the parent of each vertex, -1 for a root: int32, (n,); vertices by rank.
 
-    reached: an ancestor of each vertex so far, so that a walk up does not pass the same vertices again and again.
+    `reached` holds an ancestor of each vertex found so far, so that a walk up does not repeat the same vertices.
     """
     n = len(indptr) - 1
     parents, reached = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
@@ -226,9 +225,9 @@ def tree(indptr, indices):
 
 @njit(cache=True)
 def arcs_of(indptr, indices, parents):
-    """int32, (n,): how many later neighbours each vertex has after elimination; vertices by rank.
+    """Return the number of later neighbours of each vertex after elimination: int32, (n,); vertices by rank.
 
-    v is a later neighbour of those on the way up from each of its earlier neighbours, until v.
+    v is a later neighbour of the vertices on the path up from each of its earlier neighbours, until v.
     """
     n = len(parents)
     degrees, seen = np.zeros(n, np.int32), np.full(n, -1, np.int32)
@@ -245,7 +244,7 @@ def arcs_of(indptr, indices, parents):
 
 @njit(cache=True)
 def fill(indptr, indices, parents, numbers, start):
-    """int32: the later neighbours of each vertex as `arcs_of` counts them, by preorder number, the nearest first."""
+    """Return the later neighbours that `arcs_of` counts, by preorder number, the nearest first: int32."""
     n = len(parents)
     heads, end, seen = np.empty(start[n], np.int32), start.copy(), np.full(n, -1, np.int32)
     for v in range(n):
@@ -262,7 +261,7 @@ def fill(indptr, indices, parents, numbers, start):
 
 @njit(cache=True)
 def preorder(parents):
-    """Depth, end of the subtree and preorder number of each vertex, int32, (n,) each; vertices by rank."""
+    """Return depth, end of the subtree and preorder number of each vertex: int32, (n,) each; vertices by rank."""
     n = len(parents)
     sizes = np.ones(n, np.int32)
     for v in range(n):
@@ -285,7 +284,7 @@ def preorder(parents):
 
 @njit(cache=True)
 def first_wrong(vertices, start, heads, ends, depths):
-    """A preorder number at which the arrays are not as in Hierarchy, or -1; `start` is right.
+    """Return a preorder number at which the arrays violate Hierarchy, or -1; `start` must be valid.
 
     The first head is the parent, and the others are heads of the parent too, in the same order: so all are ancestors,
     the nearest first, and become neighbours of each other.
@@ -317,7 +316,7 @@ def first_wrong(vertices, start, heads, ends, depths):
 
 @njit(cache=True)
 def find_arcs(tails, indices, number, start, heads):
-    """`places` of a Hierarchy, for arcs from tails to indices. Raises AssertionError if one has none."""
+    """Return `places` of a Hierarchy for arcs from tails to indices. Raise AssertionError if an arc is missing."""
     places = np.full(len(tails), -1, np.int64)
     for i in range(len(tails)):
         tail, head = number[tails[i]], number[indices[i]]
@@ -331,26 +330,26 @@ def find_arcs(tails, indices, number, start, heads):
                 else:
                     high = middle
             if low == high or heads[low] != upper:
-                raise AssertionError("an arc of the graph has no place")
+                raise AssertionError("an arc of the graph is not in the hierarchy")
             places[i] = 2 * low + (tail == upper)
     return places
 
 
-def beside(packed) -> Path:
-    """Where the hierarchy of a packed graph lies: nyc.hierarchy.npz beside nyc.npz."""
+def beside(packed: Path | str) -> Path:
+    """Return the path of the hierarchy of a packed graph: nyc.hierarchy.npz beside nyc.npz."""
     return Path(packed).with_suffix(".hierarchy.npz")
 
 
 def topology(graph: Graph) -> str:
-    """A digest of the graph's arcs, without their weights."""
+    """Return a digest of the graph's arcs, without their weights."""
     return hashlib.sha256(graph.indptr.tobytes() + graph.indices.tobytes()).hexdigest()
 
 
 @kept
 def of(graph: Graph) -> Hierarchy:
-    """The graph's hierarchy: from the file beside its packed file where there is one, else made now.
+    """Return the graph's hierarchy: read from the file beside its packed file if it exists, else prepared.
 
-    Raises InputError where the graph is not fit, or the file is none.
+    Raises InputError if the graph is unfit or the file is invalid.
     """
     path = graph.file and beside(graph.file)
     return Hierarchy.load(path, graph) if path and path.exists() else prepare(graph)

@@ -1,17 +1,18 @@
 """Distances from many sources in a hierarchy, all on the card at once.
 
-    ascend: each vertex v on the way from the source to its root, each arc to an ancestor a:
+    ascend: each vertex v on the path from the source to its root, each arc to an ancestor a:
         d[a] = min(d[a], d[v] + up(v, a))
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
-A thread has one source or four, and its distances in shared memory, one for each slot of the cell that it goes through
-(cells.py): so no thread waits for another, and what goes to memory is the result. Levels follow each other, since the
-boundary of a cell is read from what earlier levels wrote. Where each source is reduced to a few numbers, only the
-distances of all levels but the last are stored. (PHAST keeps a distance for each ancestor; cells keep fewer, so that
-more threads fit.)
+A thread has one source or four. It keeps their distances in shared memory, one for each slot of the fragment that it
+searches (fragments.py). So no thread waits for another, and only results are written to memory. Levels follow each
+other, because the boundary of a fragment is read from the results of earlier levels. If each source is reduced to a
+few numbers, the distances of the last level are not stored. (PHAST keeps a distance for each ancestor; fragments keep
+fewer, so that more threads fit.)
 """
 
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
@@ -27,40 +28,36 @@ from kernels.gpu.intrinsics import each, i32, loader, same, storer, thread_x, u3
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-SOURCES = 4  # sources of a thread, where the slots of LANES such threads fit in a share of a block's shared memory
-SHARE = 4
-TILE_PITCH = LANES + 1  # so that neither way two threads of a warp meet in one bank of shared memory
-JOB_ROWS = 256  # vertices of the cells that one block works on in turn, about
+SOURCES_PER_THREAD = 4  # if the slots of MIN_BLOCKS such blocks fit in a block's shared memory, else 1
+MIN_BLOCKS = 4
+TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
+JOB_ROWS = 256  # approximate vertices of the fragments that one block searches in turn
 ALIGNMENT = None if SIMULATED else 16
-# A block is one warp, and shared memory holds few of them: so a thread may have many registers. Without this bound the
-# compiler saves registers, and loads from shared memory wait for each other. The simulator does not take it.
+# A block is one warp, and shared memory holds few blocks, so a thread may have many registers. Without this bound the
+# compiler saves registers, and loads from shared memory wait for each other. The simulator rejects the option.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
 BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)
 
 
 class Records(NamedTuple):
-    """The arcs of each row, on the card: `start` and `words` of cells.Records, with weights."""
+    """The arcs of each row, on the card: `start` and `words` of fragments.Records, with weights."""
 
     start: np.ndarray
     words: np.ndarray
 
 
 class Totals(NamedTuple):
-    """What is found of each source, on the card.
+    """The results of each source, on the card."""
 
-    farthest: uint64: the largest distance and 1 more, above the complement of the row. sums: uint64: the distances.
-    counts: uint32: the vertices reached.
-    """
-
-    farthest: np.ndarray
-    sums: np.ndarray
-    counts: np.ndarray
+    farthest: np.ndarray  # uint64: largest distance plus 1, above the complement of the row
+    sums: np.ndarray  # uint64: sum of the distances
+    counts: np.ndarray  # uint32: number of vertices reached
 
 
 @cuda.jit
 def fill_records(arcs, weights, words):
-    """Weights into records: words[i] is the weight of arcs[i], INF past the last arc."""
+    """Set words[i] to the weight of arcs[i], INF past the last arc."""
     i = u64(thread_x())
     if i < u64(len(arcs)):
         arc = arcs[i]
@@ -70,9 +67,10 @@ def fill_records(arcs, weights, words):
 
 @cuda.jit(**BOUNDS)
 def ascend(pitch, height, sources, depths, start, heads, up, found):
-    """The way up from each source: found[depth, column] is the distance of the column's source to its ancestor there.
+    """Search up from each source: found[depth, column] is the distance of the column's source to its ancestor there.
 
-    A column is a source, its row in sources. A thread has a row of distances in shared memory, one for each depth.
+    A column is a source, given by its row in `sources`. A thread has an array of distances in shared memory, one per
+    depth.
     """
     rows = cuda.shared.array(0, uint32)
     lane, column = u32(cuda.threadIdx.x), u64(thread_x())
@@ -105,7 +103,7 @@ def lesser_sum(value, other, weight):
 
 @cuda.jit(device=True)
 def on_way(source, number, end):
-    """0 where the vertex of this number, with this end of its subtree, is on the way up from the source, else INF."""
+    """Return 0 if the vertex with this number and subtree's end is the source or its ancestor, else INF."""
     return u32(0) if number <= source and source < end else NO_PATH
 
 
@@ -116,7 +114,7 @@ def lesser_of_way(value, found, mark):
 
 @cuda.jit(device=True)
 def next_integer(value):
-    """The distance and 1 more, as int32: so INF is the least of all."""
+    """Return the distance plus 1 as int32, so that INF becomes the minimum."""
     return i32(value + u32(1))
 
 
@@ -142,7 +140,7 @@ def add_sign(total, value):
 
 @cache
 def slot_readers(count: int) -> tuple:
-    """Device functions (rows, arcs, lane): the distances in the first, second and third slot of a record."""
+    """Return device functions (rows, arcs, lane) that load the distances in the three slots of a record."""
     load, width = loader(count), u32(LANES * count)
 
     def reader(shift):
@@ -157,7 +155,7 @@ def slot_readers(count: int) -> tuple:
 
 @cache
 def record_relaxer(count: int):
-    """A device function: values, each lowered to the sums of a record's three weights and `near`, their distances."""
+    """Return a device function that lowers `values` to the sums of a record's weights and the distances `near`."""
     relax, copies = each(lesser_sum, count, 3), same(count)
 
     @cuda.jit(device=True)
@@ -170,15 +168,15 @@ def record_relaxer(count: int):
 
 @cache
 def boundary_loader(count: int):
-    """A device function: the distances of a cell's boundary go to its slots, from slot 1 on."""
+    """Return a device function that loads the distances of a fragment's boundary into its slots, from slot 1 on."""
     load, store, width = loader(count), storer(count), u64(LANES * count)
 
     @cuda.jit(device=True)
-    def load_boundary(cell, cells, pitch, column, matrix, rows, lane):
-        i, end = cells.borders[cell], cells.borders[cell + 1]
+    def load_boundary(fragment, fragments, pitch, column, matrix, rows, lane):
+        i, end = fragments.borders[fragment], fragments.borders[fragment + 1]
         slot = u64(lane + width)
         while i < end:
-            store(rows, slot, load(matrix, u64(u64(cells.boundary[i]) * pitch + column)))
+            store(rows, slot, load(matrix, u64(u64(fragments.boundary[i]) * pitch + column)))
             slot = u64(slot + width)
             i += 1
 
@@ -187,7 +185,7 @@ def boundary_loader(count: int):
 
 @cache
 def totals_adder(count: int):
-    """A device function: what a thread found of its sources, added to what others found."""
+    """Return a device function that adds a thread's results for its sources to those of other threads."""
 
     @cuda.jit(device=True)
     def add_totals(totals, column, most, at, total, missing, rows_seen):
@@ -201,13 +199,13 @@ def totals_adder(count: int):
 
 
 @cache
-def search_cells(count: int, stores: bool, reduces: bool):
-    """The kernel: the distances of all rows of some cells from `count` sources a thread.
+def search_fragments(count: int, stores: bool, reduces: bool):
+    """Return the kernel that finds the distances of all rows of some fragments, from `count` sources per thread.
 
-    A block takes the cells of one job, job_cells[job] up to the next job's, for `width` columns; blocks of a job have
-    successive numbers.
-    stores: the rows go to matrix[row, column]. reduces: also each source's farthest vertex, sum of distances and
-    number of vertices reached, added to what other blocks found.
+    A block takes the fragments of one job, from job_fragments[job] up to the next job's, for `width` columns; the
+    blocks of a job have successive numbers.
+    stores: the rows go to matrix[row, column]. reduces: each source's farthest vertex, sum of distances and number of
+    reached vertices are combined with those of other blocks.
     """
     load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
     (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
@@ -218,7 +216,7 @@ def search_cells(count: int, stores: bool, reduces: bool):
     width = u32(LANES * count)
 
     @cuda.jit(**BOUNDS)
-    def descend(job_cells, groups, pitch, cells, tops, tree, records, sources, found, matrix, totals):
+    def descend(job_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals):  # noqa: PLR0913
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
         lane = u64(cuda.threadIdx.x) * u64(count)
@@ -226,23 +224,23 @@ def search_cells(count: int, stores: bool, reduces: bool):
         column = u64(first_column + lane)
         own = load(sources, column)
         lowest, highest = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
-        # Of each source: the largest distance and 1 more; its row; the sum, INF for each row that is not reached; those
+        # For each source: the largest distance plus 1; its row; the sum, with INF for each unreached row; their number
         most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
         rows_seen = u32(0)
         store(rows, lane, copies(NO_PATH))  # slot 0
-        cell, last_cell = job_cells[job], job_cells[job + 1]
-        while cell < last_cell:
-            load_boundary(cell, cells, pitch, column, matrix, rows, lane)
-            row, last_row = u32(cells.rows[cell]), u32(cells.rows[cell + 1])
+        fragment, last_fragment = job_fragments[job], job_fragments[job + 1]
+        while fragment < last_fragment:
+            load_boundary(fragment, fragments, pitch, column, matrix, rows, lane)
+            row, last_row = u32(fragments.rows[fragment]), u32(fragments.rows[fragment + 1])
             rows_seen = u32(rows_seen + last_row - row)
-            top = tops[cell]
-            holds = lowest < tree.ends[row] and highest >= top if cell > 0 else True
+            top = tops[fragment]
+            holds = lowest < tree.ends[row] and highest >= top if fragment > 0 else True
             record = u32(records.start[row] * 4)
-            place = u64(u64(row) * pitch + column)
+            index = u64(u64(row) * pitch + column)
             arcs = load_record(records.words, u64(record))
             while row < last_row:
-                here, own_place = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
-                near = load(rows, u64(own_place - width)), second(rows, arcs, lane), third(rows, arcs, lane)
+                here, own_index = arcs, u32(u32(arcs[0] & SLOT) * width + u32(lane))
+                near = load(rows, u64(own_index - width)), second(rows, arcs, lane), third(rows, arcs, lane)
                 record = u32(record + u32(4))
                 arcs = load_record(records.words, u64(record))
                 values = copies(NO_PATH)
@@ -250,7 +248,7 @@ def search_cells(count: int, stores: bool, reduces: bool):
                     up = load(found, u64(u64(tree.depths[row]) * pitch + column))
                     mark = marks(own, copies(tree.numbers[row]), copies(tree.ends[row]))
                     values = on_the_way(values, up, mark)
-                while here[0] & MORE != 0:  # twice the same, so that fewer registers are copied
+                while here[0] & MORE != 0:  # unrolled twice, so that fewer registers are copied
                     other, then = (first(rows, arcs, lane), second(rows, arcs, lane), third(rows, arcs, lane)), arcs
                     record = u32(record + u32(4))
                     arcs = load_record(records.words, u64(record))
@@ -263,17 +261,17 @@ def search_cells(count: int, stores: bool, reduces: bool):
                     arcs = load_record(records.words, u64(record))
                     values = relax_record(values, other, then)
                 values = relax_record(values, near, here)
-                store(rows, u64(own_place), values)
+                store(rows, u64(own_index), values)
                 if stores:
-                    store(matrix, place, values)
+                    store(matrix, index, values)
                 if reduces:
                     raised = one_more(values)
                     farther = are_more(raised, most)
                     most, at = choose(farther, raised, most), choose(farther, copies(row), at)
                     total, missing = add(total, values), add_signs(missing, raised)
-                place = u64(place + pitch)
+                index = u64(index + pitch)
                 row = u32(row + u32(1))
-            cell += 1
+            fragment += 1
         if reduces:
             add_totals(totals, column, most, at, total, missing, rows_seen)
 
@@ -282,7 +280,7 @@ def search_cells(count: int, stores: bool, reduces: bool):
 
 @cuda.jit
 def by_vertex(column, pitch, row_of, matrix, dist, predecessor, words):
-    """dist: a column of distances in the order of the vertices."""
+    """Set dist to a column of distances in the order of the vertices, and prepare the search for predecessors."""
     v = thread_x()
     if v < len(dist):
         dist[v] = i32(matrix[u64(u64(row_of[v]) * pitch + u64(column))])
@@ -293,7 +291,7 @@ def by_vertex(column, pitch, row_of, matrix, dist, predecessor, words):
 
 @cuda.jit
 def transpose(count, pitch, row_of, matrix, out):
-    """out[column, vertex] = matrix[row of the vertex, column], for `count` columns; LANES x LANES threads a tile."""
+    """Set out[column, vertex] = matrix[row of vertex, column] for `count` columns; LANES x LANES threads per tile."""
     tile = cuda.shared.array((LANES, TILE_PITCH), uint32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     n = u64(len(row_of))
@@ -308,30 +306,31 @@ def transpose(count, pitch, row_of, matrix, out):
 
 
 class ManySources:
-    """What searches from many sources need on the card, besides the hierarchy.
+    """Data on the card for searches from many sources, in addition to the hierarchy.
 
-    reduces: to Totals; only the rows of all levels but the last are then stored. stored: the number of rows that are.
-    most: the most sources of one search, a multiple of `group`, as `allocate` took memory for.
+    reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
+    of stored rows. most: the maximum number of sources of a search, a multiple of `group`, for which `allocate` took
+    memory. plan: for each level, its classes, the widest first: kernel, sources per thread, bytes, jobs.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
         self.on_card, self.reduces = on_card, reduces
-        cells, run = on_card.cells, on_card.run
-        self.group, self.most = LANES * SOURCES, 0
+        fragments, run = on_card.fragments, on_card.run
+        self.group, self.most = LANES * SOURCES_PER_THREAD, 0
         self.height = on_card.hierarchy.height
-        self.stored = cells.level_rows(cells.levels - 1) if reduces else on_card.graph.vertices
-        self.plan = []  # of each level, its classes, the widest first: kernel, sources a thread, bytes, jobs
-        for level in range(cells.levels):
-            stores, classes = not reduces or level < cells.levels - 1, []
-            for first, end in pairwise(cutting.classes(cells, level)):
-                row = 4 * LANES * int(cells.widths[first:end].max())
-                count = SOURCES if row * SOURCES * SHARE <= run.shared_limit else 1
-                check_shared(on_card.graph, row * count, "the largest cell of its elimination tree")
-                (jobs,) = run.upload_untimed(cutting.jobs(cells, first, end, JOB_ROWS))
-                classes.append((search_cells(count, stores, reduces), count, row * count, jobs))
+        self.stored = fragments.level_rows(fragments.levels - 1) if reduces else on_card.graph.vertices
+        self.plan = []
+        for level in range(fragments.levels):
+            stores, classes = not reduces or level < fragments.levels - 1, []
+            for first, end in pairwise(cutting.classes(fragments, level)):
+                row = 4 * LANES * int(fragments.widths[first:end].max())
+                count = SOURCES_PER_THREAD if row * SOURCES_PER_THREAD * MIN_BLOCKS <= run.shared_limit else 1
+                check_shared(on_card.graph, row * count, "the largest fragment of its elimination tree")
+                (jobs,) = run.upload_untimed(cutting.jobs(fragments, first, end, JOB_ROWS))
+                classes.append((search_fragments(count, stores, reduces), count, row * count, jobs))
             self.plan.append(classes[::-1])
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
-        filled = cutting.records(cells)
+        filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = Records(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
@@ -341,15 +340,15 @@ class ManySources:
 
     @property
     def source_bytes(self) -> int:
-        """Bytes on the card for each source of a search."""
+        """Bytes on the card per source of a search."""
         return 4 * (self.stored + self.height + 2) + (20 if self.reduces else 0)
 
     def pitch(self, count: int) -> int:
-        """Columns for so many sources."""
+        """Return the number of columns for so many sources."""
         return -(-count // self.group) * self.group
 
     def allocate(self, most: int) -> None:
-        """Room for searches from up to `most` sources."""
+        """Allocate memory for searches from up to `most` sources."""
         self.most = self.pitch(most)
         run = self.on_card.run
         run.require(self.source_bytes * self.most)
@@ -357,16 +356,16 @@ class ManySources:
             (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
         )
 
-    def search(self, numbers: np.ndarray):
-        """A function that launches a search; numbers: int32, of up to `most` sources, by preorder, in order.
+    def search(self, numbers: np.ndarray) -> Callable[[], None]:
+        """Return a function that launches a search; numbers: int32, up to `most` sources, sorted preorder numbers.
 
-        matrix[row, column], uint32, flat, is then the distance from the column's source, where row < stored; there are
-        `most` columns. Those after the last source repeat it.
+        Then matrix[row, column], uint32, flat, is the distance from the column's source, for row < stored; there are
+        `most` columns. Columns after the last source repeat it.
         """
         on, run = self.on_card, self.on_card.run
         padded = np.full(self.most, numbers[-1], np.int32)
         padded[: len(numbers)] = numbers
-        source_numbers, source_rows = run.upload(padded, on.cells.rows[padded])
+        source_numbers, source_rows = run.upload(padded, on.fragments.rows[padded])
         length = self.most if self.reduces else 1
         self.totals = Totals(*run.upload(*(np.zeros(length, dtype) for dtype in (np.uint64, np.uint64, np.uint32))))
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
@@ -384,9 +383,11 @@ class ManySources:
             steps.append(level)
         return run.prepare_async(*steps)
 
-    def rows_by_vertex(self, count: int, out):
-        """A function that writes the first `count` columns as rows: out, int32, (count * n,) on the card, in which the
-        vertices have the graph's order."""
+    def rows_by_vertex(self, count: int, out) -> Callable[[], None]:
+        """Return a function that writes the first `count` columns as rows, with vertices in the graph's order.
+
+        out: int32, (count * n,), on the card.
+        """
         on = self.on_card
         tiles = blocks_for(count, LANES) * blocks_for(on.graph.vertices, LANES)
         arguments = np.int32(count), np.uint64(self.most), on.vertex_rows, self.matrix, out

@@ -1,22 +1,23 @@
 """Distances from one source in a hierarchy.
 
     d = INF, d[source] = 0
-    ascend: each vertex v on the way from the source to its root, each arc to an ancestor a:
+    ascend: each vertex v on the path from the source to its root, each arc to an ancestor a:
         d[a] = min(d[a], d[v] + up(v, a))
-    descend: each level, all its cells at once; in a cell one band of depths after the other, all vertices v of it:
+    descend: each level, all its fragments at once; in a fragment one band of depths after the other, all vertices v:
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
 d is the distance from the source; up and down are an arc's weights towards the ancestor and from it. closure(v, u) is
-the distance from the ancestor u down to v by vertices of their band alone, found when weights are customized: so a band
-takes two steps instead of one for each depth. In the last level, whose cells are small and many, a band is one depth
-and takes one step.
+the distance from the ancestor u down to v through vertices of their band only, found when weights are customized. So a
+band takes two steps instead of one per depth. In the last level, whose fragments are small and many, a band is one
+depth and takes one step.
 
-A block takes a cell; in the last level a block is one warp. Distances of the cell's boundary and of its own vertices
-are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in cells.py; an entry
-is what one step does for a row.
+A block takes a fragment; in the last level a block is one warp. Distances of the fragment's boundary and of its own
+vertices are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in
+fragments.py; an entry is the work of one step for a row.
 """
 
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32
 
-from kernels.fast.hierarchy import cells as cutting
+from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
@@ -32,24 +33,24 @@ from kernels.gpu.intrinsics import i32, loader, u32, u64
 from kernels.graph import Graph
 from kernels.run import Run
 
-LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # in the last level, and threads of a block there
-CELL_THREADS = 3 if SIMULATED else 256  # of a block, where another level has many cells
-TOP_THREADS = 3 if SIMULATED else 1024  # and where it has fewer than FEW_CELLS
-FEW_CELLS = 528
+LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threads per vertex, and per block
+FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels
+TOP_THREADS = 3 if SIMULATED else 1024  # the same if the level has fewer than FEW_FRAGMENTS fragments
+FEW_FRAGMENTS = 528
 PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ancestor of the source
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
-ALL = 0xFFFFFFFF  # the threads of a warp
+FULL_WARP = 0xFFFFFFFF
 
 
 class Steps(NamedTuple):
-    """The steps of all cells on the card: `cell_steps`, `start`, `entries` (flat) and `places` of cells.Steps."""
+    """The steps of all fragments on the card, from fragments.Steps; `entries` is flat."""
 
-    cells: np.ndarray
+    fragments: np.ndarray
     start: np.ndarray
     entries: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
 
 
 class Source(NamedTuple):
@@ -60,7 +61,7 @@ class Source(NamedTuple):
 
 
 class Way(NamedTuple):
-    """The way up from the source, by depth: an ancestor's row, and the distance to it."""
+    """The path from the source up to the root, by depth: an ancestor's row, and the distance to it."""
 
     rows: np.ndarray
     distances: np.ndarray
@@ -68,9 +69,9 @@ class Way(NamedTuple):
 
 @cuda.jit(**BOUNDS)
 def close_bands(arcs, bands, depths, start, heads, down):
-    """Find the closures of all bands and store them in `down`, behind the arcs. A block takes a band, depth by depth.
+    """Store the closures of all bands in `down`, behind the arcs. A block takes a band, depth by depth.
 
-    Of a row's closures the one at i is from its ancestor i depths below the top of the band.
+    Closure i of a row is from its ancestor i depths below the top of the band.
     """
     band = cuda.blockIdx.x
     group, lane = u32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
@@ -102,19 +103,19 @@ def close_bands(arcs, bands, depths, start, heads, down):
 
 
 @cuda.jit(**BOUNDS)
-def ascend_from(source, path_cells, cell_rows, tree, start, head_depths, up, way):
-    """The way up from the source. One block.
+def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up, way):
+    """Search up from the source with one block.
 
-    path_cells: the cells that hold its ancestors. Groups of threads take turns, one an ancestor, and load the arcs of
-    their next one while others work: so there no load may depend on another.
+    path_fragments: the fragments that hold its ancestors. Groups of threads take turns, one ancestor each, and load the
+    arcs of their next ancestor while other groups work. Therefore no load there may depend on another load.
     """
     depth = source.depth
-    distances = cuda.shared.array(0, uint32)  # by depth; then of each ancestor where its arcs start, and how many
+    distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
     first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
     c = 0
-    while c < len(path_cells):
-        row = cell_rows[path_cells[c]] + i32(cuda.threadIdx.x)
-        while row < cell_rows[path_cells[c] + 1]:
+    while c < len(path_fragments):
+        row = row_start[path_fragments[c]] + i32(cuda.threadIdx.x)
+        while row < row_start[path_fragments[c] + 1]:
             if tree.numbers[row] <= source.number and source.number < tree.ends[row]:
                 d = u32(tree.depths[row])
                 way.rows[d] = row
@@ -155,7 +156,7 @@ def ascend_from(source, path_cells, cell_rows, tree, start, head_depths, up, way
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """The step and the first entry after those that the groups of a block take at once."""
+    """Return the step and the first entry after those that the groups of a block take at once."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))
@@ -165,14 +166,14 @@ def following(step, at, groups, steps, offsets):
 
 @cache
 def least_of(group: int):
-    """A device function: the least value of a group of threads of a warp."""
+    """Return a device function that finds the least value of a group of threads of a warp."""
 
     @cuda.jit(device=True)
     def least(value):
         if group > 1:
             shift = group // 2
             while shift > 0:
-                value = min(value, u32(cuda.shfl_xor_sync(ALL, i32(value), shift)))
+                value = min(value, u32(cuda.shfl_xor_sync(FULL_WARP, i32(value), shift)))
                 shift >>= 1
         return value
 
@@ -180,25 +181,25 @@ def least_of(group: int):
 
 
 @cache
-def cell_loader(bands: bool):
-    """A device function: what a block needs of its cell, in shared memory. All threads then wait.
+def fragment_loader(bands: bool):
+    """Return a device function that loads the data of a block's fragment into shared memory. All threads then wait.
 
-    near: at place 0 INF, then the distances of the boundary and of the rows, INF but on the way up from the source.
-    With bands the same number of words follows, INF. offsets: where in the entries each step starts.
+    near: INF at position 0, then the distances of the boundary and of the rows; rows are INF except on the path up from
+    the source. With bands, as many words of INF follow. offsets: the index in the entries at which each step starts.
     """
 
     @cuda.jit(device=True)
-    def load_cell(cell, source, room, cells, steps, tree, way, distances, near, offsets):
+    def load_fragment(fragment, source, room, fragments, steps, tree, way, distances, near, offsets):  # noqa: PLR0913
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
-        border = cells.borders[cell]
-        width = u32(cells.borders[cell + 1] - border)
-        row, count = cells.rows[cell], u32(cells.rows[cell + 1] - cells.rows[cell])
-        first_step = steps.cells[cell]
-        step_count = u32(steps.cells[cell + 1] - first_step)
+        border = fragments.borders[fragment]
+        width = u32(fragments.borders[fragment + 1] - border)
+        row, count = fragments.rows[fragment], u32(fragments.rows[fragment + 1] - fragments.rows[fragment])
+        first_step = steps.fragments[fragment]
+        step_count = u32(steps.fragments[fragment + 1] - first_step)
         base = u32(width + u32(1))
         i = thread
         while i < base + count:
-            near[i] = distances[cells.boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
+            near[i] = distances[fragments.boundary[border + i - 1]] if i > 0 and i < base else NO_PATH
             if bands:
                 near[room + i] = NO_PATH
             i = u32(i + threads)
@@ -207,33 +208,35 @@ def cell_loader(bands: bool):
             offsets[i] = u32(steps.start[first_step + i])
             i = u32(i + threads)
         cuda.syncthreads()
-        if cell == 0 or (tree.numbers[row] <= source.number and source.number < tree.ends[row]):
+        if fragment == 0 or (tree.numbers[row] <= source.number and source.number < tree.ends[row]):
             i = u32(u32(tree.depths[row]) + thread)
             while i <= source.depth:
-                place = u32(way.rows[i] - row)
-                if place < count:
-                    near[base + place] = way.distances[i]
+                offset = u32(way.rows[i] - row)
+                if offset < count:
+                    near[base + offset] = way.distances[i]
                 i = u32(i + threads)
         cuda.syncthreads()
         return step_count
 
-    return load_cell
+    return load_fragment
 
 
 @cache
-def search_cells(group: int, bands: bool):
-    """The kernel: a block takes a cell, from the cell `first` on. bands: whether a band has two steps, or one.
+def search_fragments(group: int, bands: bool):
+    """Return the kernel in which a block takes a fragment, from the fragment `first` on.
 
-    room: the level's, as cells.Steps.rooms has it. While an entry is worked on, the first arc of the thread's next
-    entry and the entry after that are being loaded.
+    bands: whether a band has two steps, else one. room: the level's, as in fragments.Steps.rooms. While an entry is
+    processed, the first arc of the thread's next entry and the entry after that are being loaded.
     """
-    load, load_cell, least_of_group = loader(4), cell_loader(bands), least_of(group)
+    load, load_fragment, least_of_group = loader(4), fragment_loader(bands), least_of(group)
 
     @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
-    def descend_from(first, source, room, cells, steps, down, tree, way, distances):
-        near = cuda.shared.array(0, uint32)  # place 0, boundary, rows; with bands as much again for b; steps' starts
+    def descend_from(first, source, room, fragments, steps, down, tree, way, distances):  # noqa: PLR0913
+        near = cuda.shared.array(0, uint32)  # INF, boundary, rows; with bands as much again for b; steps' starts
         offsets = near[u32(room + room) :] if bands else near[room:]
-        step_count = load_cell(first + cuda.blockIdx.x, source, room, cells, steps, tree, way, distances, near, offsets)
+        step_count = load_fragment(
+            first + cuda.blockIdx.x, source, room, fragments, steps, tree, way, distances, near, offsets
+        )
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         mine, lane, groups = u32(thread // u32(group)), i32(thread % u32(group)), u32(threads // u32(group))
         last = u32(offsets[step_count] - u32(1))
@@ -242,12 +245,12 @@ def search_cells(group: int, bands: bool):
         entry = load(steps.entries, u64(min(u32(at + mine), last)) * u64(4))
         arc = i32(entry[1] + lane)
         safe = arc if arc < entry[2] else i32(0)
-        place, weight = steps.places[safe], down[safe]
+        index, weight = steps.positions[safe], down[safe]
         next_entry = load(steps.entries, u64(min(u32(next_at + mine), last)) * u64(4))
         while step < step_count:
             next_arc = i32(next_entry[1] + lane)
             safe = next_arc if next_arc < next_entry[2] else i32(0)
-            next_place, next_weight = steps.places[safe], down[safe]
+            next_index, next_weight = steps.positions[safe], down[safe]
             after_step, after_at = following(next_step, next_at, groups, step_count, offsets)
             after_entry = load(steps.entries, u64(min(u32(after_at + mine), last)) * u64(4))
             second = bands and (step & u32(1)) == u32(1)
@@ -258,10 +261,10 @@ def search_cells(group: int, bands: bool):
                 if lane == 0:
                     best = near[u32(own + room)] if second else near[own]
                 if arc < entry[2]:
-                    best = min(best, add(near[place], weight))
+                    best = min(best, add(near[index], weight))
                     arc = i32(arc + group)
                     while arc < entry[2]:
-                        best = min(best, add(near[steps.places[arc]], down[arc]))
+                        best = min(best, add(near[steps.positions[arc]], down[arc]))
                         arc = i32(arc + group)
             best = least_of_group(best)
             if valid and lane == 0:
@@ -272,57 +275,60 @@ def search_cells(group: int, bands: bool):
                     distances[entry[0]] = best
             if next_step != step:
                 cuda.syncthreads()
-            step, at, entry, arc, place, weight = next_step, next_at, next_entry, next_arc, next_place, next_weight
+            step, at, entry, arc, index, weight = next_step, next_at, next_entry, next_arc, next_index, next_weight
             next_step, next_at, next_entry = after_step, after_at, after_entry
 
     return descend_from
 
 
 class OneSource:
-    """What a search from one source needs on the card, besides the hierarchy."""
+    """Data on the card for a search from one source, in addition to the hierarchy.
+
+    plan: for each level, its first fragment and number of fragments, kernel, threads, room and words of shared memory.
+    """
 
     def __init__(self, graph: Graph, run: Run):
-        cells = cutting.of(graph)[1]
-        steps = cutting.steps(cells)
+        fragments = cutting.of(graph)[1]
+        steps = cutting.steps(fragments)
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height
         upload = run.upload_untimed
-        (self.head_depths,) = upload(cells.depths[cells.heads])
-        self.steps = Steps(*upload(steps.cell_steps, steps.start, steps.entries.ravel(), steps.places))
-        self.plan = []  # of each level: its first cell and the number of cells, kernel, threads, words of shared memory
-        for level, (first, end) in enumerate(pairwise(cells.level_cells)):
-            bands, room = level < cells.levels - 1, steps.rooms[level]
+        (self.head_depths,) = upload(fragments.depths[fragments.heads])
+        self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
+        self.plan = []
+        for level, (first, end) in enumerate(pairwise(fragments.level_start)):
+            bands, room = level < fragments.levels - 1, steps.rooms[level]
             words = room * (1 + bands) + steps.most[level] + 1
-            check_shared(graph, 4 * words, "the largest cell of its elimination tree")
-            threads = TOP_THREADS if end - first < FEW_CELLS else CELL_THREADS
-            kernel = search_cells(GROUP, True) if bands else search_cells(LAST_GROUP, False)
+            check_shared(graph, 4 * words, "the largest fragment of its elimination tree")
+            threads = TOP_THREADS if end - first < FEW_FRAGMENTS else FRAGMENT_THREADS
+            kernel = search_fragments(GROUP, True) if bands else search_fragments(LAST_GROUP, False)
             self.plan.append(
                 (np.uint32(first), int(end - first), kernel, threads if bands else LAST_THREADS, room, words)
             )
         if (count := len(steps.bands.start) - 1) > 0:
             bands = cutting.Bands(*upload(*steps.bands))
-            arguments = np.int64(len(cells.heads)), bands, on.tree.depths, on.start, on.heads, on.down
+            arguments = np.int64(len(fragments.heads)), bands, on.tree.depths, on.start, on.heads, on.down
             closing = run.prepare_async((close_bands, count, BAND_THREADS, arguments))
             with run.phase("customize"):
                 closing()
 
-    def search(self, source: int, distances):
-        """A function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
+    def search(self, source: int, distances) -> Callable[[], None]:
+        """Return a function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
         on, run = self.on_card, self.on_card.run
-        cells = on.cells
-        row = int(cells.vertex_rows[source])
-        origin = Source(np.uint32(cells.numbers[row]), np.uint32(cells.depths[row]))
-        path_cells = [int(cells.cell[row])]
-        while len(parent := cells.heads[cells.start[top := cells.cell_rows[path_cells[-1]]] : cells.start[top + 1]]):
-            path_cells.append(int(cells.cell[parent[0]]))
-        (path_cells,) = run.upload(np.array(path_cells, np.int32))
+        fragments, start = on.fragments, on.fragments.start
+        row = int(fragments.vertex_rows[source])
+        origin = Source(np.uint32(fragments.numbers[row]), np.uint32(fragments.depths[row]))
+        path = [int(fragments.of_row[row])]  # fragments, up to one whose top is a root
+        while start[top := fragments.row_start[path[-1]]] < start[top + 1]:
+            path.append(int(fragments.of_row[fragments.heads[start[top]]]))
+        (path_fragments,) = run.upload(np.array(path, np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
-        climb = origin, path_cells, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
+        climb = origin, path_fragments, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
         launches = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             if count or not card.gpu_visible():
                 launches.append((kernel, count, threads, arguments, 4 * words))
             else:
-                kernel.specialize(*arguments)  # compiled now, and not while the search of a larger graph is timed
+                kernel.specialize(*arguments)  # compile now, not while the search of a larger graph is timed
         return run.prepare_async(*launches)

@@ -1,4 +1,6 @@
-"""Variants of the registry: from one source, and of all pairs as a matrix."""
+"""Variants of the registry: from one source, and all pairs as a matrix."""
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import cuda
@@ -13,11 +15,11 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
-MATRIX_BYTES = 60 * 10**9  # of distances on the card, at most
+MATRIX_BYTES = 60 * 10**9  # maximum size of the distances on the card
 
 
 class Trees:
-    """Predecessors from distances, (n,), by near_far's kernels: also where arcs of weight 0 form circles."""
+    """Predecessors from distances, (n,), by near_far's kernels, which allow cycles of arcs of weight 0."""
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
@@ -30,8 +32,8 @@ class Trees:
             (self.graph.vertices, np.int32), (near_far_layout.layout(self.graph).queued, np.uint64), (words, np.uint32)
         )
 
-    def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor):
-        """A function that launches the search for the predecessors of a column of distances, (n,) on the card."""
+    def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor) -> Callable:
+        """Return a function that launches the search for the predecessors of a column of distances, on the card."""
         run, n = self.run, self.graph.vertices
         tree = self.arcs, self.owners, self.dist, predecessor
         columns = np.uint32(column), np.uint64(pitch), vertex_rows, matrix, self.dist, predecessor, self.words
@@ -42,7 +44,7 @@ class Trees:
 
 
 def sssp(graph: Graph, result: Result, run: Run) -> None:
-    """Fills result, (n,), from run.source. Raises InputError where the graph is not fit."""
+    """Search from run.source and fill `result`, of shape (n,). Raise InputError if the graph is unfit."""
     n = graph.vertices
     search, trees = OneSource(graph, run), Trees(graph, run)
     with run.timed():
@@ -62,7 +64,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 @cuda.jit
 def find_trees(blocks, vertices, tails, heads, weights, distances, predecessors):
-    """The predecessors of every row of distances, along arcs that all have positive weights: `blocks` blocks a row."""
+    """Set the predecessors of every row of distances; all weights are positive; `blocks` blocks per row."""
     row, arc = u64(cuda.blockIdx.x // blocks), u32(cuda.blockIdx.x % blocks) * u32(cuda.blockDim.x) + cuda.threadIdx.x
     if arc < len(tails):
         first, head = u64(row * u64(vertices)), heads[arc]
@@ -71,8 +73,16 @@ def find_trees(blocks, vertices, tails, heads, weights, distances, predecessors)
             predecessors[u64(first + u64(head))] = tails[arc]
 
 
+def trees_without_free_arcs(graph: Graph, run: Run, arcs: list, rows: int, distances, predecessors) -> Callable:
+    """Return a function that launches find_trees for so many rows; arcs: tails, heads and weights, on the card."""
+    blocks = blocks_for(max(1, graph.arcs), run.block)
+    filling = fill, blocks_for(len(predecessors), run.block), run.block, (np.int32(-1), predecessors)
+    tree = np.uint32(blocks), np.uint32(graph.vertices), *arcs, distances, predecessors
+    return run.prepare_async(filling, (find_trees, blocks * rows, run.block, tree))
+
+
 def apsp(graph: Graph, result: Result, run: Run) -> None:
-    """Fills result, (n, n). Raises InputError where the graph is not fit."""
+    """Search from all vertices and fill `result`, of shape (n, n). Raise InputError if the graph is unfit."""
     n = graph.vertices
     on_card = OnCard(graph, run)
     search = ManySources(on_card, reduces=False)
@@ -92,21 +102,12 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
             numbers = np.arange(start, min(n, start + most), dtype=np.int32)
             sources = on_card.hierarchy.vertices[numbers]
             with run.phase("copy_in"):
-                find_distances = search.search(numbers)
-                turn = search.rows_by_vertex(len(numbers), out)
+                find_distances, turn = search.search(numbers), search.rows_by_vertex(len(numbers), out)
                 if free_arcs:
-                    find = [
-                        trees.find(
-                            *(int(s), k, search.most, on_card.vertex_rows, search.matrix),
-                            before[k * n : (k + 1) * n],
-                        )
-                        for k, s in enumerate(sources)
-                    ]
+                    column = search.most, on_card.vertex_rows, search.matrix
+                    find = [trees.find(int(s), k, *column, before[k * n : (k + 1) * n]) for k, s in enumerate(sources)]
                 else:
-                    blocks = blocks_for(max(1, graph.arcs), run.block)
-                    fills = fill, blocks_for(len(before), run.block), run.block, (np.int32(-1), before)
-                    tree = np.uint32(blocks), np.uint32(n), *arcs, out, before
-                    find = [run.prepare_async(fills, (find_trees, blocks * len(numbers), run.block, tree))]
+                    find = [trees_without_free_arcs(graph, run, arcs, len(numbers), out, before)]
             with run.phase("kernels"):
                 find_distances()
                 turn()
@@ -122,5 +123,5 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """They depend on the tree."""
+    """Return None: the number depends on the tree."""
     return None

@@ -93,7 +93,7 @@ def test_strips_take_a_quarter_of_the_matrix(vertices):
     ("packed", "kind", "inf"), [(False, np.uint32, blocked.INF), (True, np.uint16, blocked.PACKED_INF)]
 )
 def test_shared_memory_holds_a_part_of_a_tile_at_a_time(packed, kind, inf, monkeypatch):
-    monkeypatch.setattr(blocked, "DEPTH", 4)
+    monkeypatch.setattr(blocked, "MAX_DEPTH", 4)
     monkeypatch.setattr(blocked, "kernels", cache(blocked.kernels.__wrapped__))  # not those made before
     shape, n = TileShape(4, 2, packed), 13
     weights = np.random.default_rng(2).integers(1, 99, (n, n))

@@ -6,7 +6,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels.fast import floats
-from kernels.fast.floats import FloatGraph, Searches
+from kernels.fast.floats import Float64Search, FloatGraph
 from kernels.graph import INF, Graph
 from kernels.run import Run
 from tests.support import graphs, trees
@@ -68,7 +68,7 @@ def test_scaled_weights_are_whole_and_no_path_is_too_long(weights):
 @pytest.mark.simulator
 def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bounded):
     graph, sources = random_graph(weights), np.array([0, 7, 3])
-    searches = Searches(graph, Run(**RUN))
+    searches = Float64Search(graph, Run(**RUN))
     whole = whole_distances(graph, sources) if bounded else None
     found = searches.search(12 * np.arange(3) + sources, 3, whole)
     expected = csgraph.dijkstra(graph.to_scipy(), indices=sources)
@@ -82,7 +82,7 @@ def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bo
 def test_nothing_beyond_a_limit_is_searched():
     v = np.arange(30)
     graph = float_graph(31, np.r_[v, v], np.r_[v + 1, v + 1], np.r_[np.full(30, 0.1), np.full(30, 9.0)])
-    searches, exact = Searches(graph, Run(**RUN)), np.cumsum(np.r_[0, np.full(30, 0.1)])
+    searches, exact = Float64Search(graph, Run(**RUN)), np.cumsum(np.r_[0, np.full(30, 0.1)])
     for limit, reached in ((exact[3], 4), (np.nextafter(exact[3], 0), 3), (0, 1), (np.inf, 31)):
         found = searches.search([0], 1, limit=limit)
         np.testing.assert_array_equal(found.dist[0], np.where(np.arange(31) < reached, exact, np.inf))
@@ -94,7 +94,7 @@ def test_nothing_beyond_a_limit_is_searched():
 @pytest.mark.simulator
 def test_arcs_of_weight_zero_form_no_circle(make):
     graph = FloatGraph.of(make(32))
-    found = Searches(graph, Run(**RUN)).search([0], 1)
+    found = Float64Search(graph, Run(**RUN)).search([0], 1)
     np.testing.assert_array_equal(found.dist[0], csgraph.dijkstra(graph.to_scipy(), indices=0))
     assert_trees(graph, found, [0])
 
@@ -103,7 +103,7 @@ def test_arcs_of_weight_zero_form_no_circle(make):
 def test_only_a_vertex_with_a_predecessor_becomes_one():
     """1 and 2 have arcs of weight 0 to each other; 2 is reached from 3, a higher number."""
     graph = float_graph(4, np.array([0, 3, 2, 1]), np.array([3, 2, 1, 2]), np.array([1.0, 0, 0, 0]))
-    found = Searches(graph, Run(**RUN)).search([0], 1)
+    found = Float64Search(graph, Run(**RUN)).search([0], 1)
     assert found.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
 
 
@@ -118,7 +118,7 @@ def with_potentials(n=12, m=40):
 def test_potentials_leave_no_weight_below_zero():
     graph = with_potentials()
     assert (graph.weights < 0).sum() > 5
-    potential = Searches(graph, Run(**RUN)).potentials()
+    potential = Float64Search(graph, Run(**RUN)).potentials()
     assert (potential <= 0).all()
     assert (potential[tails(graph)] + graph.weights >= potential[graph.indices]).all()
     changed = floats.reduced(graph, potential)
@@ -131,7 +131,7 @@ def test_potentials_leave_no_weight_below_zero():
 def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
     """0.2 - 0.9 + 0.7 is 0 except for rounding errors, by which each round lowers a distance."""
     graph = float_graph(4, np.array([3, 0, 1, 2]), np.array([0, 1, 2, 0]), np.array([1.0, 0.2, -0.9, last]))
-    searches = Searches(graph, Run(**RUN))
+    searches = Float64Search(graph, Run(**RUN))
     if last == 0.7:
         csgraph.johnson(graph.to_scipy())
         assert (floats.reduced(graph, searches.potentials()).weights >= 0).all()
@@ -144,5 +144,5 @@ def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
 @pytest.mark.simulator
 def test_a_graph_without_arcs():
     graph = FloatGraph.of(Graph.from_arcs(2, [], [], []))
-    found = Searches(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
+    found = Float64Search(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
     assert found.dist.tolist() == [[np.inf, 0]] and found.rounds == 1

@@ -1,4 +1,4 @@
-"""Contraction hierarchies: the order, the cells, customizing, searches from one source, from many and of all pairs."""
+"""Contraction hierarchies: order, fragments, customizing, and searches from one source, many sources and all pairs."""
 
 import dataclasses
 from itertools import pairwise
@@ -8,7 +8,7 @@ import pytest
 
 from kernels.check import check, oracle
 from kernels.errors import InputError
-from kernels.fast.hierarchy import all_pairs, cells, elimination, variants
+from kernels.fast.hierarchy import all_pairs, elimination, fragments, variants
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
@@ -19,10 +19,10 @@ ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one
 
 
 @pytest.fixture(autouse=True)
-def small_cells(monkeypatch):
-    """Several levels of cells, and several jobs, also in trees of a few vertices."""
+def small_fragments(monkeypatch):
+    """Several levels of fragments, and several jobs, also in trees of a few vertices."""
     for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 3, "WIDTHS": (3, 5)}.items():
-        monkeypatch.setattr(cells, name, value)
+        monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr("kernels.fast.hierarchy.many_sources.JOB_ROWS", 7)
 
 
@@ -38,7 +38,7 @@ def mixed(weights=range(1, 30), *, directed: bool = True) -> Graph:
 
 
 def roads(*, directed: bool = False) -> Graph:
-    """Three roads, each with rows in level 0 of the cells, and three vertices without arcs."""
+    """Three roads, each with rows in level 0 of the fragments, and three vertices without arcs."""
     tails = np.delete(np.arange(36), [14, 26])
     return graphs.make(40, tails, tails + 1, graphs.WEIGHTS, directed=directed)
 
@@ -97,7 +97,7 @@ def test_an_arc_without_a_place_is_a_defect():
     number, start, heads = np.arange(3, dtype=np.int32), np.array([0, 0, 1, 2]), np.int32([0, 1])
     rows_without_arcs = np.zeros(4, np.int64)
     for starts, tail, head in ((start, 0, 2), (start, 2, 0), (rows_without_arcs, 0, 1)):
-        with pytest.raises(AssertionError, match="an arc of the graph has no place"):
+        with pytest.raises(AssertionError, match="an arc of the graph is not in the hierarchy"):
             elimination.find_arcs(np.int32([tail]), np.int32([head]), number, starts, heads)
 
 
@@ -117,15 +117,15 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
     """Neighbours, arcs, words of records, and arcs and closures."""
     on = graphs.grid(30)
     made = elimination.prepare(on)
-    cut = cells.cut(made, cells.sizes_for(30))
-    closures = cells.steps(cut).closures
+    cut = fragments.cut(made, fragments.sizes_for(30))
+    closures = fragments.steps(cut).closures
     assert closures
     around = elimination.neighbours(on)
     for most, ask in (
         (around.nnz, lambda: elimination.nested_dissection(around)),
         (len(made.heads), lambda: elimination.refuse_unfit(on, made.counts)),
-        (len(cells.records(cut).words), lambda: cells.records.__wrapped__(cut)),
-        (len(made.heads) + closures, lambda: cells.steps.__wrapped__(cut)),
+        (len(fragments.records(cut).words), lambda: fragments.records.__wrapped__(cut)),
+        (len(made.heads) + closures, lambda: fragments.steps.__wrapped__(cut)),
     ):
         monkeypatch.setattr(elimination, "MAX_COUNT", most)
         ask()
@@ -135,26 +135,26 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["roads", "one-way roads"])
-def test_level_0_is_one_cell_although_it_has_several_roots(name):
+def test_level_0_is_one_fragment_although_it_has_several_roots(name):
     on = SHAPES[name]()
-    cut = cells.cut(elimination.prepare(on), cells.sizes_for(on.vertices))
-    assert cut.levels > 1 and cut.level_cells[1] == 1
+    cut = fragments.cut(elimination.prepare(on), fragments.sizes_for(on.vertices))
+    assert cut.levels > 1 and cut.level_start[1] == 1
     assert (np.diff(cut.start)[: cut.level_rows(1)] == 0).sum() == 3
 
 
-def test_layouts_have_every_arc_once_and_a_launch_has_cells_of_one_width(shape):
+def test_layouts_have_every_arc_once_and_a_launch_has_fragments_of_one_width(shape):
     n = shape.vertices
-    cut = cells.cut(elimination.prepare(shape), cells.sizes_for(n))
-    records, steps = cells.records(cut), cells.steps(cut)
+    cut = fragments.cut(elimination.prepare(shape), fragments.sizes_for(n))
+    records, steps = fragments.records(cut), fragments.steps(cut)
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
-    assert (np.diff(records.start) == np.maximum(1, -(-np.diff(cut.start) // cells.RECORD_ARCS))).all()
+    assert (np.diff(records.start) == np.maximum(1, -(-np.diff(cut.start) // fragments.RECORD_ARCS))).all()
     upper = cut.level_rows(cut.levels - 1)  # their rows have a step for the arcs from above and one for the band
     assert (np.bincount(steps.entries[:, 0], minlength=n) == np.where(np.arange(n) < upper, 2, 1)).all()
     for level in range(cut.levels):
-        first = cells.classes(cut, level)
-        assert first[0] == cut.level_cells[level] and first[-1] == cut.level_cells[level + 1]
-        of = [set(np.searchsorted(cells.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
+        first = fragments.classes(cut, level)
+        assert first[0] == cut.level_start[level] and first[-1] == cut.level_start[level + 1]
+        of = [set(np.searchsorted(fragments.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
         assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
 
 
@@ -197,7 +197,7 @@ def test_customized_weights_are_shortest_below_their_ends():
     """An arc's weight is the shortest path between its ends through vertices below both."""
     on = mixed()
     made = OnCard(on, Run(block=4))
-    cut, up, down = made.cells, np.asarray(made.up), np.asarray(made.down)
+    cut, up, down = made.fragments, np.asarray(made.up), np.asarray(made.down)
     vertex = made.hierarchy.vertices[cut.numbers]
     for row in range(on.vertices):
         for arc in range(cut.start[row], cut.start[row + 1]):

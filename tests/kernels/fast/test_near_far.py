@@ -55,16 +55,16 @@ def test_any_delta_gives_the_same(delta):
 
 
 @pytest.mark.parametrize("delta", [3, 1000])
-@pytest.mark.parametrize("places", [1, 4])
-def test_queues_with_few_places(places, delta, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_PLACES", places)
+@pytest.mark.parametrize("capacity", [1, 4])
+def test_queues_with_few_entries(capacity, delta, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_QUEUE", capacity)
     solve(graph(range(1, 30)), shared=0, delta=delta)
 
 
 @pytest.mark.parametrize("crowded", [0, 2, 512])
-@pytest.mark.parametrize("blocks, places", [(2, 1), (3, 4), (5, 64)])
-def test_several_blocks(blocks, places, crowded, monkeypatch):
-    monkeypatch.setattr(near_far, "MIN_PLACES", places)
+@pytest.mark.parametrize("blocks, capacity", [(2, 1), (3, 4), (5, 64)])
+def test_several_blocks(blocks, capacity, crowded, monkeypatch):
+    monkeypatch.setattr(near_far, "MIN_QUEUE", capacity)
     monkeypatch.setattr(near_far_kernels, "CROWDED", crowded)
     with blocks_at_once():
         solve(graph(range(1, 30)), shared=0, delta=3, grid=blocks)
@@ -80,10 +80,10 @@ def funnel(hub: int = 100) -> Graph:
 
 
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_a_part_of_far_never_has_more_than_its_places(blocks):
+def test_a_part_of_far_never_has_more_than_its_capacity(blocks):
     on, settings = funnel(), {"block": 4, "shared": 0, "delta": 1000, "grid": blocks}
-    places, _ = near_far.places_of_far(on, blocks, 4, near_far.MIN_PLACES)
-    assert places < 100 // 2 * 16, "as many are added to far in all"
+    capacity, _ = near_far.far_capacity(on, blocks, 4, near_far.MIN_QUEUE)
+    assert capacity < 100 // 2 * 16, "as many are added to far in all"
     used = []
 
     class Noting(Run):
@@ -98,12 +98,12 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
     with blocks_at_once():
         near_far.sssp(on, result, Noting(**settings))
     assert check(on, "sssp", result, 0, full_check=on.vertices, checked_rows=1) == 1
-    written = (used[0].copy_to_host() != POISON).reshape(2, blocks, places)
+    written = (used[0].copy_to_host() != POISON).reshape(2, blocks, capacity)
     assert written.any() and not written[..., -1].any()
 
 
 @pytest.mark.parametrize(
-    ("on", "blocks", "threads", "places", "limit"),
+    ("on", "blocks", "threads", "capacity", "limit"),
     [  # with a queue of 64: two rounds of each arc, twice, and the queue, twice; a share; two for each block
         (chain([1] * 9), 1, 1, 20 + 2 * (2 * 1 + 64) + 10 + 2, 20),
         (chain([1] * 9), 3, 8, 8 + 2 * (2 * 2 + 64) + 4 + 6, 8),
@@ -113,8 +113,8 @@ def test_a_part_of_far_never_has_more_than_its_places(blocks):
     ],
     ids=["a row", "three blocks", "a hub", "two rows"],
 )
-def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, places, limit):
-    assert near_far.places_of_far(on, blocks, threads, 64) == (places, limit)
+def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, capacity, limit):
+    assert near_far.far_capacity(on, blocks, threads, 64) == (capacity, limit)
 
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
@@ -151,7 +151,7 @@ def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, bloc
 
 @pytest.mark.parametrize(("weights", "too_long"), [([4, 4, 4], False), ([1, MAX_WEIGHT, 1], True)])
 def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(weights, too_long):
-    searches = near_far.Searches(chain(weights), Run(block=4))
+    searches = near_far.NearFarSearch(chain(weights), Run(block=4))
     searches.allocate()
     for source, expected in ((1, too_long), (2, False)):
         for launch in searches.search(source):

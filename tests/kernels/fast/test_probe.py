@@ -14,7 +14,7 @@ from tests.support import graphs
 
 
 def searches_on(graph):
-    found = near_far.Searches(graph, Run(block=64))
+    found = near_far.NearFarSearch(graph, Run(block=64))
     found.allocate()
     return found
 

@@ -179,7 +179,9 @@ def test_a_tuple_is_passed_as_its_fields():
 
 
 SIZES = [(key, vertices) for key in GPU_VARIANTS for vertices in (20, 60)]  # fits in shared memory, and does not
-LEVELS = [(key, 600) for key in GPU_VARIANTS if key.startswith("hierarchy/")]  # two levels of cells, the first in bands
+LEVELS = [
+    (key, 600) for key in GPU_VARIANTS if key.startswith("hierarchy/")
+]  # two levels of fragments, the first in bands
 
 
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])

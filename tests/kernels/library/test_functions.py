@@ -19,7 +19,7 @@ from kernels import io, memory
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, cells, elimination, many_sources
+from kernels.fast.hierarchy import all_pairs, elimination, fragments, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, searches, solver
 from kernels.library.answers import FLOAT_BYTES, Distances
@@ -717,9 +717,9 @@ def test_rows_by_a_variant(monkeypatch):
 
 @pytest.fixture
 def on_card(monkeypatch):
-    """Choose the simulator's card for small graphs, with several levels of cells and memory for a few sources."""
+    """Choose the simulator's card for small graphs, with several levels of fragments and memory for a few sources."""
     for name, value in {"SMALLEST": 8, "STEP": 3}.items():
-        monkeypatch.setattr(cells, name, value)
+        monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(solver, "last", solver.Last())
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))

@@ -90,7 +90,7 @@ def test_what_is_on_the_card_stays_there(free, on_card):
 @pytest.mark.simulator
 def test_a_search_in_float64_lays_out_once(on_card, monkeypatch):
     made = []
-    monkeypatch.setattr(floats, "Searches", lambda *given, of=floats.Searches: made.append(1) or of(*given))
+    monkeypatch.setattr(floats, "Float64Search", lambda *given, of=floats.Float64Search: made.append(1) or of(*given))
     array = sparse.csr_array(np.array([[0, 0.5, -0.25], [1.5, 0, 0], [0, 0.375, 0]]))
     with kernels.prepare(array) as solver:
         for source in (0, 2):
@@ -259,7 +259,9 @@ def test_a_solver_answers_as_the_functions_do(no_card):
 @pytest.mark.simulator
 def test_the_functions_keep_the_last_graph_while_it_lives(on_card, monkeypatch):
     made = []
-    monkeypatch.setattr(near_far, "Searches", lambda *given, of=near_far.Searches: made.append(of(*given)) or made[-1])
+    monkeypatch.setattr(
+        near_far, "NearFarSearch", lambda *given, of=near_far.NearFarSearch: made.append(of(*given)) or made[-1]
+    )
     one, other = example(), example(10)
     for graph, count in ((one, 1), (one, 1), (other, 2), (other, 2), (one, 3)):
         assert_right(kernels.shortest_paths(graph, 0), graph, 0)

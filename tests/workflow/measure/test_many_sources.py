@@ -11,7 +11,7 @@ import pytest
 
 from kernels.check import oracle
 from kernels.errors import InputError, WrongResult
-from kernels.fast.hierarchy import all_pairs, cells
+from kernels.fast.hierarchy import all_pairs, fragments
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import SIMULATOR, card
 from kernels.graph import Graph
@@ -34,9 +34,9 @@ NEAR_FAR, ONE_SOURCE = many_sources_table.NEAR_FAR, many_sources_table.ONE_SOURC
 
 @pytest.fixture
 def town(monkeypatch):
-    """Streets whose tree has several levels of cells, on a card that has memory for searches from 8 sources."""
+    """Streets whose tree has several levels of fragments, on a card that has memory for searches from 8 sources."""
     for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 2}.items():
-        monkeypatch.setattr(cells, name, value)
+        monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(all_pairs, "AllPairsSearch", functools.partial(all_pairs.AllPairsSearch, bytes=700))
     on = graphs.grid(VERTICES)
     meta = {"name": "town", "sha256": "5" * 64, "substitute": "made up"}

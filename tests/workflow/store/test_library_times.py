@@ -57,7 +57,7 @@ def test_every_kind_of_call_is_measured_and_its_result_checked(town):
         except Exception as error:
             needs_card.append(case.what)
             if "first answer" in case.what:
-                assert str(error).startswith(f"{town}: dijkstra/scipy, compiled: ")
+                assert str(error).startswith(f"{town}: variant and compilation were ['dijkstra/scipy', ")
         else:
             assert row["what"] == case.what and row["repeat"] == 1 and row["seconds"] > 0
     with open(ARCHIVED, newline="") as file:

@@ -1,0 +1,379 @@
+"""The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
+
+A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A fragment is a
+connected piece of one level of the tree, with one topmost vertex; level 0 is a single fragment, even if it has several
+roots. The arcs from a fragment lead to its own vertices and to its boundary: the ancestors that its top has an arc
+with.
+
+    level 0     the top of the tree: few vertices, many arcs each
+    level 1     fragments that depend on level 0 only, so that all of them can be searched at once
+    ...
+    last level  most of the vertices, in small fragments
+
+Rows number the vertices by level, then fragment, then preorder. So each level and each fragment is a range of rows, and
+an ancestor comes before its descendants.
+
+A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between
+the fragment's top and the present vertex. So a vertex overwrites the previous one of the same depth. The index of a
+distance in this memory is its slot: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot per
+depth. So the slot of a vertex's parent precedes its own slot; the slot before that of a root is INF.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.fast.hierarchy import elimination
+from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers, starts
+from kernels.graph import Graph, kept
+
+SMALLEST = 128  # maximum vertices of a fragment of the last level
+STEP = 8  # ratio of this maximum between a level and the next
+BAND = 32  # depths of a band
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots of the classes of fragments
+SLOT_BITS = 10
+MORE_BIT = 3 * SLOT_BITS
+RECORD_ARCS = 3  # arcs in a record
+assert MAX_HEIGHT + 1 < 1 << SLOT_BITS
+
+
+@dataclass(frozen=True, eq=False)
+class Fragments:
+    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant; k fragments.
+
+    Arrays are int32 unless stated.
+    """
+
+    numbers: np.ndarray  # (n,): preorder number of each row
+    ends: np.ndarray  # (n,): end of each row's subtree
+    depths: np.ndarray  # (n,)
+    rows: np.ndarray  # (n,): row of each preorder number
+    vertex_rows: np.ndarray  # (n,): row of each vertex of the graph
+    start: np.ndarray  # int64, (n + 1,): as in Hierarchy, for rows
+    heads: np.ndarray  # (arcs,): as in Hierarchy, but rows
+    level_start: np.ndarray  # int64, (levels + 1,): first fragment of each level
+    row_start: np.ndarray  # int64, (k + 1,): first row of each fragment
+    borders: np.ndarray  # int64, (k + 1,): start of each fragment's boundary
+    boundary: np.ndarray  # (borders[-1],): rows of the boundaries, in order
+    tops: np.ndarray  # (k,): number of each fragment's top; for level 0, of its first vertex
+    of_row: np.ndarray  # (n,): fragment of each row
+    slots: np.ndarray  # (arcs,): slot of each head
+    own: np.ndarray  # (n,): slot of each row
+    widths: np.ndarray  # (k,): number of slots
+    places: np.ndarray  # int64, (m,): as in Hierarchy, for the order of arcs here
+
+    @property
+    def levels(self) -> int:
+        return len(self.level_start) - 1
+
+    def level_rows(self, level: int) -> int:
+        """Return the number of rows of the levels before this one."""
+        return int(self.row_start[self.level_start[level]])
+
+
+def sizes_for(vertices: int) -> list[int]:
+    """Return the sizes at which a tree of so many vertices is cut, the largest first."""
+    sizes = [SMALLEST]
+    while sizes[0] * STEP * 4 <= vertices:
+        sizes.insert(0, sizes[0] * STEP)
+    return sizes
+
+
+def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
+    """Return the fragments of a hierarchy."""
+    degrees = np.diff(hierarchy.start)
+    levels, fragment_of, tops, widths = find_fragments(hierarchy, sizes)
+    order = np.argsort(fragment_of, kind="stable").astype(np.int32)  # preorder within a fragment
+    rows = inverse(order)
+    fragment = fragment_of[order].astype(np.int32)  # of each row
+    start = starts(degrees[order])
+    arcs = np.repeat(hierarchy.start[:-1][order] - start[:-1], degrees[order]) + np.arange(start[-1])
+    heads = rows[hierarchy.heads[arcs]]
+    borders = starts(degrees[tops])
+    top_rows = rows[tops]
+    boundary = heads[np.repeat(start[top_rows + 1] - 1 + borders[:-1], np.diff(borders)) - np.arange(borders[-1])]
+    depths = hierarchy.depths[order]
+    own = (1 + np.diff(borders)[fragment] + depths - depths[top_rows][fragment]).astype(np.int32)
+    slots = find_slots(start, heads, fragment, own, borders, boundary)
+    row_start = starts(np.bincount(fragment, minlength=len(tops)))
+    level_start = starts(np.bincount(levels[tops], minlength=len(sizes) + 1))
+    vertex_rows = rows[inverse(hierarchy.vertices)]
+    arc, places = inverse(arcs), hierarchy.places.copy()
+    joins = places >= 0
+    places[joins] = 2 * arc[places[joins] >> 1] + (places[joins] & 1)
+    return Fragments(
+        numbers=order,
+        ends=hierarchy.ends[order],
+        depths=depths,
+        rows=rows,
+        vertex_rows=vertex_rows,
+        start=start,
+        heads=heads,
+        level_start=level_start,
+        row_start=row_start,
+        borders=borders,
+        boundary=boundary,
+        tops=tops.astype(np.int32),
+        of_row=fragment,
+        slots=slots,
+        own=own,
+        widths=widths.astype(np.int32),
+        places=places,
+    )
+
+
+def find_fragments(hierarchy: Hierarchy, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the level and the fragment of each vertex, and the top and width of each fragment.
+
+    Vertices are in preorder, fragments by level and class.
+    """
+    n, degrees = len(hierarchy.ends), np.diff(hierarchy.start)
+    parents = np.full(n, -1, np.int32)
+    has_parent = np.flatnonzero(degrees)
+    parents[has_parent] = hierarchy.heads[hierarchy.start[has_parent]]
+    size = hierarchy.ends - np.arange(n, dtype=np.int32)
+    levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
+    fragments, tops = assign(parents, levels)
+    deepest = np.zeros(len(tops), np.int32)
+    np.maximum.at(deepest, fragments, hierarchy.depths)
+    widths = 1 + degrees[tops] + deepest - hierarchy.depths[tops] + 1
+    order = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))
+    return levels, inverse(order)[fragments], tops[order], widths[order]
+
+
+def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fragment of each vertex, (n,), and the top of each fragment; vertices in preorder.
+
+    A vertex belongs to its parent's fragment if it has the same level; all of level 0 share a fragment.
+    """
+    first = np.argmax(levels == 0)
+    is_top = (parents < 0) | (levels[parents] != levels)
+    is_top &= (levels > 0) | (np.arange(len(levels)) == first)
+    top = np.where(is_top, np.arange(len(parents)), parents)  # pointer jumping: the distance doubles each time
+    top[levels == 0] = first
+    while (top[top] != top).any():
+        top = top[top]
+    return np.cumsum(is_top)[top] - 1, np.flatnonzero(is_top)
+
+
+def find_slots(
+    start: np.ndarray,
+    heads: np.ndarray,
+    fragment: np.ndarray,
+    own: np.ndarray,
+    borders: np.ndarray,
+    boundary: np.ndarray,
+) -> np.ndarray:
+    """Return the slot of each arc's head, int32: its own in the same fragment, else the slot of its boundary vertex."""
+    n, tail_fragment = len(fragment), np.repeat(fragment, np.diff(start)).astype(np.int64)
+    slots = own[heads]
+    leaves = np.flatnonzero(fragment[heads] != tail_fragment)
+    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + boundary  # sorted
+    slots[leaves] = (
+        1 + np.searchsorted(there, tail_fragment[leaves] * n + heads[leaves]) - borders[tail_fragment[leaves]]
+    )
+    return slots
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The arcs of each row, in the order of rows, as records of four words: slots, and three weights.
+
+    Slots have SLOT_BITS each; the bit above them is set if the next record belongs to the same row. In a row's first
+    record, the first slot is that of the row itself, and the first weight that of the arc from its parent, whose slot
+    is one less. One more record ends the arrays.
+    """
+
+    words: np.ndarray  # uint32, (4 * records + 4,): without weights
+    arcs: np.ndarray  # int32, likewise: arc whose weight a word holds; -1 for none, the number of arcs for INF
+    start: np.ndarray  # int64, (n + 1,): first record of each row
+
+
+@kept
+def records(fragments: Fragments) -> Records:
+    """Return the records of all rows."""
+    degrees, arcs = np.diff(fragments.start), len(fragments.heads)
+    start = starts(np.maximum(1, -(-degrees // RECORD_ARCS)))
+    require_numbers(4 * (int(start[-1]) + 1), "words of records")
+    words, of_arc = np.zeros((start[-1] + 1, 4), np.uint32), np.full((start[-1] + 1, 4), arcs, np.int32)
+    of_arc[:, 0], of_arc[-1] = -1, -1
+    position = np.arange(arcs) - np.repeat(fragments.start[:-1], degrees)
+    record, position = np.repeat(start[:-1], degrees) + position // RECORD_ARCS, position % RECORD_ARCS
+    of_arc[record, 1 + position] = np.arange(arcs)
+    for i in range(RECORD_ARCS):
+        here = position == i
+        words[record[here], 0] |= (fragments.slots[here] << (SLOT_BITS * i)).astype(np.uint32)
+    words[:-1, 0] |= np.uint32(1 << MORE_BIT)
+    words[start[1:] - 1, 0] ^= np.uint32(1 << MORE_BIT)
+    words[start[:-1], 0] &= ~np.uint32((1 << SLOT_BITS) - 1)
+    words[start[:-1], 0] |= fragments.own.astype(np.uint32)
+    return Records(words.ravel(), of_arc.ravel(), start)
+
+
+class Bands(NamedTuple):
+    """The bands of all levels but the last, and their closures."""
+
+    start: np.ndarray  # int32: first depth of each band, and the end
+    depth_start: np.ndarray  # int32: index in `order` at which each depth of a fragment starts, and the end
+    order: np.ndarray  # int32: rows that have bands, by fragment and depth
+    closure_start: np.ndarray  # int64, (n + 1,): closures of each row, from the ancestor at the top of the band down
+    inner: np.ndarray  # int32, (n,): number of arcs of each row that stay in its band
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Fragments for a search from one source, which takes many vertices of a fragment in one step.
+
+    All levels but the last are cut into bands of BAND depths of a fragment. A band has two steps: all arcs that come
+    from above the band, then *closures*: the distances from a row's ancestors in its band down to it, through vertices
+    of the band (none for the row itself). In the last level a band is one depth and has one step.
+
+    A position is an index in shared memory. Position 0 holds INF, then come the boundary and the rows of the fragment.
+    The head of a closure has its level's `rooms` added, because b lies behind d (see one_source.py).
+    """
+
+    entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs and position of the row, step by step
+    start: np.ndarray  # int32: index in `entries` at which each step starts, and e
+    fragment_steps: np.ndarray  # int64, (fragments + 1,): first step of each fragment
+    positions: np.ndarray  # int32, (arcs + closures,): position of the distance of each arc's head
+    rooms: list[int]  # maximum number of positions of a fragment, by level
+    most: list[int]  # maximum number of steps of a fragment, by level
+    bands: Bands
+
+    @property
+    def closures(self) -> int:
+        return int(self.bands.closure_start[-1])
+
+
+@kept
+def steps(fragments: Fragments) -> Steps:
+    """Return the steps of all fragments."""
+    n, arcs = len(fragments.of_row), len(fragments.heads)
+    banded = fragments.level_rows(fragments.levels - 1)  # rows that have bands come first
+    depth = fragments.depths - fragments.depths[fragments.row_start[fragments.of_row]]  # in the fragment
+    band, inset = depth // BAND, depth % BAND
+    band[banded:], inset[banded:] = depth[banded:], 0
+    tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(fragments.start))
+    inside = fragments.of_row[fragments.heads] == fragments.of_row[tails]
+    inner = np.bincount(tails[inside & (band[fragments.heads] == band[tails])], minlength=n).astype(np.int32)
+    bands = Bands(*order_bands(fragments, depth[:banded], band[:banded]), starts(inset), inner)
+    require_numbers(arcs + int(bands.closure_start[-1]), "arcs and closures")
+    widths = np.diff(fragments.borders)
+    sizes = 1 + widths + np.diff(fragments.row_start)
+    rooms = [int(sizes[first:end].max(initial=0)) for first, end in pairwise(fragments.level_start)]
+    local = 1 + np.arange(n) - fragments.row_start[fragments.of_row] + widths[fragments.of_row]  # position of each row
+    positions = np.zeros(max(1, arcs + bands.closure_start[-1]), np.int32)
+    positions[:arcs] = np.where(inside, local[fragments.heads], fragments.slots)
+    room = np.repeat(rooms, np.diff(fragments.level_start))  # of each fragment
+    position_closures(fragments, room[fragments.of_row] + local, inset[:banded], positions[arcs:])
+    entries, start = list_entries(fragments, bands, band, local, banded)
+    fragment_steps = np.searchsorted(fragments.of_row[entries[start[:-1], 0]], np.arange(len(widths) + 1))
+    return Steps(
+        entries=entries,
+        start=start,
+        fragment_steps=fragment_steps,
+        positions=positions,
+        rooms=rooms,
+        most=[int(np.diff(fragment_steps[a : b + 1]).max(initial=0)) for a, b in pairwise(fragments.level_start)],
+        bands=bands,
+    )
+
+
+def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `start`, `depth_start` and `order` of Bands; depth, band: in its fragment, of each row in a band."""
+    order = np.lexsort((depth, fragments.of_row[: len(depth)])).astype(np.int32)
+    depth_start = changes(fragments.of_row[order], depth[order])
+    at = order[depth_start]
+    start = changes(fragments.of_row[at], band[at])
+    return np.r_[start, len(depth_start)].astype(np.int32), np.r_[depth_start, len(order)].astype(np.int32), order
+
+
+def position_closures(fragments: Fragments, above: np.ndarray, inset: np.ndarray, positions: np.ndarray) -> None:
+    """Set `positions` to above[head] of each closure.
+
+    inset: the depth of each row that has a band, below the top of that band.
+    """
+    start = starts(inset)
+    rows = ancestors = np.arange(len(inset))
+    for i in range(1, BAND):
+        keep = inset[rows] >= i
+        rows, ancestors = rows[keep], fragments.heads[fragments.start[ancestors[keep]]]
+        positions[start[rows] + inset[rows] - i] = above[ancestors]
+
+
+def list_entries(
+    fragments: Fragments, bands: Bands, band: np.ndarray, local: np.ndarray, banded: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return `entries` and `start` of Steps: each row with its arcs from above the band, then with its closures."""
+    n, arcs = len(fragments.of_row), len(fragments.heads)
+    row = np.r_[np.arange(n), np.arange(banded)]
+    second = np.arange(n + banded) >= n
+    begins = np.r_[fragments.start[:-1] + bands.inner, arcs + bands.closure_start[:banded]]
+    ends = np.r_[fragments.start[1:], arcs + bands.closure_start[1 : banded + 1]]
+    order = np.lexsort((second, band[row], fragments.of_row[row]))
+    entries = np.stack([row, begins, ends, local[row]], axis=1).astype(np.int32)[order]
+    row = row[order]
+    start = changes(fragments.of_row[row], band[row], second[order])
+    return entries, np.r_[start, len(order)].astype(np.int32)
+
+
+def changes(*keys: np.ndarray) -> np.ndarray:
+    """Return where each run of equal keys starts."""
+    new = np.zeros(len(keys[0]), bool)
+    for key in keys:
+        new |= np.diff(key, prepend=-1) != 0
+    return np.flatnonzero(new)
+
+
+def classes(fragments: Fragments, level: int) -> np.ndarray:
+    """Return the first fragment of each class of a level, and the level's end: int64.
+
+    A class has fragments with about equally many slots.
+    """
+    first, end = fragments.level_start[level], fragments.level_start[level + 1]
+    of = np.searchsorted(WIDTHS, fragments.widths[first:end])
+    return np.r_[first + np.flatnonzero(np.diff(of, prepend=-1)), end]
+
+
+def jobs(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
+    """Return the first fragment of each job of about `rows` rows, and the end: int64."""
+    at = fragments.row_start[first:end] // rows
+    return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """The order in which the arcs are customized: all arcs of one height at once, the lowest first."""
+
+    arcs: np.ndarray  # int32, (arcs,): by height of the tail
+    tails: np.ndarray  # int32, (arcs,): row that each arc leaves, in the order of rows
+    start: np.ndarray  # int64, (height + 1,): index in `arcs` at which each height starts
+
+
+@kept
+def triangles(fragments: Fragments) -> Triangles:
+    """Return the order of a hierarchy's arcs."""
+    height = heights(fragments.start, fragments.heads, fragments.depths)
+    tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(fragments.start))
+    arcs = np.argsort(height[tails], kind="stable").astype(np.int32)
+    return Triangles(arcs, tails, starts(np.bincount(height[tails], minlength=1)))
+
+
+def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """Return the number of vertices below each row on the longest path down: int32, (n,)."""
+    found = np.zeros(len(depths), np.int32)
+    order = np.argsort(-depths, kind="stable")
+    ends = starts(np.bincount(depths)[::-1])
+    for first, end in pairwise(ends[:-1]):  # the deepest first; roots have no parent
+        rows = order[first:end]
+        np.maximum.at(found, heads[start[rows]], found[rows] + 1)
+    return found
+
+
+@kept
+def of(graph: Graph) -> tuple[Hierarchy, Fragments]:
+    """Return the hierarchy of a graph and its fragments, made once."""
+    hierarchy = elimination.of(graph)
+    return hierarchy, cut(hierarchy, sizes_for(graph.vertices))
