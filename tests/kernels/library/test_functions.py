@@ -154,8 +154,9 @@ def test_zeros_that_fill_a_block_are_no_arcs():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (np.eye(3), "a SciPy sparse array, not <class 'numpy.ndarray'>"),
+        ([[0, 1], [0, 0]], "a NumPy or SciPy sparse array, not <class 'list'>"),
         (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
+        (np.zeros((2, 3)), r"is square, not of shape \(2, 3\)"),
         (sparse.csr_array([[0, -np.inf], [0, 0]]), "a weight is -inf: no path through it has a length"),
         ("nowhere.txt", "nowhere.txt: cannot be read"),
     ],
@@ -325,7 +326,13 @@ def with_a_list(name):
         (sparse.csr_array((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
         (sparse.coo_array(np.array([0, 1])), r"is square, not of shape \(2,\)"),
         (broken(), "the sparse array of a graph is broken: "),
-        (np.matrix([[0, 1], [0, 0]]), "a SciPy sparse array, not <class 'numpy.matrix'>"),
+        (
+            np.ma.masked_values([[0, 1], [2, 0]], 2),
+            "a NumPy or SciPy sparse array, not <class 'numpy.ma.*MaskedArray'>",
+        ),
+        (np.array([[0, 1j], [0, 0]]), "the weights of a graph must be real numbers, not complex128"),
+        (np.zeros((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
+        (np.zeros(2), r"is square, not of shape \(2,\)"),
         (b"nowhere.txt", "nowhere.txt: cannot be read: No such file"),
         ("no\0where", r"'no\\x00where': no file can have this name: name a graph file"),
         ("", "'': no file can have this name: name a graph file"),
