@@ -405,7 +405,7 @@ def random_dense(whole):
 
 FORMS = {
     "dense": random_dense,
-    "matrix": lambda whole: np.asmatrix(random_dense(whole)),
+    "fortran": lambda whole: np.asfortranarray(random_dense(whole)),
     "csr": lambda whole: scipys.csgraph_from_dense(random_dense(whole)),
     "Graph": lambda whole: example(free=True) if whole else FloatGraph.of(example(free=True)),
 }
@@ -426,7 +426,7 @@ def test_limit_and_direction_are_scipys(form, whole, limit, directed, anywhere):
     with kernels.prepare(graph, directed=directed) as solver:
         paths = solver.paths_from(sources, limit=limit)
         np.testing.assert_array_equal(paths.distances, expected, strict=True)
-        arcs = lengths(scipys.csgraph_from_dense(array) if form in ("dense", "matrix") else array, directed)
+        arcs = lengths(scipys.csgraph_from_dense(array) if form in ("dense", "fortran") else array, directed)
         assert_trees(arcs, sources, paths.distances, paths.predecessors)
         assert_trees(arcs, [3], one.distances, one.predecessors)
 
