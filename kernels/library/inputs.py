@@ -59,7 +59,8 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
         return io.read_graph(path)
     dense = is_dense(graph)
     if not dense and not sparse.issparse(graph):
-        raise InputError(f"a graph is a kernels.graph.Graph, a file, a NumPy or SciPy sparse array, not {type(graph)}")
+        known = "a kernels.graph.Graph (see from_edges, from_networkx), a file, a NumPy array or a SciPy sparse array"
+        raise InputError(f"a graph is {known}, not {type(graph)}")
     array: Any = graph
     if len(set(array.shape)) > 1 or array.ndim != 2:
         raise InputError(f"the array of a graph is square, not of shape {array.shape}")

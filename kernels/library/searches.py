@@ -345,7 +345,9 @@ class FloatSearch:
                 yield from zip(some.tolist(), distances, predecessors, strict=False)
             return
         limited = self.limit < np.inf
-        bounds: Any = zip(sources.tolist(), itertools.repeat(None)) if limited else on.bounds.rows(sources, self.variant)
+        bounds: Any = (
+            zip(sources.tolist(), itertools.repeat(None)) if limited else on.bounds.rows(sources, self.variant)
+        )
         while part := list(itertools.islice(bounds, most)):
             some = np.array([source for source, _ in part])
             starts, whole = n * np.arange(len(some)) + some, None if limited else np.stack([row for _, row in part])

@@ -156,7 +156,7 @@ def test_zeros_that_fill_a_block_are_no_arcs():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        ([[0, 1], [0, 0]], "a NumPy or SciPy sparse array, not <class 'list'>"),
+        ([[0, 1], [0, 0]], "a NumPy array or a SciPy sparse array, not <class 'list'>"),
         (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
         (np.zeros((2, 3)), r"is square, not of shape \(2, 3\)"),
         (sparse.csr_array([[0, -np.inf], [0, 0]]), "a weight is -inf: no path through it has a length"),
@@ -330,7 +330,7 @@ def with_a_list(name):
         (broken(), "the sparse array of a graph is broken: "),
         (
             np.ma.masked_values([[0, 1], [2, 0]], 2),
-            "a NumPy or SciPy sparse array, not <class 'numpy.ma.*MaskedArray'>",
+            "a NumPy array or a SciPy sparse array, not <class 'numpy.ma.*MaskedArray'>",
         ),
         (np.array([[0, 1j], [0, 0]]), "the weights of a graph must be real numbers, not complex128"),
         (np.zeros((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
@@ -745,6 +745,14 @@ def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
     chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
     assert re.search(r"elimination tree is \d+ vertices high, and the kernels take 9: the fastest", why), why
+
+
+def test_without_pymetis_there_is_no_hierarchy(monkeypatch, few):
+    monkeypatch.setitem(sys.modules, "pymetis", None)  # an import of it fails
+    monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
+    chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
+    assert chosen == "delta_stepping/near_far"
+    assert "since a contraction hierarchy needs pymetis (pip install pymetis): the fastest" in why
 
 
 def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
