@@ -7,12 +7,6 @@ import pandas as pd
 from kernels.gpu import SIMULATOR
 from workflow.store.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
 
-FORMER = (  # kinds of calls in the archive that are no longer measured
-    "first answer of a process, machine code of the wheel",
-    "first answer of a process, machine code of the wheel, weights not whole",
-    "laying out a graph for near_far, on the host",
-    "laying out a graph for near_far, on the card",
-)
 SCHEMA = Schema(
     (
         *("dataset", "vertices", "arcs", "what", "repeat", "seconds", "device", "driver", "cuda", "cpu_model"),
@@ -41,6 +35,5 @@ SCHEMA = Schema(
 
 
 def load(path: Path) -> pd.DataFrame:
-    """Read the rows of the kinds that are still measured. Raises as `Schema.read`."""
-    rows = SCHEMA.read([path])
-    return rows[~rows["what"].isin(FORMER)]
+    """Read the rows. Raises as `Schema.read`."""
+    return SCHEMA.read([path])
