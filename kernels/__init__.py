@@ -6,8 +6,8 @@
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
-`kernels.csgraph` has SciPy's signatures, `kernels.graph` the class Graph, `kernels.io` the readers of files and
-`kernels.errors` the errors. Each module is imported when it is first used.
+`kernels.csgraph` has SciPy's names and signatures, `kernels.graph` the class Graph, `kernels.io` the readers of files
+and `kernels.errors` the errors. Each module is imported when it is first used. `kernels.__version__` is the version.
 
 Examples
 --------
@@ -23,12 +23,15 @@ array([ 0.,  4.,  7.,  9., 12., 13.])
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernels import csgraph, errors, generate, graph, io  # noqa: F401
     from kernels.library.answers import Distances, Eccentricities, Paths
     from kernels.library.solver import Solver, all_pairs, distances, eccentricities, prepare, shortest_paths
+
+    __version__: str
 
 __all__ = [
     "Distances",
@@ -52,8 +55,21 @@ def __getattr__(name: str) -> Any:
         return getattr(solver, name)
     if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *MODULES})
+    return sorted({*globals(), *__all__, *MODULES, "__version__"})
+
+
+def _version() -> str:
+    """Return the version in pyproject.toml, in a checkout from there."""
+    if __name__ == "kernels":
+        import tomllib
+
+        return tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]["version"]
+    from importlib import metadata
+
+    return metadata.version("cuda-shortest-paths")

@@ -1,5 +1,15 @@
-"""Shortest paths with the signatures of scipy.sparse.csgraph, defined in kernels/library/csgraph.py."""
+"""scipy.sparse.csgraph, with the shortest paths of kernels/library/csgraph.py in place of SciPy's.
 
-from kernels.library.csgraph import NegativeCycleError, bellman_ford, dijkstra, floyd_warshall, johnson, shortest_path
+All other names, such as `yen` and `connected_components`, are SciPy's, so that an import is all that a program changes.
+"""
 
-__all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
+from scipy.sparse.csgraph import *  # noqa: F403
+
+from kernels.library.csgraph import (  # type: ignore[no-redef]  # noqa: F401
+    NegativeCycleError,
+    bellman_ford,
+    dijkstra,
+    floyd_warshall,
+    johnson,
+    shortest_path,
+)

@@ -15,10 +15,10 @@ import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,6 +91,15 @@ class Rows:
         if not 0 <= source < self.vertices:
             raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
         return source
+
+    def undirected(self) -> Self:
+        """Return the graph with the reverse of every arc."""
+        n = self.vertices
+        require_size(n, 2 * self.arcs)
+        rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
+        both = sparse.hstack([rows, rows.T.tocsr()], format="csr")
+        indptr, indices = both.indptr.astype(np.int32), (both.indices % n).astype(np.int32)
+        return replace(self, indptr=indptr, indices=indices, weights=both.data)
 
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
@@ -243,6 +252,108 @@ class Graph(Rows):
         indptr = np.zeros(vertices + 1, np.int32)
         np.cumsum(np.bincount(tails, minlength=vertices), out=indptr[1:])
         return cls(indptr, heads[order].astype(np.int32), weights[order].astype(np.int32), directed, meta or {})
+
+    @classmethod
+    def from_edges(
+        cls,
+        u: ArrayLike,
+        v: ArrayLike,
+        w: ArrayLike | None = None,
+        *,
+        vertices: int | None = None,
+        directed: bool = True,
+        meta: dict | None = None,
+    ) -> Graph:
+        """Build a graph from the columns of an edge list, such as those of a pandas frame.
+
+        Parameters
+        ----------
+        u, v : array_like of int, shape (m,)
+            The tail and the head of each edge, vertices from 0.
+        w : array_like, shape (m,), optional
+            Whole numbers from 0 to 2**31 - 2, as integers or floats; 1 by default.
+        vertices : int, optional
+            The number of vertices; by default the largest in `u` and `v`, plus 1.
+        directed : bool, default True
+            If False, every edge may be used in both directions: its reverse is added.
+        meta : dict, optional
+            Data about the graph; see `Graph`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InputError
+            As `from_arcs`, if a weight is not whole, and if there is neither an edge nor a number of vertices.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from kernels.graph import Graph
+        >>> roads = pd.DataFrame({"u": [0, 1], "v": [1, 2], "minutes": [4, 1]})
+        >>> graph = Graph.from_edges(roads["u"], roads["v"], roads["minutes"], directed=False)
+        >>> graph.vertices, graph.arcs
+        (3, 4)
+        """
+        tails, heads = _integers("tail", u), _integers("head", v)
+        if vertices is None:
+            if not len(tails) and not len(heads):
+                raise InputError("a graph without edges: give the number of vertices (vertices=n)")
+            vertices = int(max(tails.max(initial=0), heads.max(initial=0))) + 1
+        weights = np.ones(len(tails), np.int64) if w is None else _without_fractions(w)
+        graph = cls.from_arcs(vertices, tails, heads, weights, meta=meta)
+        return graph if directed else replace(graph.undirected(), meta=graph.meta)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
+        """Build a graph from a NetworkX graph. Vertex i is the i-th node of ``list(graph)``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            An edge of an undirected graph may be used in both directions.
+        weight : str or None, default "weight"
+            The attribute of an edge's weight, 1 if it is missing. With None every edge has weight 1.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InputError
+            If this is not a NetworkX graph, it has no node, or a weight is not a whole number from 0 to 2**31 - 2.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from kernels.graph import Graph
+        >>> roads = nx.Graph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 1})])
+        >>> Graph.from_networkx(roads).to_scipy().toarray()
+        array([[0., 4., 0.],
+               [4., 0., 1.],
+               [0., 1., 0.]])
+        """
+        if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
+            raise InputError(f"a NetworkX graph is needed, not {type(graph)}")
+        index = {node: i for i, node in enumerate(graph)}
+        edges = [(index[u], index[v], w) for u, v, w in graph.edges(data=weight or True, default=1)]
+        u, v, w = zip(*edges, strict=True) if edges else ((), (), ())
+        weights = None if weight is None else w
+        return cls.from_edges(u, v, weights, vertices=len(index), directed=graph.is_directed())
+
+    def undirected(self) -> Self:
+        """Return a graph in which every arc has its reverse, without `meta` except the name; self if it is undirected.
+
+        Returns
+        -------
+        Graph
+        """
+        if not self.directed:
+            return self
+        return replace(super().undirected(), directed=False, meta={"name": self.name}, file=None)
 
     @cached_property
     def tails(self) -> np.ndarray:
@@ -410,3 +521,17 @@ def _integers(name: str, given: ArrayLike) -> np.ndarray:
     if values.dtype.kind not in "iu":
         raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
     return values
+
+
+def _without_fractions(given: ArrayLike) -> ArrayLike:
+    """Return whole floats as integers, and other weights as given; raise InputError for a fraction, NaN or inf."""
+    weights = np.asarray(given)
+    if weights.dtype.kind != "f":
+        return given
+    wrong = np.flatnonzero(~(np.abs(weights) <= MAX_WEIGHT) | (weights != np.floor(weights)))
+    if len(wrong):
+        raise InputError(
+            f"edge {wrong[0]}: weight {weights.flat[wrong[0]]} is not a whole number up to {MAX_WEIGHT}: other weights "
+            "are for SciPy sparse arrays, which the functions take as they are"
+        )
+    return weights.astype(np.int64)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import kernels
 from hatch_build import PACKAGE, Hook, renamed
 from tests.support import package
 
@@ -23,6 +24,7 @@ MODULES = sorted(path.relative_to(ROOT / "kernels") for path in (ROOT / "kernels
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 PAGE = (ROOT / "docs/library.md").read_text()
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +92,30 @@ def test_the_wheel_has_the_library_and_no_more(site):
     assert [str(r) for r in needed if not r.marker] == [str(Requirement(text)) for text in PROJECT["dependencies"]]
 
 
+def test_the_page_of_the_package_index_links_to_no_file_of_the_repository(site):
+    (info,) = site.glob("*.dist-info")
+    described = PathDistribution(info).metadata
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert described.get_payload().strip() == PROJECT["readme"]["text"].strip()
+    assert not re.search(r"\]\(|\.md\b", described.get_payload())
+
+
+def test_the_command_is_the_module(site, tmp_path):
+    (info,) = site.glob("*.dist-info")
+    (command,) = PathDistribution(info).entry_points.select(group="console_scripts")
+    assert command.name == PROJECT["name"]
+    module, function = command.value.split(":")
+    code = f"import sys; sys.argv = ['', '--help']; from {module} import {function}; {function}()"
+    ran = [package.python(site, *words, cwd=tmp_path) for words in (("-c", code), ("-m", PACKAGE, "--help"))]
+    assert ran[0].stdout == ran[1].stdout and f"python -m {PACKAGE}" in ran[0].stdout
+
+
+def test_the_version_is_the_projects(site, tmp_path):
+    assert kernels.__version__ == PROJECT["version"] and "__version__" in dir(kernels)
+    ran = package.python(site, "-c", f"import {PACKAGE}; print({PACKAGE}.__version__)", cwd=tmp_path)
+    assert ran.stdout == f"{PROJECT['version']}\n"
+
+
 def test_the_sdist_has_what_the_wheel_is_built_from(tmp_path):
     with tarfile.open(package.build(tmp_path, target="sdist")) as sdist:
         names = {str(Path(*Path(name).parts[1:])) for name in sdist.getnames()}
@@ -99,7 +125,6 @@ def test_the_sdist_has_what_the_wheel_is_built_from(tmp_path):
         "LICENSE",
         "PKG-INFO",
         ".gitignore",
-        "docs/library.md",
         "hatch_build.py",
         "pyproject.toml",
     }
@@ -122,7 +147,9 @@ def imported(folder):
     ("folder", "group"), [("kernels", []), ("workflow", PYPROJECT["dependency-groups"]["workflow"])]
 )
 def test_what_is_imported_is_a_dependency(folder, group):
-    listed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["networkx"], *group]
+    extras = PROJECT["optional-dependencies"]
+    listed = [*PROJECT["dependencies"], *extras["networkx"], *extras["cu13"], *group]
+    assert [text.replace("13", "12") for text in extras["cu13"]] == extras["cu12"]
     known = {Requirement(text).name for text in listed}
     known |= {"cuda-bindings", "cuda-core", "llvmlite", "urllib3"}  # of these, in the versions that they need
     known |= {"pyyaml"}  # optional: numba reads its file of settings only if this is installed
@@ -152,9 +179,15 @@ def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gp
 
 @pytest.mark.ci
 def test_the_examples_run(site, tmp_path):
-    example, prepared, silent = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, more, prepared, silent = BLOCK.findall(PAGE)
+    (described,) = BLOCK.findall(PROJECT["readme"]["text"])
     ran = package.python(
-        site, "-c", silent + example + prepared, cwd=tmp_path, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0"
+        site,
+        "-c",
+        silent + described + example + more + prepared,
+        cwd=tmp_path,
+        CUDA_VISIBLE_DEVICES="-1",
+        NUMBA_ENABLE_CUDASIM="0",
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 
@@ -183,6 +216,8 @@ def test_the_wheel_of_the_sdist_runs_in_an_empty_environment(tmp_path):
 
     install(wheel)
     run("-m", "pip", "check")
+    helped = subprocess.run([tmp_path / f"empty/bin/{PROJECT['name']}", "--help"], capture_output=True, text=True)
+    assert helped.stdout.startswith(f"usage: python -m {PACKAGE}")
     names, _ = run("-m", "pip", "list", "--format", "freeze")
     assert f"{PROJECT['name']}==" in names and "snakemake" not in names and "networkx" not in names
     assert run("-c", SAYS_ONCE) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)

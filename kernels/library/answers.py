@@ -9,10 +9,11 @@ import numpy as np
 NO_PREDECESSOR = -9999
 HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
 FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds, a float64 and an int32 as returned
+LIMITED_BYTES = 12  # for each pair, with a limit: a float64 and an int32 as returned
 ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paths:
     """Distances and predecessors, from one source, several or all.
 
@@ -41,7 +42,7 @@ class Paths:
     rounds: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distances:
     """Distances from several sources.
 
@@ -62,7 +63,7 @@ class Distances:
     rounds: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Eccentricities:
     """How far the vertices lie from each of several sources.
 

@@ -18,12 +18,11 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels import memory
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import Graph, as_array
 from kernels.library import choice, searches, solver
-from kernels.library.answers import NO_PREDECESSOR, ROW_BYTES
-from kernels.library.inputs import as_rows, graph_of
+from kernels.library.answers import NO_PREDECESSOR
+from kernels.library.inputs import as_rows, from_dense, graph_of, is_dense
 from kernels.library.solver import Solver
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -373,43 +372,18 @@ class _Question:
         if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.SMALL:
             return None
         if own is None:
-            read = _read(array, directed, unweighted)
+            read = _read(array, unweighted)
             if read is None:
                 return None
-            own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read), options)
+            own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=directed), options)
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf) -> Found:
         """Return the distances from each source, and the predecessors if they are wanted."""
-        last = None
-        if limit < np.inf:
-            distances, last = self._within(predecessors, limit)
-        elif predecessors:
-            found = self.solver.paths_from(self.sources)
-            distances, last = found.distances, found.predecessors
-        else:
-            distances = self.solver.distances(self.sources).distances
-        distances = distances.reshape(*self.shape, -1)
-        return distances if last is None else (distances, last.reshape(*self.shape, -1))
-
-    def _within(self, tree: bool, limit: float) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return rows of distances up to the limit, and of predecessors; raise InputError if memory is too small."""
-        k, n = len(self.sources), self.solver.graph.vertices
-        what = f"{self.solver.graph.name}: paths from {k:,} sources take"
-        each = ROW_BYTES + 4 * tree  # a predecessor is an int32
-        memory.require(each * k * n, what, "take fewer sources at once")
-        distances, last = np.empty((k, n)), np.empty((k, n), np.int32) if tree else None
-        most = max(1, searches.PIECE // n)
-        with self.solver.working():
-            search = self.solver.in_float64.searches.search
-            for first in range(0, k, most):
-                rows = slice(first, first + most)
-                some = self.sources[rows]
-                found: Any = search(n * np.arange(len(some)) + some, len(some), limit=limit, tree=tree)
-                distances[rows] = found.dist
-                if last is not None:
-                    last[rows] = found.predecessors
-        return distances, last
+        if not predecessors:
+            return self.solver.distances(self.sources, limit=limit).distances.reshape(*self.shape, -1)
+        found = self.solver.paths_from(self.sources, limit=limit)
+        return found.distances.reshape(*self.shape, -1), found.predecessors.reshape(*self.shape, -1)
 
     def nearest(self, predecessors: bool, limit: float) -> Found:
         """Return the distances from the nearest source, (n,), and predecessors and sources if they are wanted."""
@@ -426,8 +400,8 @@ class _Question:
 class _OfArray(Solver):
     """The solver of an array; entries: their number. has_negative: as in _Question."""
 
-    def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool) -> None:
-        super().__init__(rows)
+    def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool, *, directed: bool) -> None:
+        super().__init__(rows, directed=directed)
         self.entries, self.has_negative = entries, has_negative
 
     def _read(self, rows: sparse.csr_array) -> Graph | FloatGraph:
@@ -451,23 +425,23 @@ def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
     add: whether to sum duplicate entries that are not float64, as SciPy's astype does, which its Floyd-Warshall does
     not call.
     """
-    dense = isinstance(csgraph, np.ndarray) and not np.ma.isMaskedArray(csgraph)
+    dense = is_dense(csgraph)
     if not (dense or sparse.issparse(csgraph)) or csgraph.dtype.kind not in "biuf":
         return None
     if csgraph.ndim != 2 or not csgraph.shape[0] == csgraph.shape[1] > 0:
         return None
     if dense:
-        return scipys.csgraph_from_dense(csgraph)
+        return from_dense(csgraph)
     array = csgraph.tocsr()
     return array.astype(np.float64, copy=False) if add else array
 
 
-def _read(array: sparse.csr_array, directed: bool, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
+def _read(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
     """Return the arcs, as `inputs.as_rows`, and whether a given weight is negative.
 
     Return None for weights that SciPy's methods treat differently.
     """
-    rows, n = as_rows(array), array.shape[0]
+    rows = as_rows(array)
     lowest = np.fmin.reduce(rows.data, initial=0)  # ignores NaN
     if lowest == -np.inf or (lowest < 0 and _has_negative_loop(rows)):
         return None
@@ -475,9 +449,6 @@ def _read(array: sparse.csr_array, directed: bool, unweighted: bool) -> tuple[sp
         if not np.isfinite(rows.data).all():
             return None
         rows.data = np.ones_like(rows.data)
-    if not directed:
-        both = sparse.hstack([rows, rows.T.tocsr()], format="csr")
-        rows = sparse.csr_array((both.data, both.indices % n, both.indptr), shape=(n, n))
     return rows, bool(lowest < 0)
 
 

@@ -17,8 +17,9 @@ from kernels.later import Later
 
 if TYPE_CHECKING:
     from scipy import sparse
+    from scipy.sparse import csgraph
 else:
-    sparse = Later("scipy.sparse")
+    sparse, csgraph = Later("scipy.sparse"), Later("scipy.sparse.csgraph")
 
 
 def check_sources(graph: Graph | FloatGraph, sources: ArrayLike) -> np.ndarray:
@@ -56,15 +57,28 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
         if not path:
             raise InputError(f"{graph!r}: no file can have this name: name a graph file")
         return io.read_graph(path)
-    if not sparse.issparse(graph):
-        raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
+    dense = is_dense(graph)
+    if not dense and not sparse.issparse(graph):
+        known = "a kernels.graph.Graph (see from_edges, from_networkx), a file, a NumPy array or a SciPy sparse array"
+        raise InputError(f"a graph is {known}, not {type(graph)}")
     array: Any = graph
     if len(set(array.shape)) > 1 or array.ndim != 2:
-        raise InputError(f"the sparse array of a graph is square, not of shape {array.shape}")
+        raise InputError(f"the array of a graph is square, not of shape {array.shape}")
     weights = getattr(array, "dtype", np.dtype(object))  # missing if the array's data is not an array
     if weights.kind not in "biuf":
         raise InputError(f"the weights of a graph must be real numbers, not {weights}")
-    return graph_of(as_rows(array))
+    return graph_of(from_dense(array) if dense else as_rows(array))
+
+
+def is_dense(graph: Any) -> bool:
+    """Return whether this is a NumPy array, but not a masked one."""
+    return isinstance(graph, np.ndarray) and not np.ma.isMaskedArray(graph)
+
+
+def from_dense(array: np.ndarray) -> sparse.csr_array:
+    """Return the entries of a square dense array that csgraph reads as arcs: neither 0 (within 1e-8), NaN nor inf."""
+    require_size(array.shape[0], 0)
+    return csgraph.csgraph_from_dense(array)
 
 
 def as_rows(array: Any) -> sparse.csr_array:

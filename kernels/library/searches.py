@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernels.errors import InputError
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import INF, Graph
@@ -43,6 +44,7 @@ else:
     sparse, floats = Later("scipy.sparse"), Later("kernels.fast.floats")
     hierarchy = Later("kernels.fast.hierarchy.all_pairs")
 csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
+FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # distances that SciPy or the card computes at once
 
 
@@ -285,17 +287,17 @@ class Float64:
         """The searches in integers that bound those in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
 
-    def paths(self, source: int) -> Paths:
-        """Search from the source."""
-        search = FloatSearch(self, np.array([source]), lambda bounds, sources: bounds.choose_one())
+    def paths(self, source: int, limit: float) -> Paths:
+        """Search from the source up to a limit."""
+        search = FloatSearch(self, np.array([source]), lambda bounds, sources: bounds.choose_one(), limit)
         ((_, distances, predecessors),) = search.rows()
         assert predecessors is not None
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
-    def paths_from(self, sources: np.ndarray, choose: Chooser) -> Paths:
-        """Search from each of the sources; choose: as in `FloatSearch`."""
+    def paths_from(self, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> Paths:
+        """Search from each of the sources up to a limit; choose: as in `FloatSearch`."""
         once, n = np.unique(sources), self.given.vertices
-        search = FloatSearch(self, once, choose)
+        search = FloatSearch(self, once, choose, limit)
         distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
         for source, row, last in search.rows():
             assert last is not None
@@ -304,20 +306,25 @@ class Float64:
 
 
 class FloatSearch:
-    """A search in float64 from several sources, by SciPy or bounded by the distances of a variant.
+    """A search in float64 from several sources, by SciPy, bounded by the distances of a variant, or up to a limit.
 
     choose: a function of the bounds' searches and the number of sources that returns a variant and its reason, which
     `variant` and `reason` then are. rounds: the largest number of rounds of a search on the card so far.
-    Raises scipy.sparse.csgraph.NegativeCycleError.
+    Raises scipy.sparse.csgraph.NegativeCycleError, and InputError for a limit with negative weights.
     """
 
-    def __init__(self, on: Float64, sources: np.ndarray, choose: Chooser) -> None:
-        self.on, self.sources, self.rounds = on, sources, 0
+    def __init__(self, on: Float64, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> None:
+        self.on, self.sources, self.limit, self.rounds = on, sources, limit, 0
         self.variant, size = SCIPY, on.given.vertices + on.given.arcs
+        if limit < np.inf and on.negative:
+            raise InputError(f"{on.given.name}: a limit is for weights of 0 or more: search without one")
         if Card.visible() is None:
-            self.reason = "no GPU is visible, and of the CPU libraries SciPy takes weights in float64"
+            found = "stops at a limit" if limit < np.inf else "takes weights in float64"
+            self.reason = f"no GPU is visible, and of the CPU libraries SciPy {found}"
         elif len(sources) * size < choice.SMALL:
             self.reason = f"a GPU takes longer to start than {len(sources):,} searches of so few vertices and arcs"
+        elif limit < np.inf:
+            self.variant, self.reason = FLOAT64, "a limit is given, so that no bounds are searched first"
         else:
             self.variant, self.reason = choose(on.bounds, len(sources))
             if self.variant != SCIPY:
@@ -332,15 +339,19 @@ class FloatSearch:
             solve, array = csgraph.johnson if on.negative else csgraph.dijkstra, on.given.to_scipy()
             for start in range(0, len(sources), most):
                 some = sources[start : start + most]
-                found = solve(array, indices=some, return_predecessors=tree)
+                within = {"limit": self.limit} if self.limit < np.inf else {}
+                found = solve(array, indices=some, return_predecessors=tree, **within)
                 distances, predecessors = found if tree else (found, itertools.repeat(None))
                 yield from zip(some.tolist(), distances, predecessors, strict=False)
             return
-        bounds = on.bounds.rows(sources, self.variant)
+        limited = self.limit < np.inf
+        bounds: Any = (
+            zip(sources.tolist(), itertools.repeat(None)) if limited else on.bounds.rows(sources, self.variant)
+        )
         while part := list(itertools.islice(bounds, most)):
             some = np.array([source for source, _ in part])
-            starts, whole = n * np.arange(len(some)) + some, np.stack([row for _, row in part])
-            bounded: Any = on.searches.search(starts, len(some), whole, tree=tree)
+            starts, whole = n * np.arange(len(some)) + some, None if limited else np.stack([row for _, row in part])
+            bounded: Any = on.searches.search(starts, len(some), whole, limit=self.limit, tree=tree)
             self.rounds = max(self.rounds, bounded.rounds)
             for row, source in enumerate(some.tolist()):
                 distances = bounded.dist[row]

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -30,7 +31,16 @@ from kernels.gpu import driver
 from kernels.graph import INF, Graph
 from kernels.later import Later
 from kernels.library import choice
-from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, NO_PREDECESSOR, ROW_BYTES, Distances, Eccentricities, Paths
+from kernels.library.answers import (
+    FLOAT_BYTES,
+    HOST_BYTES,
+    LIMITED_BYTES,
+    NO_PREDECESSOR,
+    ROW_BYTES,
+    Distances,
+    Eccentricities,
+    Paths,
+)
 from kernels.library.choice import HIERARCHY_REDUCED, HIERARCHY_ROWS, NEAR_FAR, Card, choose_sssp, log
 from kernels.library.inputs import as_graph, check_sources
 from kernels.library.searches import Float64, FloatSearch, TooLong, WholeNumbers
@@ -38,18 +48,19 @@ from kernels.library.searches import Float64, FloatSearch, TooLong, WholeNumbers
 if TYPE_CHECKING:
     from scipy import sparse
 
-    GraphLike = Graph | FloatGraph | str | bytes | os.PathLike | sparse.sparray | sparse.spmatrix
+    GraphLike = Graph | FloatGraph | str | bytes | os.PathLike | np.ndarray | sparse.sparray | sparse.spmatrix
 else:
     sparse = Later("scipy.sparse")
 card = Later("kernels.gpu.card")
 
 
-def prepare(graph: GraphLike) -> Solver:
+def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
     """Prepare repeated searches on one graph: read it, lay it out on the card, compile the search from one source.
 
     Parameters
     ----------
-    graph : Graph, path, or SciPy sparse array of shape (n, n)
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
+    directed : bool, default True
         As for `shortest_paths`.
 
     Returns
@@ -68,23 +79,28 @@ def prepare(graph: GraphLike) -> Solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
     (np.float64(9.0), [0, 1, 2, 3])
     """
-    solver = Solver(graph)
+    solver = Solver(graph, directed=directed)
     if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
         solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
 
 
-def shortest_paths(graph: GraphLike, source: int) -> Paths:
+def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, directed: bool = True) -> Paths:
     """Find shortest paths from one source to all vertices.
 
     Parameters
     ----------
-    graph : Graph, path, or SciPy sparse array of shape (n, n)
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
         A path names a graph file in text or packed form. The entries of an array are arcs; NaN and ``inf`` are not
-        arcs, and True has weight 1. Duplicate entries are parallel arcs in CSR and CSC, and are summed, as float64, in
-        other formats. Zeros in a BSR array are not arcs.
+        arcs, and True has weight 1. Zeros are arcs if they are explicit entries of a sparse array, but not in a dense
+        or a BSR array. Duplicate entries are parallel arcs in CSR and CSC, and are summed, as float64, in other
+        formats.
     source : int
         A vertex, from 0.
+    limit : float, default inf
+        The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
 
     Returns
     -------
@@ -94,7 +110,8 @@ def shortest_paths(graph: GraphLike, source: int) -> Paths:
     Raises
     ------
     InputError
-        If the graph or the source is not one of these, a value of a `Graph` is out of range, or a file cannot be read.
+        If an argument is not one of these, a value of a `Graph` is out of range, a file cannot be read, or a limit is
+        given and a weight is negative.
     scipy.sparse.csgraph.NegativeCycleError
         If there is a negative cycle.
     NotEnoughMemory
@@ -118,16 +135,19 @@ def shortest_paths(graph: GraphLike, source: int) -> Paths:
     array([ 0.,  4.,  7.,  9., 12., 13.])
     >>> paths.predecessors
     array([-9999,     0,     1,     2,     2,     4], dtype=int32)
+    >>> kernels.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
+    array([inf,  8.,  6.,  6.,  1.,  0.])
     """
-    return last.solver(graph).shortest_paths(source)
+    return last.solver(graph, directed).shortest_paths(source, limit=limit)
 
 
-def all_pairs(graph: GraphLike) -> Paths:
+def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
     """Find shortest paths between all pairs of vertices.
 
     Parameters
     ----------
-    graph : Graph, path, or SciPy sparse array of shape (n, n)
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
+    directed : bool, default True
         As for `shortest_paths`.
 
     Returns
@@ -148,18 +168,21 @@ def all_pairs(graph: GraphLike) -> Paths:
     >>> kernels.all_pairs("workflow/samples/sample1.txt").distances[3]
     array([inf, 14., 17.,  0., 22.,  6.])
     """
-    return last.solver(graph).all_pairs()
+    return last.solver(graph, directed).all_pairs()
 
 
-def distances(graph: GraphLike, sources: ArrayLike) -> Distances:
+def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, directed: bool = True) -> Distances:
     """Find the distances from several sources to all vertices, without predecessors.
 
     Parameters
     ----------
-    graph : Graph, path, or SciPy sparse array of shape (n, n)
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
         As for `shortest_paths`.
     sources : array_like of int, shape (k,)
         Vertices, from 0, in any order; duplicates are allowed.
+    limit : float, default inf
+    directed : bool, default True
+        As for `shortest_paths`.
 
     Returns
     -------
@@ -181,18 +204,20 @@ def distances(graph: GraphLike, sources: ArrayLike) -> Distances:
     array([[ 0.,  4.,  7.,  9., 12., 13.],
            [inf,  8., 11., 13., 16.,  0.]])
     """
-    return last.solver(graph).distances(sources)
+    return last.solver(graph, directed).distances(sources, limit=limit)
 
 
-def eccentricities(graph: GraphLike, sources: ArrayLike | None = None) -> Eccentricities:
+def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, directed: bool = True) -> Eccentricities:
     """Find each source's farthest vertex, and the number and sum of its distances, without a matrix as result.
 
     Parameters
     ----------
-    graph : Graph, path, or SciPy sparse array of shape (n, n)
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
         As for `shortest_paths`.
     sources : array_like of int, shape (k,), optional
         All vertices by default.
+    directed : bool, default True
+        As for `shortest_paths`.
 
     Returns
     -------
@@ -215,7 +240,7 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None) -> Eccent
     >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
     ([13, 22], [5, 4], [45, 59])
     """
-    return last.solver(graph).eccentricities(sources)
+    return last.solver(graph, directed).eccentricities(sources)
 
 
 class Solver:
@@ -226,7 +251,8 @@ class Solver:
 
     Parameters
     ----------
-    graph : Graph, path, or SciPy sparse array of shape (n, n)
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
+    directed : bool, default True
         As for `kernels.shortest_paths`.
 
     Raises
@@ -242,8 +268,9 @@ class Solver:
     ([0, 1, 2, 3], None)
     """
 
-    def __init__(self, graph: GraphLike) -> None:
-        self.graph, self.card = self._read(graph), Card.visible()
+    def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
+        read = self._read(graph)
+        self.graph, self.card = read if directed else read.undirected(), Card.visible()
         self._closed = False
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
 
@@ -301,16 +328,21 @@ class Solver:
         """The searches in float64."""
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
 
-    def _exactly(self, in_whole_numbers: Callable[[WholeNumbers], Any], in_float64: Callable[[Float64], Any]) -> Any:
-        """Search in integers; fall back to float64 if a weight or distance does not fit."""
-        if isinstance(self.graph, Graph):
+    def _exactly(
+        self,
+        in_whole_numbers: Callable[[WholeNumbers], Any],
+        in_float64: Callable[[Float64], Any],
+        limit: float = np.inf,
+    ) -> Any:
+        """Search in integers; fall back to float64 if there is a limit, or a weight or distance does not fit."""
+        if isinstance(self.graph, Graph) and limit == np.inf:
             try:
                 return in_whole_numbers(self.in_whole_numbers)
             except TooLong:
                 pass
         return in_float64(self.in_float64)
 
-    def shortest_paths(self, source: int, out: str = "host") -> Paths:
+    def shortest_paths(self, source: int, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
 
         Parameters
@@ -321,6 +353,8 @@ class Solver:
             With "device" the results stay on the card, as two device arrays of int32, shape (n,), that CuPy, PyTorch
             and JAX take without a copy (``__cuda_array_interface__``). Without a path the distance is then 2**31 - 1
             and the predecessor -1. No later search changes them.
+        limit : float, default inf
+            The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
 
         Returns
         -------
@@ -330,18 +364,22 @@ class Solver:
         Raises
         ------
         InputError
-            If the source is not a vertex. With "device" also without a GPU, and if weights or distances are not
-            integers up to 2**31 - 2.
+            If the source is not a vertex, or the limit not a number, or if there is a limit and a weight is negative.
+            With "device" also if there is a limit or no GPU, and if weights or distances are not integers up to
+            2**31 - 2.
         """
-        source = self.graph.check_source(source)
+        source, limit = self.graph.check_source(source), _check_limit(limit)
         if not isinstance(out, str) or out not in ("host", "device"):
             raise InputError(f'out must be "host" or "device", not {reprlib.repr(out)}')
+        if out == "device" and limit < np.inf:
+            raise InputError('out="device" takes no limit: take the results on the host')
         with self.working():
             if out == "device":
                 return self._left_on_card(source)
             return self._exactly(
                 lambda on: on.paths(source, *on.choose_one()),
-                lambda on: on.paths(source),
+                lambda on: on.paths(source, limit),
+                limit,
             )
 
     def _left_on_card(self, source: int) -> Paths:
@@ -414,13 +452,15 @@ class Solver:
                 lambda on: on.paths_from(np.arange(n), lambda bounds, sources: bounds.choose_all()),
             )
 
-    def paths_from(self, sources: ArrayLike) -> Paths:
+    def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,)
             Vertices, from 0, in any order; duplicates are allowed.
+        limit : float, default inf
+            The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
 
         Returns
         -------
@@ -430,13 +470,14 @@ class Solver:
         Raises
         ------
         InputError
-            If the sources are not one-dimensional integers, or one is not a vertex, or if the result does not fit in
-            the host's memory.
+            If the sources are not one-dimensional integers, or one is not a vertex, if the limit is not a number, if
+            there is a limit and a weight is negative, or if the result does not fit in the host's memory.
         """
-        sources, n = check_sources(self.graph, sources), self.graph.vertices
+        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, _check_limit(limit)
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
-        memory.require(FLOAT_BYTES * len(sources) * n, what, "take fewer sources at once")
-        if len(sources) * choice.SHARE >= n and FLOAT_BYTES * n**2 <= memory.host_memory():
+        for_pair = FLOAT_BYTES if limit == np.inf else LIMITED_BYTES
+        memory.require(for_pair * len(sources) * n, what, "take fewer sources at once")
+        if limit == np.inf and len(sources) * choice.SHARE >= n and FLOAT_BYTES * n**2 <= memory.host_memory():
             found = self.all_pairs()
             if len(sources) == n and (sources == np.arange(n)).all():
                 return found
@@ -450,15 +491,17 @@ class Solver:
             return Paths(distances, predecessors, key, reason)
 
         with self.working():
-            return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows))
+            return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows, limit), limit)
 
-    def distances(self, sources: ArrayLike) -> Distances:
+    def distances(self, sources: ArrayLike, *, limit: float = np.inf) -> Distances:
         """Find the distances from several sources to all vertices, as `kernels.distances`.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,)
             Vertices, from 0, in any order; duplicates are allowed.
+        limit : float, default inf
+            The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
 
         Returns
         -------
@@ -470,7 +513,7 @@ class Solver:
         InputError
             As `paths_from`.
         """
-        sources = check_sources(self.graph, sources)
+        sources, limit = check_sources(self.graph, sources), _check_limit(limit)
         needed = ROW_BYTES * len(sources) * self.graph.vertices
         what = f"{self.graph.name}: distances from {len(sources):,} sources to {self.graph.vertices:,} vertices take"
         memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
@@ -485,13 +528,13 @@ class Solver:
             return key, reason
 
         def in_float64(on: Float64) -> tuple:
-            search = FloatSearch(on, once, WholeNumbers.choose_rows)
+            search = FloatSearch(on, once, WholeNumbers.choose_rows, limit)
             for source, row, _ in search.rows(tree=False):
                 rows[int(source)][:] = row
             return search.variant, search.reason, search.rounds
 
         with self.working():
-            how = self._exactly(in_whole_numbers, in_float64)
+            how = self._exactly(in_whole_numbers, in_float64, limit)
         for again in np.setdiff1d(np.arange(len(sources)), first).tolist():
             found[again] = rows[int(sources[again])]
         return Distances(sources, found, *how)
@@ -545,6 +588,13 @@ class Solver:
             return self._exactly(in_whole_numbers, in_float64)
 
 
+def _check_limit(limit: float) -> float:
+    """Return the limit as a float; raise InputError if it is not a number of 0 or more."""
+    if not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0:
+        raise InputError(f"limit must be a number of 0 or more, not {reprlib.repr(limit)}")
+    return float(limit)
+
+
 def _reduced(sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> tuple:
     """Return the columns of Eccentricities; rows: each source with its distances, in any order."""
     found = {}
@@ -573,14 +623,17 @@ class Last:
     def __init__(self) -> None:
         self.kept: Kept | None = None
 
-    def solver(self, graph: GraphLike) -> Solver:
+    def solver(self, graph: GraphLike, directed: bool) -> Solver:
         """Return the solver of this graph: the last one, or a new one."""
-        # A solver of the graph itself would keep it alive.
-        return self.find(graph) or self.keep(
-            graph, lambda: Solver(replace(graph) if isinstance(graph, Graph | FloatGraph) else graph)
-        )
+        options = (bool(directed),)
 
-    def find(self, graph: Any, options: tuple = ()) -> Any:
+        def make() -> Solver:  # a solver of the graph itself would keep it alive
+            given = replace(graph) if isinstance(graph, Graph | FloatGraph) else graph
+            return Solver(given, directed=directed)
+
+        return self.find(graph, options) or self.keep(graph, make, options)
+
+    def find(self, graph: Any, options: tuple) -> Any:
         """Return the last solver if it is of this graph and these options, else None."""
         kept, arrays = self.kept, _arrays_of(graph)  # another thread may set it meanwhile
         if kept is None or arrays is None or kept.given() is not graph or kept.options != options:
@@ -588,7 +641,7 @@ class Last:
         same = kept.shape == getattr(graph, "shape", None) and all(map(_same_values, kept.arrays, arrays))
         return kept.solver if same else None
 
-    def keep(self, graph: Any, make: Callable[[], SolverType], options: tuple = ()) -> SolverType:
+    def keep(self, graph: Any, make: Callable[[], SolverType], options: tuple) -> SolverType:
         """Make a solver of the graph, and keep it for `find` if the graph's arrays are known."""
         self.kept = None  # which may free memory on the card
         arrays = _arrays_of(graph)

@@ -185,8 +185,10 @@ def neighbours(graph: Graph) -> csr_array:
 
 def nested_dissection(around: csr_array) -> np.ndarray:
     """Return when METIS eliminates each vertex: int32, (n,). The same graph gives the same order."""
-    import pymetis
-
+    try:
+        import pymetis
+    except ModuleNotFoundError:
+        raise InputError("a contraction hierarchy needs pymetis (pip install pymetis): take another variant") from None
     require_numbers(around.nnz, "neighbours")
     if not around.nnz:
         return np.arange(around.shape[0], dtype=np.int32)

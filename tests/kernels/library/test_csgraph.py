@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
+import kernels.csgraph
 from kernels import memory
 from kernels.errors import InputError
 from kernels.fast import probe
@@ -40,7 +41,7 @@ def on_card(monkeypatch):
 @pytest.fixture
 def not_scipy(on_card, monkeypatch):
     """Also let SciPy answer nothing."""
-    monkeypatch.setattr(csgraph, "scipys", SimpleNamespace(csgraph_from_dense=scipys.csgraph_from_dense))
+    monkeypatch.setattr(csgraph, "scipys", SimpleNamespace())
 
 
 N, ARCS = 8, 22
@@ -61,6 +62,15 @@ def test_the_signatures_are_scipys(name):
     untyped = [p.replace(annotation=p.empty) for p in ours.parameters.values()]
     ours = ours.replace(parameters=untyped, return_annotation=ours.empty)
     assert str(ours) == str(inspect.signature(getattr(scipys, name)))
+
+
+def test_every_other_name_is_scipys():
+    for name in scipys.__all__:
+        assert getattr(kernels.csgraph, name) is getattr(csgraph if name in FUNCTIONS else scipys, name)
+    assert set(scipys.__all__) <= set(dir(kernels.csgraph))
+    names = {}
+    exec("from kernels.csgraph import *", names)
+    assert set(scipys.__all__) <= set(names) and names["dijkstra"] is csgraph.dijkstra
 
 
 @pytest.mark.simulator
@@ -183,7 +193,8 @@ def test_rows_up_to_a_limit_that_do_not_fit_in_memory(tree, bytes_of_pair, not_s
     csgraph.dijkstra(array, indices=0, limit=1)  # reads it, which takes more
     for more in (0, 1):
         monkeypatch.setattr(memory, "host_memory", lambda more=more: 3 * N * bytes_of_pair - more)
-        message = rf"paths from 3 sources take {3 * N * bytes_of_pair} bytes of memory.*: take fewer sources at once"
+        what = "paths from 3 sources" if tree else f"distances from 3 sources to {N} vertices"
+        message = rf"{what} take {3 * N * bytes_of_pair} bytes of memory.*: take fewer sources at once"
         with pytest.raises(InputError, match=message) if more else contextlib.nullcontext():
             csgraph.dijkstra(array, indices=[0, 1, 2], limit=1, return_predecessors=tree)
 

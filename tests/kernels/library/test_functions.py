@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -154,8 +156,9 @@ def test_zeros_that_fill_a_block_are_no_arcs():
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (np.eye(3), "a SciPy sparse array, not <class 'numpy.ndarray'>"),
+        ([[0, 1], [0, 0]], "a NumPy array or a SciPy sparse array, not <class 'list'>"),
         (sparse.csr_array((2, 3)), r"is square, not of shape \(2, 3\)"),
+        (np.zeros((2, 3)), r"is square, not of shape \(2, 3\)"),
         (sparse.csr_array([[0, -np.inf], [0, 0]]), "a weight is -inf: no path through it has a length"),
         ("nowhere.txt", "nowhere.txt: cannot be read"),
     ],
@@ -325,7 +328,13 @@ def with_a_list(name):
         (sparse.csr_array((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
         (sparse.coo_array(np.array([0, 1])), r"is square, not of shape \(2,\)"),
         (broken(), "the sparse array of a graph is broken: "),
-        (np.matrix([[0, 1], [0, 0]]), "a SciPy sparse array, not <class 'numpy.matrix'>"),
+        (
+            np.ma.masked_values([[0, 1], [2, 0]], 2),
+            "a NumPy array or a SciPy sparse array, not <class 'numpy.ma.*MaskedArray'>",
+        ),
+        (np.array([[0, 1j], [0, 0]]), "the weights of a graph must be real numbers, not complex128"),
+        (np.zeros((0, 0)), "a graph has 1 to 2,147,483,647 vertices, not 0"),
+        (np.zeros(2), r"is square, not of shape \(2,\)"),
         (b"nowhere.txt", "nowhere.txt: cannot be read: No such file"),
         ("no\0where", r"'no\\x00where': no file can have this name: name a graph file"),
         ("", "'': no file can have this name: name a graph file"),
@@ -391,6 +400,78 @@ VERTICES = "the number of vertices must be a whole number, not "
 def test_no_graph_can_be_made(vertices, arcs, message):
     with pytest.raises(InputError, match=message):
         Graph.from_arcs(vertices, *arcs)
+
+
+def rows(graph):
+    return graph.indptr.tolist(), graph.indices.tolist(), graph.weights.tolist()
+
+
+def test_a_graph_of_the_columns_of_a_frame():
+    frame = pd.DataFrame({"u": [2, 0, 0], "v": [0, 1, 2], "w": [3.0, 0, 7]}, index=[5, 6, 7])
+    for given in (frame, frame.convert_dtypes()):
+        graph = Graph.from_edges(given["u"], given["v"], given["w"], meta={"name": "roads"})
+        assert rows(graph) == ([0, 2, 2, 3], [1, 2, 0], [0, 7, 3])
+        assert graph.directed and graph.name == "roads"
+    both = Graph.from_edges(frame["u"], frame["v"], frame["w"], directed=False, meta={"name": "roads"})
+    assert (both.arcs, both.directed, both.meta) == (6, False, {"name": "roads"})
+    expected = csgraph.dijkstra(graph.to_scipy(), directed=False)
+    np.testing.assert_array_equal(kernels.all_pairs(both).distances, expected)
+    assert rows(Graph.from_edges(frame["u"], frame["v"], vertices=4)) == ([0, 2, 2, 3, 3], [1, 2, 0], [1, 1, 1])
+    assert rows(Graph.from_edges([], [], [], vertices=1, directed=False)) == ([0, 0], [], [])
+
+
+NO_WHOLE_WEIGHT = "is not a whole number up to 2147483646: other weights are for SciPy sparse arrays"
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "message"),
+    [
+        (([], []), {}, r"a graph without edges: give the number of vertices \(vertices=n\)"),
+        (([0, 1], [1, 3]), {"vertices": 3}, r"arc 1: head 3 is outside \[0, 2\]"),
+        (([-1], [1]), {}, r"arc 0: tail -1 is outside \[0, 1\]"),
+        (([0], [2**40]), {}, "a graph has 1 to 2,147,483,647 vertices, not 1,099,511,627,777"),
+        ((["a"], ["b"]), {}, f"{TAILS}integers, not <U1"),
+        (([0.0], [1.0]), {}, f"{TAILS}integers, not float64"),
+        (([0, 1], [1, 2], [1]), {}, "tails, heads and weights differ in length: 2, 2, 1"),
+        *((([0, 1], [1, 2], [1, w]), {}, f"edge 1: weight {w} {NO_WHOLE_WEIGHT}") for w in (0.5, np.nan, np.inf)),
+        (([0], [1], [-1.0]), {}, r"arc 0: weight -1 is outside \[0, 2147483646\]"),
+        (([0], [1], [None]), {}, f"{WEIGHTS}integers, not object"),
+        (([0], [1], [[1.0]]), {}, f"{WEIGHTS}of one dimension"),
+        (([0], [1]), {"vertices": 2.0}, f"{VERTICES}2.0"),
+    ],
+)
+def test_columns_that_make_no_graph(columns, more, message):
+    with pytest.raises(InputError, match=message):
+        Graph.from_edges(*columns, **more)
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+@pytest.mark.parametrize("weight", ["weight", "minutes", None])
+def test_a_graph_of_networkx(kind, weight):
+    given = kind()
+    given.add_nodes_from("edcba")
+    given.add_edge("a", "b", weight=4, minutes=2.0)
+    given.add_edge("a", "b", weight=3)
+    given.add_weighted_edges_from([("b", "c", 5), ("c", "a", 0), ("d", "d", 1)])
+    graph, nodes = Graph.from_networkx(given, weight), list(given)
+    assert graph.directed == given.is_directed() and nodes == list("edcba")
+    found = kernels.all_pairs(graph).distances
+    for source, expected in nx.all_pairs_dijkstra_path_length(given, weight=weight):
+        assert found[nodes.index(source)].tolist() == [expected.get(node, np.inf) for node in nodes]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (nx.Graph([(0, 1, {"weight": 0.5})]), f"edge 0: weight 0.5 {NO_WHOLE_WEIGHT}"),
+        (nx.Graph([(0, 1, {"weight": "far"})]), f"{WEIGHTS}integers"),
+        (nx.Graph(), "a graph has 1 to 2,147,483,647 vertices, not 0"),
+        (np.eye(2), "a NetworkX graph is needed, not <class 'numpy.ndarray'>"),
+    ],
+)
+def test_what_is_no_graph_of_networkx(given, message):
+    with pytest.raises(InputError, match=message):
+        Graph.from_networkx(given)
 
 
 @pytest.mark.parametrize(
@@ -664,6 +745,14 @@ def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
     chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
     assert re.search(r"elimination tree is \d+ vertices high, and the kernels take 9: the fastest", why), why
+
+
+def test_without_pymetis_there_is_no_hierarchy(monkeypatch, few):
+    monkeypatch.setitem(sys.modules, "pymetis", None)  # an import of it fails
+    monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
+    chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
+    assert chosen == "delta_stepping/near_far"
+    assert "since a contraction hierarchy needs pymetis (pip install pymetis): the fastest" in why
 
 
 def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):

@@ -252,6 +252,7 @@ def test_a_solver_answers_as_the_functions_do(no_card):
         answers = getattr(solver, asked)(*given), getattr(kernels, asked)(graph, *given)
         for name, value in vars(answers[0]).items():
             np.testing.assert_array_equal(value, getattr(answers[1], name))
+        assert answers[0] == answers[0] != answers[1] and len(set(answers)) == 2  # by identity
     some = solver.paths_from([5, 0])
     np.testing.assert_array_equal(some.predecessors, solver.all_pairs().predecessors[[5, 0]])
 
@@ -388,3 +389,99 @@ def test_when_no_distance_can_be_too_long(tails, weights, fits):
     graph = Graph.from_arcs(3, tails, [2] * len(tails), weights)
     assert searches.WholeNumbers(graph)._fits == fits
     assert searches.WholeNumbers(graph, short=True)._fits
+
+
+@pytest.fixture(params=["no_card", pytest.param("on_card", marks=pytest.mark.simulator)])
+def anywhere(request):
+    """Run a test without a card, and on the simulator's."""
+    request.getfixturevalue(request.param)
+
+
+def random_dense(whole):
+    """Return a dense array with NaN and inf, and numbers that count as 0; whole: its weights."""
+    random = np.random.default_rng(4)
+    dense = np.where(random.random((12, 12)) < 0.25, random.integers(1, 9, (12, 12)) + 0.3 * (not whole), 0)
+    dense[0, 1:4] = np.nan, np.inf, 1e-9
+    return dense
+
+
+FORMS = {
+    "dense": random_dense,
+    "fortran": lambda whole: np.asfortranarray(random_dense(whole)),
+    "csr": lambda whole: scipys.csgraph_from_dense(random_dense(whole)),
+    "Graph": lambda whole: example(free=True) if whole else FloatGraph.of(example(free=True)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("limit", [0, np.float32(2.5), 6, np.inf])
+@pytest.mark.parametrize("directed", [True, False])
+def test_limit_and_direction_are_scipys(form, whole, limit, directed, anywhere):
+    graph, sources = FORMS[form](whole), [3, 0, 3, 11]
+    array = graph.to_scipy() if form == "Graph" else graph
+    expected = scipys.dijkstra(array, directed, sources, limit=limit)
+    one = kernels.shortest_paths(graph, 3, limit=limit, directed=directed)
+    np.testing.assert_array_equal(one.distances, expected[0], strict=True)
+    found = kernels.distances(graph, sources, limit=limit, directed=directed)
+    np.testing.assert_array_equal(found.distances, expected, strict=True)
+    with kernels.prepare(graph, directed=directed) as solver:
+        paths = solver.paths_from(sources, limit=limit)
+        np.testing.assert_array_equal(paths.distances, expected, strict=True)
+        arcs = lengths(scipys.csgraph_from_dense(array) if form in ("dense", "fortran") else array, directed)
+        assert_trees(arcs, sources, paths.distances, paths.predecessors)
+        assert_trees(arcs, [3], one.distances, one.predecessors)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_direction_of_all_pairs(form, directed, anywhere):
+    graph = FORMS[form](True)
+    expected = scipys.dijkstra(graph.to_scipy() if form == "Graph" else graph, directed)
+    np.testing.assert_array_equal(kernels.all_pairs(graph, directed=directed).distances, expected)
+    farthest = kernels.eccentricities(graph, directed=directed).eccentricity
+    np.testing.assert_array_equal(farthest, expected.max(axis=1, where=np.isfinite(expected), initial=0))
+
+
+def test_the_same_graph_with_and_without_directions(anywhere):
+    graph = chain(2, 3)
+    for directed, expected in ((True, [np.inf, 0, 3]), (False, [2, 0, 3]), (True, [np.inf, 0, 3])):
+        assert kernels.shortest_paths(graph, 1, directed=directed).distances.tolist() == expected
+    undirected = graph.undirected()
+    assert undirected.undirected() is undirected and (undirected.directed, undirected.arcs) == (False, 4)
+
+
+def test_the_variant_up_to_a_limit(no_card):
+    found = kernels.shortest_paths(chain(2, 3), 0, limit=2)
+    assert (found.variant, found.rounds) == ("dijkstra/scipy", 0) and found.reason.endswith("SciPy stops at a limit")
+    assert found.distances.tolist() == [0, 2, np.inf] and found.predecessors.tolist() == [-9999, 0, -9999]
+
+
+@pytest.mark.simulator
+def test_the_variant_up_to_a_limit_on_a_card(on_card):
+    found = kernels.shortest_paths(chain(2, 3), 0, limit=2)
+    assert found.variant == "bellman_ford/float64" and found.rounds > 0
+    with pytest.raises(InputError, match='out="device" takes no limit: take the results on the host'):
+        kernels.prepare(chain(2, 3)).shortest_paths(0, out="device", limit=2)
+
+
+@pytest.mark.parametrize("limit", [-1, np.nan, "1", None, True, [1]], ids=repr)
+def test_a_limit_that_is_none(limit, no_card):
+    for search in (
+        lambda: kernels.shortest_paths(chain(1), 0, limit=limit),
+        lambda: kernels.distances(chain(1), [0], limit=limit),
+        lambda: kernels.prepare(chain(1)).paths_from([0], limit=limit),
+    ):
+        with pytest.raises(InputError, match="limit must be a number of 0 or more, not "):
+            search()
+
+
+def test_a_limit_is_not_for_negative_weights(anywhere):
+    array = np.array([[0, 2, 0], [0, 0, -1], [0, 0, 0]])
+    assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 2, 1]
+    for search in (
+        kernels.shortest_paths,
+        lambda array, source, limit: kernels.distances(array, [source], limit=limit),
+    ):
+        with pytest.raises(InputError, match="graph: a limit is for weights of 0 or more: search without one"):
+            search(array, 0, limit=1)
