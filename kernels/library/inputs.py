@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,11 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
             pass  # reported by the reader
         if not path:
             raise InputError(f"{graph!r}: no file can have this name: name a graph file")
-        return io.read_graph(path)
+        if not io.is_array(path):
+            return io.read_graph(path)
+        found = as_graph(io.read_array(path))
+        name = io.graph_name(path)
+        return replace(found, name=name) if isinstance(found, FloatGraph) else replace(found, meta={"name": name})
     if not sparse.issparse(graph):
         raise InputError(f"a graph is a kernels.graph.Graph, a file or a SciPy sparse array, not {type(graph)}")
     array: Any = graph
