@@ -108,7 +108,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     if not asked:
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
         if "numba" in sys.modules:  # imported to read its file of settings
-            sys.modules["numba"].config.reload_config()
+            sys.modules["numba"].config.ENABLE_CUDASIM = 1
         said = f"no GPU is visible: {variant.key} runs in numba's CUDA simulator, block {args.block}, tile {args.tile}"
         print(said, file=sys.stderr)
     return True

@@ -105,8 +105,8 @@ class Heartbeat:
             self._current = None
 
     def _beat(self) -> None:
-        while True:
-            time.sleep(self.interval)
+        pause = threading.Event()
+        while not pause.wait(self.interval):
             if not (current := self._current):
                 continue
             what, started, limit_s = current
@@ -261,11 +261,12 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], PARALLEL)
     tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)
-    for shared in (None, 0) if variant.on_gpu else (None,):
-        run = replace(_new_run(variant, protocol), source=0, shared=shared)
-        variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
-    if variant.on_gpu:
-        runs.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
+    with heartbeat.during(f"{variant.key} on {graph.name}: compiling"):
+        for shared in (None, 0) if variant.on_gpu else (None,):
+            run = replace(_new_run(variant, protocol), source=0, shared=shared)
+            variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
+        if variant.on_gpu:
+            runs.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
 
 
 def _row(status: str, run: Run, checked: int = 0, note: str = "") -> dict:
