@@ -176,12 +176,13 @@ def solve(args: argparse.Namespace) -> None:
 
 def distance_lines(found: Paths | Distances) -> Iterator[str]:
     """Yield a line for every vertex: the source if there are several, the vertex, its distance and its predecessor."""
+    predecessors = getattr(found, "predecessors", None)
     if found.distances.ndim == 1:
-        yield from _vertex_lines(found.distances, found.predecessors, "")
+        yield from _vertex_lines(found.distances, predecessors, "")
         return
-    for row, distances in enumerate(found.distances):
-        source = found.sources[row] if hasattr(found, "sources") else row
-        yield from _vertex_lines(distances, getattr(found, "predecessors", {row: None})[row], f"{source} ")
+    sources = getattr(found, "sources", range(len(found.distances)))
+    for row, (source, distances) in enumerate(zip(sources, found.distances, strict=True)):
+        yield from _vertex_lines(distances, None if predecessors is None else predecessors[row], f"{source} ")
 
 
 def _vertex_lines(distances: np.ndarray, predecessors: np.ndarray | None, head: str) -> Iterator[str]:

@@ -618,7 +618,7 @@ def is_array(path: StrPath) -> bool:
         return False
 
 
-def read_array(path: StrPath) -> sparse.sparray | sparse.spmatrix:
+def read_array(path: StrPath) -> Any:
     """Read a sparse array: an .npz of scipy.sparse.save_npz, or a Matrix Market file.
 
     Returns
@@ -636,7 +636,7 @@ def read_array(path: StrPath) -> sparse.sparray | sparse.spmatrix:
     if Path(path).suffix == ".npz":
         what = "an array of scipy.sparse.save_npz"
         with read_packed(path, what, "write it again by scipy.sparse.save_npz"):
-            array = sparse.load_npz(path)
+            array: Any = sparse.load_npz(path)
             if array.format in ("csr", "csc", "bsr"):
                 array.check_format()
     else:
@@ -648,7 +648,7 @@ def read_array(path: StrPath) -> sparse.sparray | sparse.spmatrix:
     return array
 
 
-def _read_matrix_market(path: StrPath) -> sparse.sparray:
+def _read_matrix_market(path: StrPath) -> Any:
     try:
         with open(path, "rb"):  # SciPy's error would not say why it cannot be read
             rows, _, entries, layout, _, symmetry = scipy_io.mminfo(path)
@@ -664,7 +664,7 @@ def _read_matrix_market(path: StrPath) -> sparse.sparray:
     raise InputError(f"{path}: a Matrix Market file of all entries: write the arcs alone, as 'coordinate'")
 
 
-def _whole(path: Path, array: sparse.sparray | sparse.spmatrix, name: str) -> Graph:
+def _whole(path: Path, array: Any, name: str) -> Graph:
     """Return the graph of an array with whole weights; raise InputError for others."""
     rows = array.tocsr()
     if array.format == "bsr":
