@@ -1,7 +1,7 @@
 """Find shortest paths by the variant that suits a graph file, run a given one, or make a dataset, without Snakemake.
 
-python -m kernels sssp graph.txt --source 0 --to paths.npz
-python -m kernels sssp graph.txt --sources 0 5 9 --to distances.npz
+python -m kernels sssp graph.txt --source 0 > distances.txt
+python -m kernels sssp graph.mtx --sources 0 5 9 --to distances.npz
 python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --output print
 python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
 """
@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
+import os
 import re
+import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from kernels.errors import InputError, naming, reported
+from kernels.errors import InputError, TimeLimit, naming, reported
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -23,12 +27,15 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from kernels.graph import Graph
+    from kernels.library.answers import Distances, Paths
     from kernels.registry import Variant
-    from kernels.run import Result
+    from kernels.run import Result, Run
 
 # Imported inside `reported`, which ends quietly after Ctrl-C.
 io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
 choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
+inputs = Later("kernels.library.inputs")
 harness, registry = Later("kernels.harness"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
@@ -37,14 +44,18 @@ TOOLS = {
     "add": "convert a SNAP file to the text format, with random weights",
     "replace": "draw new random weights for a file in the text format",
 }
-GRAPH = "a graph in the text format, or packed (.npz)"
+GRAPH = (
+    "a graph: text format, DIMACS (.gr), packed or of scipy.sparse.save_npz (.npz), Matrix Market (.mtx); text also .gz"
+)
+# In numba's CUDA simulator a thread of a card is a thread of Python: the largest graphs whose runs take a minute or so.
+SIMULATED_BLOCK, SIMULATED_TILE = 8, 4
+SIMULATED_VERTICES, SIMULATED_ARCS = {"sssp": 200, "apsp": 50}, 10_000
+SIMULATED_LIMIT_S, CPU_LIMIT_S = 300, 3600
 
 
 def run(args: argparse.Namespace) -> None:
     """Run the given variant once; check, print or write its result."""
     variant = registry.find(args.algorithm, args.variant)
-    if variant.on_gpu and not card.SIMULATED and not card.gpu_visible():
-        raise InputError(f"{variant.key} needs a GPU, and none is visible: set NUMBA_ENABLE_CUDASIM=1 to simulate one")
     if args.to and args.output != "write":
         raise InputError(f"--to {args.to} goes with --output write: add that, or leave --to out")
     if args.output == "print" and sys.stdout is None:
@@ -54,9 +65,9 @@ def run(args: argparse.Namespace) -> None:
     to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
     if args.output == "write":
         not_the_input(io.writable(to), args.file)
-    protocol = harness.Protocol(source=args.source, block=args.block, tile=args.tile)
-    timing, result = harness.run_once(variant, graph, protocol)
-    if not (variant.on_gpu and card.SIMULATED):
+    simulated = variant.on_gpu and _simulate(variant, graph, args)
+    timing, result = _run_within_limit(variant, graph, args, simulated)
+    if not simulated:
         print(f"{variant.key} on {graph.name}: {timing.seconds:.6g} s", file=sys.stderr)
     if args.validate:
         rows = checks.check(
@@ -77,23 +88,109 @@ def run(args: argparse.Namespace) -> None:
         print(f"wrote {to}", file=sys.stderr)
 
 
-def solve(args: argparse.Namespace) -> None:
-    """Search by the variant that suits the graph, and write the fields of Paths, or of Distances, to an .npz."""
-    import numpy as np
+def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
+    """Return whether a GPU variant is simulated; without a GPU, turn the simulator on, before numba is imported.
 
+    Raises InputError for a graph that would take too long, unless --limit is given.
+    """
+    asked = driver.simulated()
+    if not asked and choice.gpu_visible():
+        return False
+    most = SIMULATED_VERTICES[variant.problem]
+    if args.limit is None and (graph.vertices > most or graph.arcs > SIMULATED_ARCS):
+        raise InputError(
+            f"{graph.name}: {graph.vertices:,} vertices and {graph.arcs:,} arcs are too many to simulate "
+            f"{variant.key}: take a graph of at most {most} vertices and {SIMULATED_ARCS:,} arcs, take a variant for a "
+            "CPU, or add --limit SECONDS to try"
+        )
+    args.block = SIMULATED_BLOCK if args.block is None else args.block
+    args.tile = SIMULATED_TILE if args.tile is None else args.tile
+    if not asked:
+        os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+        if "numba" in sys.modules:  # imported to read its file of settings
+            sys.modules["numba"].config.ENABLE_CUDASIM = 1
+        said = f"no GPU is visible: {variant.key} runs in numba's CUDA simulator, block {args.block}, tile {args.tile}"
+        print(said, file=sys.stderr)
+    return True
+
+
+def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, simulated: bool) -> tuple[Run, Result]:
+    """Run the variant; raise InputError after --limit."""
+    limit = args.limit or (SIMULATED_LIMIT_S if simulated else math.inf if variant.on_gpu else CPU_LIMIT_S)
+    harness.log.setLevel(logging.INFO)
+    given = {name: value for name in ("block", "tile") if (value := getattr(args, name)) is not None}
+    protocol = harness.Protocol(source=args.source, timeout_s=limit, **given)
+    try:
+        with _alarm(limit):
+            return harness.run_once(variant, graph, protocol)
+    except TimeLimit as error:
+        raise InputError(
+            f"{variant.key} on {graph.name}: {error}: raise it by --limit SECONDS, or take a smaller graph"
+        ) from None
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise TimeLimit in the main thread after so many seconds, once compiled code and the driver return to Python."""
+
+    def late(*signal_and_frame: object) -> None:
+        raise TimeLimit(seconds)
+
+    if math.isinf(seconds):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # again and again, since an error in a finalizer is ignored
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def solve(args: argparse.Namespace) -> None:
+    """Search by the variant that suits the graph; print the result, or write its fields to an .npz."""
     choice.log.setLevel(logging.INFO)
-    graph = io.read_graph(args.file)
-    to = io.writable(args.to or default_output(args.problem, graph.name, ".npz"))
-    not_the_input(to, args.file)
+    if args.to:
+        not_the_input(io.writable(args.to), args.file)
+    elif sys.stdout is None:
+        raise InputError("standard output is closed: name a file by --to")
+    graph = inputs.as_graph(args.file)
+    found: Paths | Distances
     if args.problem == "apsp":
         found = solver.all_pairs(graph)
     elif args.sources:
         found = solver.distances(graph, args.sources)
     else:
         found = solver.shortest_paths(graph, args.source or 0)
-    with io.atomic(to) as file:
+    if not args.to:
+        with naming("standard output"):
+            sys.stdout.writelines(distance_lines(found))
+        return
+    import numpy as np
+
+    with io.atomic(args.to) as file:
         np.savez(file, **vars(found))
-    print(f"wrote {to}", file=sys.stderr)
+    print(f"wrote {args.to}", file=sys.stderr)
+
+
+def distance_lines(found: Paths | Distances) -> Iterator[str]:
+    """Yield a line for every vertex: the source if there are several, the vertex, its distance and its predecessor."""
+    predecessors = getattr(found, "predecessors", None)
+    if found.distances.ndim == 1:
+        yield from _vertex_lines(found.distances, predecessors, "")
+        return
+    sources = getattr(found, "sources", range(len(found.distances)))
+    for row, (source, distances) in enumerate(zip(sources, found.distances, strict=True)):
+        yield from _vertex_lines(distances, None if predecessors is None else predecessors[row], f"{source} ")
+
+
+def _vertex_lines(distances: np.ndarray, predecessors: np.ndarray | None, head: str) -> Iterator[str]:
+    last = (
+        [""] * len(distances) if predecessors is None else [f" {p if p >= 0 else '-'}" for p in predecessors.tolist()]
+    )
+    for vertex, (distance, before) in enumerate(zip(distances.tolist(), last, strict=True)):
+        yield f"{head}{vertex} {str(distance).removesuffix('.0')}{before}\n"
 
 
 def default_output(ran: str, graph: str, suffix: str) -> Path:
@@ -168,7 +265,14 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
         start.add_argument("--source", type=int, help="where the paths start (default 0)")
         several = "distances from each of these, without predecessors"
         start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=several)
-    command.add_argument("--to", type=Path, metavar="FILE.npz", help="where distances and predecessors are written")
+    command.add_argument(
+        "--to", type=Path, metavar="FILE.npz", help="write the arrays of the result here, print nothing"
+    )
+    command.description = (
+        f"Find shortest paths {PROBLEMS[problem]}. Without --to, print a line per vertex, 'vertex distance "
+        "predecessor': inf if there is no path, - for no predecessor. With several sources (--sources, apsp) a line "
+        "begins with the source; --sources prints no predecessors."
+    )
 
 
 def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: list[str]) -> None:
@@ -179,8 +283,23 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
     command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
     command.add_argument("--output", choices=["none", "print", "write"], default="none", help="node, cost and path")
     command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
-    command.add_argument("--block", type=int, default=1024, help="threads per block (default 1024)")
-    command.add_argument("--tile", type=int, default=32, help="side of a tile (default 32)")
+    command.add_argument("--block", type=int, help=f"threads per block (default 1024; simulated {SIMULATED_BLOCK})")
+    command.add_argument("--tile", type=int, help=f"side of a tile (default 32; simulated {SIMULATED_TILE})")
+    command.add_argument(
+        "--limit",
+        type=seconds,
+        metavar="SECONDS",
+        help=f"stop a run after so long (default {CPU_LIMIT_S} on a CPU, {SIMULATED_LIMIT_S} in the simulator, none on "
+        "a GPU, where it is tested when a series of launches has ended: a kernel is not interrupted)",
+    )
+
+
+def seconds(text: str) -> float:
+    """Return a number of seconds above 0; raise ValueError for another text."""
+    value = float(text)
+    if not 0 < value < 1e9:
+        raise ValueError
+    return value
 
 
 def add_tool(command: argparse.ArgumentParser, name: str) -> None:

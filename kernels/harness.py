@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import reprlib
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -80,6 +84,40 @@ class Protocol:
         return cls(**options)
 
 
+class Heartbeat:
+    """Log what has run for longer than `interval` seconds, from one thread, which wakes up once an interval."""
+
+    def __init__(self, interval: float = 30):
+        self.interval = interval
+        self._current: tuple[str, float, float] | None = None
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def during(self, what: str, limit_s: float = math.inf) -> Iterator[None]:
+        """Say that `what` runs, if it takes long; limit_s: its limit, if any."""
+        if not self._thread:
+            self._thread = threading.Thread(target=self._beat, daemon=True)
+            self._thread.start()
+        self._current = what, time.perf_counter(), limit_s
+        try:
+            yield
+        finally:
+            self._current = None
+
+    def _beat(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(self.interval):
+            if not (current := self._current):
+                continue
+            what, started, limit_s = current
+            if (elapsed := time.perf_counter() - started) >= self.interval:
+                limit = f", limit {limit_s:g} s" if math.isfinite(limit_s) else ""
+                log.info("%s for %.0f s%s", what, elapsed, limit)
+
+
+heartbeat = Heartbeat()
+
+
 def measure(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:
     """Measure one variant; return its rows. See `interleave`."""
     return finished([row for _, row in interleave({variant: protocol}, graph)], protocol)
@@ -126,6 +164,8 @@ def interleave(
                     if number == 1:
                         forget(graph)  # each variant's first run makes its layout
                     row = _row_or_refusal(variant, protocol, partial(_run_checked, variant, graph, result, protocol))
+                said = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
+                log.info("%s on %s: %s", variant.key, graph.name, "; ".join(filter(None, [said, row["note"]])))
                 row |= {"round": number, "position": position}
                 yield variant, row
             if row["status"] == "ok":
@@ -158,23 +198,21 @@ def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dic
 
 def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> dict:
     result.poison()
-    run = _new_run(variant, protocol)
-    variant.function(graph, result, run)
+    run = _run(variant, graph, result, protocol)
     try:
-        checked = check(
-            graph,
-            variant.problem,
-            result,
-            protocol.source,
-            full_check=protocol.full_check,
-            checked_rows=protocol.checked_rows,
-            compared=protocol.compared,
-        )
+        with heartbeat.during(f"{variant.key} on {graph.name}: checking its result"):
+            checked = check(
+                graph,
+                variant.problem,
+                result,
+                protocol.source,
+                full_check=protocol.full_check,
+                checked_rows=protocol.checked_rows,
+                compared=protocol.compared,
+            )
     except WrongResult as error:
         raise WrongResult(f"{variant.key} on {error}") from None
-    simulated = variant.on_gpu and card.SIMULATED
-    log.info("%s on %s: %s", variant.key, graph.name, "checked" if simulated else f"{run.seconds:.6g} s")
-    return _row("simulated" if simulated else "ok", run, checked)
+    return _row("simulated" if variant.on_gpu and card.SIMULATED else "ok", run, checked)
 
 
 def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> dict:
@@ -187,9 +225,17 @@ def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, R
     graph.check_source(protocol.source)
     variant.check_size(graph)
     _prepare(variant, graph, protocol)
-    run, result = _new_run(variant, protocol), Result.poisoned(variant.problem, graph.vertices)
-    variant.function(graph, result, run)
-    return run, result
+    result = Result.poisoned(variant.problem, graph.vertices)
+    return _run(variant, graph, result, protocol), result
+
+
+def _run(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> Run:
+    """Run the variant and return its run; a CPU variant raises TimeLimit."""
+    limit_s = math.inf if variant.on_gpu else protocol.timeout_s
+    with heartbeat.during(f"{variant.key} on {graph.name}: running", limit_s):
+        run = _new_run(variant, protocol)
+        variant.function(graph, result, run)
+    return run
 
 
 def _new_run(variant: Variant, protocol: Protocol) -> Run:
@@ -215,11 +261,12 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], PARALLEL)
     tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)
-    for shared in (None, 0) if variant.on_gpu else (None,):
-        run = replace(_new_run(variant, protocol), source=0, shared=shared)
-        variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
-    if variant.on_gpu:
-        runs.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
+    with heartbeat.during(f"{variant.key} on {graph.name}: compiling"):
+        for shared in (None, 0) if variant.on_gpu else (None,):
+            run = replace(_new_run(variant, protocol), source=0, shared=shared)
+            variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
+        if variant.on_gpu:
+            runs.warm_up(graph.vertices, protocol.block, protocol.warmup_launches)
 
 
 def _row(status: str, run: Run, checked: int = 0, note: str = "") -> dict:

@@ -6,8 +6,11 @@ Three forms, each plain or gzipped:
     SNAP     "#" comments, then "u v" for each arc: no weights, ids with gaps
     text     "n m", then "u v w" for each arc, vertices from 0; read by all steps after the conversion
 
-A weight is an integer in [1, 2^31 - 2]. A file is read in pieces: by pandas' C parser if all bytes of a piece are as
-expected, otherwise line by line, to accept an unusual line or to name the wrong one.
+`read_graph` also reads packed graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of scipy.sparse.save_npz, and
+Matrix Market (.mtx, .mtx.gz).
+
+In the three forms a weight is an integer in [1, 2^31 - 2]. A file is read in pieces: by pandas' C parser if all bytes
+of a piece are as expected, otherwise line by line, to accept an unusual line or to name the wrong one.
 
 Reading stops with an error at the first of: more arcs than the header or the caller says; a line of more than LINE
 bytes; more than SPARE bytes plus ARC_BYTES for each arc so far. The last limits comments and blank lines, also in a
@@ -25,18 +28,26 @@ import os
 import re
 import stat
 import tempfile
+import zipfile
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernels import memory
 from kernels.errors import InputError, StrPath, naming
-from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph
+from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
+from kernels.later import Later
+
+if TYPE_CHECKING:
+    import scipy.io as scipy_io
+    from scipy import sparse
+else:
+    scipy_io, sparse = Later("scipy.io"), Later("scipy.sparse")
 
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
@@ -547,7 +558,7 @@ def parse(file: StrPath, to: StrPath | None = None) -> None:
 
 
 def read_graph(path: StrPath) -> Graph:
-    """Read a graph, packed (.npz) or in text form.
+    """Read a graph: packed, in text or DIMACS form, or a SciPy sparse array or Matrix Market file of whole weights.
 
     Parameters
     ----------
@@ -557,12 +568,13 @@ def read_graph(path: StrPath) -> Graph:
     Returns
     -------
     Graph
-        Its `meta` has `name` (of the file, without the suffix) and `sha256` (of the text form).
+        Its `meta` has `name` (of the file, without the suffix) and, of a text form, `sha256`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a regular file or is in another form, with the command that converts it.
+        If the file cannot be read, is not a regular file, is in another form (with the command that converts it) or has
+        weights that are not whole.
 
     Examples
     --------
@@ -572,14 +584,101 @@ def read_graph(path: StrPath) -> Graph:
     ('sample1', 6, 9)
     """
     path = Path(path)
-    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-        raise InputError(f"{path}: not a regular file, and a graph is read more than once: write it to a file first")
-    name = Path(path.name.removesuffix(".gz")).stem
+    _check_regular(path)
+    name = graph_name(path)
+    if is_array(path):
+        return _whole(path, read_array(path), name)
     if path.suffix == ".npz":
         graph = Graph.load(path)
         return dataclasses.replace(graph, meta={"name": name, **graph.meta})
     first = next(contents(path))[:100].lstrip()[:1]
-    for form, marks, tool in (("DIMACS", (b"c", b"p", b"a"), "parse"), ("SNAP", (b"#",), "add")):
-        if first in marks:
-            raise InputError(f"{path}: this is a {form} file: python -m kernels {tool} {path} --to OUT")
+    if first in (b"c", b"p", b"a"):
+        return Graph.from_arcs(*read_dimacs(path), meta={"name": name})
+    if first == b"#":
+        raise InputError(f"{path}: this is a SNAP file: python -m kernels add {path} --to OUT")
     return Graph.from_arcs(*read_text(path), meta={"name": name, "sha256": sha256(path)})
+
+
+def graph_name(path: StrPath) -> str:
+    """Return the name of a file's graph: the file's, without folder and suffix."""
+    return Path(Path(path).name.removesuffix(".gz")).stem
+
+
+def is_array(path: StrPath) -> bool:
+    """Return whether a file is one that `read_array` reads, by its suffix and, of an .npz, its members."""
+    path = Path(path)
+    if path.name.removesuffix(".gz").endswith(".mtx"):
+        return True
+    if path.suffix != ".npz":
+        return False
+    try:
+        with zipfile.ZipFile(path) as file:
+            return "format.npy" in file.namelist()
+    except Exception:  # a missing or damaged file, which Graph.load reports
+        return False
+
+
+def read_array(path: StrPath) -> Any:
+    """Read a sparse array: an .npz of scipy.sparse.save_npz, or a Matrix Market file.
+
+    Returns
+    -------
+    sparse array of real numbers, shape (n, n)
+        Of a Matrix Market file all stored entries, also zeros, and both directions if it is symmetric; 1 if it has a
+        pattern alone.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, is not a square array of real numbers, or does not fit in memory.
+    """
+    _check_regular(Path(path))
+    if Path(path).suffix == ".npz":
+        what = "an array of scipy.sparse.save_npz"
+        with read_packed(path, what, "write it again by scipy.sparse.save_npz"):
+            array: Any = sparse.load_npz(path)
+            if array.format in ("csr", "csc", "bsr"):
+                array.check_format()
+    else:
+        array = _read_matrix_market(path)
+    if len(set(array.shape)) > 1 or array.ndim != 2:
+        raise InputError(f"{path}: an array of shape {array.shape}: the array of a graph is square")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{path}: weights of type {array.dtype}: the weights of a graph are real numbers")
+    return array
+
+
+def _read_matrix_market(path: StrPath) -> Any:
+    try:
+        with open(path, "rb"):  # SciPy's error would not say why it cannot be read
+            rows, _, entries, layout, _, symmetry = scipy_io.mminfo(path)
+        if layout == "coordinate":
+            memory.require_graph(rows, entries * (1 if symmetry == "general" else 2), f"{path}: a graph")
+            return scipy_io.mmread(path, spmatrix=False)
+    except InputError:
+        raise
+    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: not a Matrix Market file ({error}): {GET_AGAIN}") from None
+    raise InputError(f"{path}: a Matrix Market file of all entries: write the arcs alone, as 'coordinate'")
+
+
+def _whole(path: Path, array: Any, name: str) -> Graph:
+    """Return the graph of an array with whole weights; raise InputError for others."""
+    rows = array.tocsr()
+    if array.format == "bsr":
+        rows.eliminate_zeros()  # they fill its blocks
+    wrong = np.flatnonzero(~((rows.data >= 0) & (rows.data <= MAX_WEIGHT) & (rows.data == np.floor(rows.data))))
+    if len(wrong):
+        raise InputError(
+            f"{path}: weight {rows.data[wrong[0]]}: a variant takes whole numbers from 0 to {MAX_WEIGHT}: scale them, "
+            "or take python -m kernels sssp or apsp, which takes any"
+        )
+    tails = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return Graph.from_arcs(rows.shape[0], tails, rows.indices, rows.data.astype(np.int64), meta={"name": name})
+
+
+def _check_regular(path: Path) -> None:
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise InputError(f"{path}: not a regular file, and a graph is read more than once: write it to a file first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,11 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
             pass  # reported by the reader
         if not path:
             raise InputError(f"{graph!r}: no file can have this name: name a graph file")
-        return io.read_graph(path)
+        if not io.is_array(path):
+            return io.read_graph(path)
+        found = as_graph(io.read_array(path))
+        name = io.graph_name(path)
+        return replace(found, name=name) if isinstance(found, FloatGraph) else replace(found, meta={"name": name})
     dense = is_dense(graph)
     if not dense and not sparse.issparse(graph):
         known = "a kernels.graph.Graph (see from_edges, from_networkx), a file, a NumPy array or a SciPy sparse array"

@@ -1,20 +1,24 @@
 """`python -m kernels`: one variant on one graph file, and the tools that make graph files."""
 
+import dataclasses
+import gzip
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.sparse import csgraph
 
 from kernels import __main__ as cli
 from kernels import generate, io
 from kernels.errors import InputError, TimeLimit
-from kernels.graph import INF
+from kernels.graph import INF, Graph
 from kernels.registry import VARIANTS
 from tests.support import warm
 
@@ -241,7 +245,11 @@ def test_standard_output_on_a_full_disk(unbuffered):
     ("error", "end"),
     [
         (KeyboardInterrupt(), 130),
-        (TimeLimit(3600), "error: stopped after its limit of 3600 s"),
+        (
+            TimeLimit(3600),
+            "error: bellman_ford/cpu on sample3: stopped after its limit of 3600 s: raise it by --limit SECONDS, or "
+            "take a smaller graph",
+        ),
         (MemoryError(), "error: not enough memory (none is left): take a smaller graph, or a machine with more"),
         (OSError(24, "Too many open files", "libx.so"), "error: libx.so: Too many open files: "),
     ],
@@ -306,13 +314,88 @@ def test_an_unknown_variant_or_algorithm_lists_the_valid_ones(kernels):
         assert re.search(rf"\b{name}\b", err)
 
 
-def test_without_a_gpu_one_message():
-    ran = command("bellman_ford", "naive", SAMPLE, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
-    assert ran.returncode == 1
-    assert ran.stdout == ""
+@pytest.mark.parametrize(("value", "settings"), [("", ""), ("0", ""), ("0", "num_threads: 1")])
+def test_without_a_gpu_the_command_simulates(value, settings):
+    """In a process that has not imported numba; its file of settings makes it import numba first."""
+    if settings:
+        Path(".numba_config.yaml").write_text(settings)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "-1", "NUMBA_ENABLE_CUDASIM": value}
+    if not value:
+        del environment["NUMBA_ENABLE_CUDASIM"]
+    words = [sys.executable, "-m", "kernels", "floyd_warshall", "tiled_shared", SAMPLE, "--validate"]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr.splitlines() == [
+        "no GPU is visible: floyd_warshall/tiled_shared runs in numba's CUDA simulator, block 8, tile 4",
+        "floyd_warshall/tiled_shared on sample3: 13 rows checked, all right",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "vertices", "arcs", "most"),
+    [("bellman_ford naive", 201, 1, 200), ("bellman_ford naive", 2, 10001, 200), ("dijkstra naive", 51, 1, 50)],
+)
+def test_what_is_too_large_for_the_simulator(words, vertices, arcs, most):
+    Graph.from_arcs(vertices, [0] * arcs, [1] * arcs, [7] * arcs, meta={"name": "large"}).save("large.npz")
+    ran = command(*words.split(), "large.npz", NUMBA_ENABLE_CUDASIM="1")
+    assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == (
-        "error: bellman_ford/naive needs a GPU, and none is visible: set NUMBA_ENABLE_CUDASIM=1 to simulate one\n"
+        f"error: large: {vertices:,} vertices and {arcs:,} arcs are too many to simulate {words.replace(' ', '/')}: "
+        f"take a graph of at most {most} vertices and 10,000 arcs, take a variant for a CPU, or add --limit SECONDS to "
+        "try\n"
     )
+
+
+ENDLESS = """
+import dataclasses, sys
+import numpy as np
+from numba import cuda
+from kernels import __main__, registry
+
+@cuda.jit
+def endless(flag):
+    while flag[0] == 0:
+        pass
+
+def function(graph, result, run):
+    run.launch((endless, 1, 2, (cuda.to_device(np.zeros(1)),)))
+
+key = "bellman_ford/naive"
+registry.VARIANTS[key] = dataclasses.replace(registry.VARIANTS[key], function=function)
+sys.argv[1:1] = key.split("/")
+__main__.main()
+"""
+
+
+def test_a_kernel_that_never_ends_is_stopped():
+    words = [sys.executable, "-c", ENDLESS, SAMPLE, "--limit", "0.5"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_ENABLE_CUDASIM": "1"}
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", STOPPED.format("bellman_ford/naive", 0.5))
+
+
+STOPPED = (
+    "error: {} on sample3: stopped after its limit of {} s: raise it by --limit SECONDS, or take a smaller graph\n"
+)
+
+
+def test_a_run_on_a_cpu_is_stopped(kernels, monkeypatch):
+    def endless(graph, result, run):
+        while True:
+            pass
+
+    variant = dataclasses.replace(VARIANTS["bellman_ford/cpu"], function=endless)
+    monkeypatch.setitem(VARIANTS, variant.key, variant)
+    before = signal.getsignal(signal.SIGALRM)
+    _, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--limit", 0.2)
+    assert f"{end}\n" == STOPPED.format("bellman_ford/cpu", 0.2)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0) and signal.getsignal(signal.SIGALRM) == before
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf", "long"])
+def test_a_limit_is_a_number_above_0(kernels, limit):
+    _, err, end = kernels("bellman_ford", "cpu", SAMPLE, f"--limit={limit}")
+    assert end == 2 and f"argument --limit: invalid seconds value: '{limit}'" in err
 
 
 def test_parse(kernels):
@@ -361,19 +444,59 @@ def test_a_tool_refuses_a_negative_seed(kernels):
 def test_paths_by_the_variant_that_suits(folder, problem):
     """Without a GPU; SciPy reads the files."""
     more = ("--source", 3) if problem == "sssp" else ()
-    ran = command(problem, SAMPLE, *more, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
-    to = folder / f"results/output/{problem}_sample3.npz"
+    words = problem, SAMPLE, *more, "--to", "results/paths.npz"
+    ran = command(*words, CUDA_VISIBLE_DEVICES="-1", NUMBA_ENABLE_CUDASIM="0")
     chosen = r"dijkstra/\w+ on sample3: no GPU is visible, and .*"
-    assert ran.returncode == 0 and re.fullmatch(rf"{chosen}\nwrote {to.relative_to(folder)}\n", ran.stderr), ran.stderr
+    assert ran.returncode == 0 and re.fullmatch(rf"{chosen}\nwrote results/paths.npz\n", ran.stderr), ran.stderr
+    assert ran.stdout == ""
     array = io.read_graph(SAMPLE).to_scipy()
     expected = csgraph.dijkstra(array, indices=3 if problem == "sssp" else None)
-    with np.load(to) as found:
+    with np.load("results/paths.npz") as found:
         assert set(found) == {"distances", "predecessors", "variant", "reason", "rounds"}
         np.testing.assert_array_equal(found["distances"], expected)
         if problem == "apsp":
             dist = csgraph.construct_dist_matrix(array, found["predecessors"])
             np.testing.assert_array_equal(dist, expected)
         assert str(found["variant"]).startswith("dijkstra/")
+
+
+def test_without_a_file_the_distances_are_printed(kernels):
+    Path("graph.mtx").write_text("%%MatrixMarket matrix coordinate real general\n4 4 2\n1 2 1.5\n2 3 2.5\n")
+    assert kernels("sssp", "graph.mtx")[::2] == ("0 0 -\n1 1.5 0\n2 4 1\n3 inf -\n", None)
+    assert kernels("sssp", "graph.mtx", "--source", 2)[0] == "0 inf -\n1 inf -\n2 0 -\n3 inf -\n"
+    out, _, end = kernels("sssp", "graph.mtx", "--sources", 1, 1)
+    assert (out, end) == (2 * "1 0 inf\n1 1 0\n1 2 2.5\n1 3 inf\n", None)
+    lines = kernels("apsp", "graph.mtx")[0].splitlines()
+    assert len(lines) == 16 and lines[:3] == ["0 0 0 -", "0 1 1.5 0", "0 2 4 1"] and lines[-1] == "3 3 0 -"
+    assert os.listdir() == ["graph.mtx"]
+
+
+@pytest.mark.parametrize("problem", ["sssp", "apsp"])
+def test_distances_are_not_printed_where_nothing_listens(kernels, monkeypatch, problem):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert kernels(problem, SAMPLE)[2] == "error: standard output is closed: name a file by --to"
+
+
+FORMS = {
+    "road.gr": "c a road\np sp 3 2\na 1 2 7\na 2 3 9\n",
+    "road.gr.gz": gzip.compress(b"p sp 3 2\na 1 2 7\na 2 3 9\n"),
+    "road.mtx": "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 7\n2 3 9\n",
+    "road.mtx.gz": gzip.compress(b"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 7\n2 3 9\n"),
+    "road.npz": sparse.csr_array(([7, 9], ([0, 1], [1, 2])), shape=(3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms_of_graphs(kernels, name):
+    content = FORMS[name]
+    if sparse.issparse(content):
+        sparse.save_npz(name, content)
+    else:
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert kernels("sssp", name)[0] == "0 0 -\n1 7 0\n2 16 1\n"
+    out, err, end = kernels("bellman_ford", "cpu", name, "--output", "print", "--validate")
+    assert (out, end) == ("node\tcost\tpath\n0\t0\t0\n1\t7\t0->1\n2\t16\t0->1->2\n", None)
+    assert err.startswith("bellman_ford/cpu on road: ")
 
 
 def test_distances_from_many_sources(kernels):

@@ -4,14 +4,17 @@ import functools
 import gzip
 import hashlib
 import pickle
+import re
 import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from kernels import generate, io, memory
 from kernels.errors import InputError
 from kernels.graph import MAX_WEIGHT, Graph, forget, kept
+from kernels.library import inputs
 
 COUNTS = functools.partial(io.Counts, graph="nyc has", source="config says", advice="state them")
 
@@ -515,6 +518,116 @@ def test_read_graph(put):
     assert graph.meta["sha256"] == hashlib.sha256(content).hexdigest()
 
 
+@pytest.mark.parametrize("content", [DIMACS, zipped(DIMACS)])
+def test_read_graph_of_dimacs(put, content):
+    graph = io.read_graph(put(content, "some.graph.gr.gz"))
+    vertices, *arcs = io.read_dimacs(put(DIMACS))
+    assert (graph.name, graph.vertices) == ("some.graph", vertices)
+    expected = Graph.from_arcs(vertices, *arcs)
+    for name in ("indptr", "indices", "weights"):
+        np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name))
+
+
+ARRAY = sparse.coo_array(([4, 2, 1, 3], ([0, 0, 1, 3], [1, 3, 2, 0])), shape=(4, 4))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.int64])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr"])
+def test_read_graph_of_scipys_npz(tmp_path, form, dtype):
+    array = ARRAY.astype(dtype).asformat(form)
+    if form == "bsr":
+        array = ARRAY.astype(dtype).tobsr(blocksize=(2, 2))
+    sparse.save_npz(tmp_path / "some.npz", array)
+    graph = io.read_graph(tmp_path / "some.npz")
+    assert (graph.name, graph.vertices, graph.arcs) == ("some", 4, 4)
+    np.testing.assert_array_equal(graph.to_scipy().toarray(), ARRAY.toarray())
+    np.testing.assert_array_equal(inputs.as_graph(tmp_path / "some.npz").to_scipy().toarray(), ARRAY.toarray())
+
+
+MARKET = "%%MatrixMarket matrix coordinate {}\n% a comment\n3 3 2\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "arcs"),
+    [
+        ("integer general", "1 2 5\n3 1 0\n", [(0, 1, 5), (2, 0, 0)]),
+        ("real general", "1 2 5\n3 1 2e3\n", [(0, 1, 5), (2, 0, 2000)]),
+        ("integer symmetric", "2 1 5\n3 1 7\n", [(0, 1, 5), (0, 2, 7), (1, 0, 5), (2, 0, 7)]),
+        ("pattern general", "1 2\n3 1\n", [(0, 1, 1), (2, 0, 1)]),
+    ],
+)
+def test_read_graph_of_matrix_market(put, kind, entries, arcs):
+    content = MARKET.format(kind) + entries
+    for path in (put(content, "some.mtx"), put(zipped(content), "some.mtx.gz")):
+        graph = io.read_graph(path)
+        found = zip(graph.tails.tolist(), graph.indices.tolist(), graph.weights.tolist(), strict=True)
+        assert (graph.name, graph.vertices, sorted(found)) == ("some", 3, arcs)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", r"not a Matrix Market file \(Line 1: .*\): delete it and get it again"),
+        (b"\x00\xff", r"not a Matrix Market file \(.*\): delete it and get it again"),
+        (MARKET.format("real general") + "1 2 5\n", r"not a Matrix Market file \(Truncated file.*\): delete it "),
+        (MARKET.format("real general") + "1 2 5\n1 4 5\n", r"not a Matrix Market file \(Line 5: .*\): delete it "),
+        ("%%MatrixMarket matrix array real general\n1 1\n1\n", "a Matrix Market file of all entries: write the arcs "),
+        ("%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 5\n", r"an array of shape \(2, 3\): .* is square"),
+        (MARKET.format("complex general") + "1 2 5 1\n1 3 5 1\n", "weights of type complex128: .* real numbers"),
+        (
+            MARKET.format("real general") + "1 2 0.5\n1 3 5\n",
+            r"weight 0\.5: a variant takes whole numbers from 0 to .*",
+        ),
+        (MARKET.format("integer general") + "1 2 -1\n1 3 5\n", "weight -1: a variant takes whole numbers from 0 to .*"),
+        (MARKET.format("integer general") + f"1 2 {MAX_WEIGHT + 1}\n1 3 5\n", "weight 2147483647: a variant takes .*"),
+    ],
+)
+def test_an_array_that_is_no_graph(put, content, said):
+    path = put(content, "some.mtx")
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}: {said}"):
+        io.read_graph(path)
+
+
+def test_an_array_that_cannot_be_read(put, tmp_path):
+    with pytest.raises(InputError, match=r"none\.mtx: cannot be read: No such file or directory"):
+        io.read_graph(tmp_path / "none.mtx")
+    with pytest.raises(InputError, match=r"text\.mtx\.gz: not a Matrix Market file \(Not a gzipped file"):
+        io.read_graph(put(MARKET, "text.mtx.gz"))
+
+
+def test_a_damaged_array_of_scipy_is_refused_or_unchanged(tmp_path):
+    path = tmp_path / "some.npz"
+    sparse.save_npz(path, ARRAY.tocsr())
+    whole, refused = path.read_bytes(), 0
+    for at in range(0, len(whole), 5):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            np.testing.assert_array_equal(io.read_graph(path).to_scipy().toarray(), ARRAY.toarray())
+        except InputError as error:
+            refused += 1
+            assert re.match(
+                rf"{path}: (not (an array of scipy|a packed graph)|an array of shape|weights? )", str(error)
+            )
+    assert refused > 100
+
+
+def test_an_array_of_scipy_with_an_index_out_of_range(tmp_path):
+    array = ARRAY.tocsr()
+    array.indices[2] = 4
+    sparse.save_npz(tmp_path / "some.npz", array)
+    with pytest.raises(InputError, match=r"some\.npz: not an array of scipy\.sparse\.save_npz \(.*indices"):
+        io.read_graph(tmp_path / "some.npz")
+
+
+@pytest.mark.parametrize("name", ["some.mtx", "some.npz"])
+def test_an_array_that_does_not_fit_in_memory(put, tmp_path, monkeypatch, name):
+    put(MARKET.format("integer general") + "1 2 5\n3 1 0\n", "some.mtx")
+    sparse.save_npz(tmp_path / "some.npz", ARRAY)
+    monkeypatch.setattr(memory, "host_memory", lambda: 100)
+    with pytest.raises(InputError, match=rf"{name}: .* bytes of memory, this machine has 100: take a smaller graph"):
+        io.read_graph(tmp_path / name)
+
+
 def test_read_packed_graph(tmp_path):
     for meta, expected in (({"name": "nyc", "sha256": "abc"}, ("nyc", "abc")), ({}, ("packed", None))):
         Graph.from_arcs(2, [0], [1], [5], meta=meta).save(tmp_path / "packed.npz")
@@ -526,8 +639,6 @@ def test_read_packed_graph(tmp_path):
 @pytest.mark.parametrize(
     ("content", "hint"),
     [
-        (DIMACS, r"this is a DIMACS file: python -m kernels parse \S+graph\.txt --to OUT"),
-        (zipped(DIMACS), "this is a DIMACS file"),
         (SNAP, r"this is a SNAP file: python -m kernels add \S+graph\.txt --to OUT"),
         ("", "an empty file"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import logging
 import os
 import platform
 import subprocess
@@ -58,9 +57,6 @@ def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: S
     with reserved_for([variant], out, setting.cores):
         rows, found = make({variant: protocol}, packed(graph), setting)
         publish(rows, found, out, simulated=variant.on_gpu and card.SIMULATED)
-    for row in rows:
-        seconds = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
-        logging.info("%s on %s: %s  %s", variant.key, row["dataset"], seconds, row["note"])
 
 
 @contextmanager

@@ -48,7 +48,7 @@ rule measure:
         ),
         cores=untracked(kept_cores()),
     message:
-        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}"
+        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset} (at most {resources.runtime} minutes)"
     script:
         "../scripts/measure.py"
 
@@ -79,7 +79,7 @@ rule job:
         extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),
     message:
-        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}"
+        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch} (at most {resources.runtime} minutes)"
     script:
         "../scripts/job.py"
 

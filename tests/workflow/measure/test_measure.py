@@ -9,6 +9,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -101,6 +103,50 @@ def replace_function(monkeypatch, key, function):
 
 def results():
     return sorted(str(path) for path in Path().rglob("*") if path.is_file() and path.suffix != ".npz")
+
+
+def test_each_result_is_logged_once(caplog):
+    caplog.set_level("INFO")
+    rows = read(cell("bellman_ford/cpu"))
+    assert caplog.messages == [f"bellman_ford/cpu on nyc: {float(row['seconds']):.6g} s" for row in rows]
+    caplog.clear()
+    cell("bellman_ford/cpu", timeout_s=1e-9)
+    assert caplog.messages == ["bellman_ford/cpu on nyc: timeout"]
+
+
+def test_what_runs_long_is_logged_by_another_thread(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    function, check = VARIANTS["bellman_ford/cpu"].function, harness.check
+
+    def slow(*arguments):
+        time.sleep(0.3)
+        function(*arguments)
+
+    def slow_check(*arguments, **more):
+        time.sleep(0.3)
+        return check(*arguments, **more)
+
+    replace_function(monkeypatch, "bellman_ford/cpu", slow)
+    monkeypatch.setattr(harness, "check", slow_check)
+    monkeypatch.setattr(harness, "heartbeat", harness.Heartbeat(0.1))
+    cell("bellman_ford/cpu", repeats=1)
+    said = [record for record in caplog.records if " for 0 s" in record.getMessage()]
+    assert {record.getMessage() for record in said} == {
+        "bellman_ford/cpu on nyc: compiling for 0 s",
+        "bellman_ford/cpu on nyc: running for 0 s, limit 3600 s",
+        "bellman_ford/cpu on nyc: checking its result for 0 s",
+    }
+    assert threading.main_thread().ident not in {record.thread for record in said}
+
+
+def test_what_runs_briefly_is_not_logged(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    beating = harness.Heartbeat(0.05)
+    for _ in range(20):
+        with beating.during("a run"):
+            time.sleep(0.01)
+    time.sleep(0.1)
+    assert not caplog.messages
 
 
 @pytest.mark.parametrize("key", CPU)
