@@ -11,8 +11,7 @@ from kernels.errors import InputError
 from kernels.gpu import driver
 from kernels.library import choice
 from kernels.registry import VARIANTS, Variant, find, select, shown_in
-from workflow.measure import revisions
-from workflow.store import paper
+from workflow.store import paper, revisions
 from workflow.views import tables
 
 # The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.

@@ -4,8 +4,9 @@ from snakemake.exceptions import WorkflowError
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
 from kernels.registry import ALL_PAIRS_REVISION, find, shown_in
-from workflow import configuration, digests
-from workflow.measure import paths, plan, resources, revisions
+from workflow import configuration, step
+from workflow.measure import paths, plan, resources
+from workflow.store import revisions
 from workflow.views import tables
 
 try:

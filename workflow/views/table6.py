@@ -10,7 +10,7 @@ import pandas as pd
 
 from kernels.registry import VARIANTS, shown_in
 from workflow.judge import batches, verdicts
-from workflow.store import measurements, peers
+from workflow.store import measurements, paper
 from workflow.views import long_table, render, tables
 from workflow.views.context import Context
 from workflow.views.documents import time_text
@@ -136,10 +136,10 @@ def many(searches: pd.DataFrame) -> pd.DataFrame:
 def cited(datasets: list[str]) -> pd.DataFrame:
     """A row a cited program and dataset, with those of SAID's columns that there are: "program" is also its "who"."""
     lines = []
-    times = peers.times()
+    times = paper.peers()
     for (program, dataset), group in times[times["dataset"].isin(datasets)].groupby(["program", "dataset"], sort=False):
         first = group.iloc[0]
-        on_card = first["host"] == peers.CARD
+        on_card = first["host"] == paper.PEERS_CARD
         line = {"dataset": dataset, "who": program, "program": f"{program} (cited)", "status": "ok", "on card": on_card}
         line |= {"n": "; ".join(dict.fromkeys(group["n"])), "file": first["file"]}
         for _, time in group.iterrows():
@@ -332,7 +332,7 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
     """The sentences under the table that are of this table alone; arguments: as beside_library takes them."""
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     alone = ["All cells were measured alone, so there is no ratio of ours."]
-    drawn = [name for name in peers.GENERATED if name in set(lines["dataset"])]
+    drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
         f"{', '.join(drawn)} from source 0. Cited times there are of other graphs of the same families and sizes, with "
         "weights from the same range; those of rmat20 and uniform20 were made by GAP's generator. ADDS did not end on "
@@ -357,7 +357,7 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
         f"A cited time has no {CROSS}, since ours did not run beside it; where ours is not faster, a sentence below "
         f"has the times of the two hosts, ours first. No difference: the cited time is within {tolerance:.0%} of ours.",
         *(others if drawn else []),
-        *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
+        *(f"{program}: {text}." for program, text in paper.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
         *beside_library(lines, rows, tolerance),
     ]

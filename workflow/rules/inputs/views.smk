@@ -153,9 +153,9 @@ def view_tracks(view):
     """Parameters that make a view due when they change, each a line of text."""
     values = {
         "heads": [f"{variant.key}: {variant.shown[view.name]}" for variant in shown_in(view.name)],
-        "datasets": digests.digest(json.dumps(tables.of_config(config)).encode()),
+        "datasets": step.digest(json.dumps(tables.of_config(config)).encode()),
         "tolerance": config["audit"]["tolerance"],
-        "config": digests.digest(json.dumps(config).encode()),
+        "config": step.digest(json.dumps(config).encode()),
         "maps": {name: coordinates_file(name) for name in MAPS},
     }
     return {name: values[name] for name in view.tracks}
