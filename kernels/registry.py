@@ -1,15 +1,15 @@
-"""The registry: every variant there is, one entry each, with what it is.
+"""The registry: one entry for each variant.
 
-What is listed here is measured, checked, shown in the tables and figures that its entry names, and documented. To add
-a variant, write its function and its entry; no other code and no test changes (docs/extending.md).
+A listed variant is measured, checked and documented. To add one, write its function and its entry
+(docs/extending.md). workflow/paper/tables.yaml says which tables and figures show it.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from kernels.errors import InputError
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 ORIGINS = ("paper", "sparry", "ours", "library")
 ALL_PAIRS_REVISION = 1  # as Variant.revision, of searches of all pairs without a matrix (fast/hierarchy/all_pairs.py)
-MAX_IN_32_BITS = 2**16 - 1  # vertices all pairs of which 32 bits can number
+MAX_IN_32_BITS = 2**16 - 1  # the most vertices whose pairs can be numbered in 32 bits
 
 
 class Lazy:
-    """A function of a module of this package, which is imported at the first call."""
+    """A function of a module of this package; the module is imported at the first call."""
 
     def __init__(self, module: str, name: str):
         self.__module__, self.__name__ = f"{__package__}.{module}", name
@@ -31,41 +31,34 @@ class Lazy:
         return getattr(importlib.import_module(self.__module__), self.__name__)(*arguments)
 
 
-@dataclass(frozen=True, eq=False)  # each is itself and no other, so that sets may hold it
+@dataclass(frozen=True, eq=False)  # compared by identity, so that sets can hold variants
 class Variant:
     """One way to run an algorithm.
 
-    problem: "sssp" (one source) or "apsp" (all pairs). title: the head of its column in the paper.
-    function(graph, result, run) fills result. launches(vertices, tile): the number of kernels that it launches, or
-    None if that depends on the weights. facts(graph, source): columns of its measurements that describe its layout of
-    the graph. Each is a function, or "module:name" in this package, which is imported when it is called.
-    origin: one of ORIGINS; "ours" is repeated more often (extensions in config.yaml).
-    shown: the tables and figures that show it, each with its head there. Keys: table1, table2, table3, table6,
-    figure5, figure6, figure8, peak_table. Of several variants with one head and one problem the fastest is shown.
-    index_bits: the width of the numbers of pairs of vertices in its kernels. cuda_graph: whether it replays the
-    launches of its plain variant from CUDA graphs. parallel: whether a CPU variant runs on all cores.
-    revision: raise it by one if a change can change what is measured: the kernels' code, the sequence of launches,
-    or what is inside the timed region (docs/extending.md). package: the library's distribution, whose version
-    stands for the revision.
+    A function is a callable or "module:name" in this package. Raise `revision` by one if a change can change what is
+    measured: the kernels' code, the sequence of launches, or what is inside the timed region (docs/extending.md).
     """
 
     algorithm: str
     name: str
-    title: str
-    problem: str
-    function: Callable | str
-    launches: Callable | str
-    origin: str
-    shown: Mapping[str, str] = field(default_factory=dict)
-    device: str = "gpu"
-    index_bits: int = 64
-    cuda_graph: bool = False
-    parallel: bool = False
-    facts: Callable | str | None = None
+    title: str  # its name in the paper or in a document, without the algorithm
+    problem: Literal["sssp", "apsp"]  # from one source; all pairs
+    function: Callable | str  # (graph, result, run): fills the result
+    origin: str  # one of ORIGINS; "ours" is repeated more often (extensions in config.yaml)
+    # (vertices, tile): number of kernel launches, None if it depends on the weights.
+    # By default the function `launches` of the same module.
+    launches: Callable | str = ""
+    device: Literal["gpu", "cpu"] = "gpu"
+    index_bits: int = 64  # the width in which its kernels number pairs of vertices
+    cuda_graph: bool = False  # whether it replays the launches of its plain variant from CUDA graphs
+    parallel: bool = False  # whether a CPU variant runs on all cores
+    facts: Callable | str | None = None  # (graph, source): columns of measurements on its layout of the graph
     revision: int = 1
-    package: str = ""
+    package: str = ""  # the library's distribution; its version takes the place of the revision
 
     def __post_init__(self):
+        if not self.launches:
+            object.__setattr__(self, "launches", f"{self.function.split(':')[0]}:launches")
         for name in ("function", "launches", "facts"):
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, Lazy(*value.split(":")))
@@ -89,11 +82,11 @@ class Variant:
 
     @property
     def plain(self) -> str:
-        """The key of the variant that waits after every launch; its own but for a CUDA-graph variant."""
+        """The key of the variant that waits after every launch: its own unless it is a CUDA-graph variant."""
         return self.key.removesuffix("_graph") if self.cuda_graph else self.key
 
     def check_size(self, graph: Graph) -> None:
-        """Raise InputError where the graph has more vertices than the kernels can number the pairs of."""
+        """Raise InputError if the kernels cannot number all pairs of the graph's vertices."""
         if self.in_32_bits and graph.vertices > MAX_IN_32_BITS:
             wide = (v.key for v in VARIANTS.values() if v.problem == "apsp" and v.on_gpu and not v.in_32_bits)
             raise InputError(
@@ -102,294 +95,76 @@ class Variant:
             )
 
 
-# What several entries share.
-_SERIAL = {"launches": "paper.serial:launches", "origin": "paper", "device": "cpu"}
-_BELLMAN_FORD = {"problem": "sssp", "launches": "paper.bellman_ford:launches", "origin": "paper"}
-_FLOYD_WARSHALL = {"problem": "apsp", "origin": "paper", "index_bits": 32}
-_BLOCKED = {"algorithm": "floyd_warshall", "problem": "apsp", "origin": "ours"}
-_HIERARCHY = {
-    **{"algorithm": "hierarchy", "title": "Contraction Hierarchy", "origin": "ours"},
-    "launches": "fast.hierarchy.variants:launches",
-}
-_SPARRY = {"launches": "sparry.block_per_source:launches", "origin": "sparry", "index_bits": 32}
-_LIBRARY = {"launches": "paper.serial:launches", "origin": "library", "device": "cpu"}
-
-
-def _at(head: str, *places: str) -> dict[str, str]:
-    """Shown under one head in each of the places."""
-    return dict.fromkeys(places, head)
-
-
-_BEST, _BLOCK, _OURS, _CPU = "Paper's best", "Block per source", "Ours", "CPU library"
-_PREPARED = "Ours, prepared"
+# Arguments that several entries share.
+_IN_32_BITS = {"origin": "paper", "index_bits": 32}
+_TILED = _IN_32_BITS | {"launches": "paper.floyd_warshall:launches_tiled"}
+_SPARRY = {"origin": "sparry", "launches": "sparry.block_per_source:launches", "index_bits": 32}
+_SCIPY = {"origin": "library", "launches": "paper.serial:launches", "device": "cpu", "package": "scipy"}
+_NETWORKIT = _SCIPY | {"package": "networkit"}
 
 _ENTRIES = (
+    Variant("bellman_ford", "cpu", "CPU", "sssp", "paper.serial:bellman_ford", "paper", device="cpu"),
+    Variant("bellman_ford", "naive", "Naive", "sssp", "paper.bellman_ford:naive", "paper"),
+    Variant("bellman_ford", "stride", "Stride", "sssp", "paper.bellman_ford:stride", "paper"),
+    Variant("bellman_ford", "stride_flag", "Stride with Flag", "sssp", "paper.bellman_ford:stride_flag", "paper"),
     Variant(
-        algorithm="bellman_ford",
-        name="cpu",
-        title="CPU",
-        problem="sssp",
-        function="paper.serial:bellman_ford",
-        **_SERIAL,
-        shown=_at("CPU", "table1"),
-    ),
-    Variant(
-        algorithm="bellman_ford",
-        name="naive",
-        title="Naive",
-        function="paper.bellman_ford:naive",
-        **_BELLMAN_FORD,
-        shown=_at("Naive", "table1", "figure5"),
-    ),
-    Variant(
-        algorithm="bellman_ford",
-        name="stride",
-        title="Stride",
-        function="paper.bellman_ford:stride",
-        **_BELLMAN_FORD,
-        shown=_at("Stride", "table1", "figure5"),
-    ),
-    Variant(
-        algorithm="bellman_ford",
-        name="stride_flag",
-        title="Stride with Flag",
-        function="paper.bellman_ford:stride_flag",
-        **_BELLMAN_FORD,
-        shown=_at("Stride with Flag", "table1", "figure5") | _at(_BEST, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="bellman_ford",
-        name="stride_ell",
-        title="Stride, ELL",
-        problem="sssp",
-        function="fast.ell:stride",
+        "bellman_ford",
+        "stride_ell",
+        "Stride, ELL",
+        "sssp",
+        "fast.ell:stride",
+        "ours",
         launches="paper.bellman_ford:launches",
-        origin="ours",
         facts="fast.ell:facts",
     ),
+    Variant("bellman_ford", "multi_source_apsp", "Multi-Source", "apsp", "fast.multi_source:apsp", "ours"),
+    Variant("dijkstra", "cpu", "CPU", "apsp", "paper.serial:dijkstra", "paper", device="cpu"),
+    Variant("dijkstra", "naive", "Naive", "apsp", "paper.dijkstra:naive", **_IN_32_BITS),
+    Variant("floyd_warshall", "cpu", "CPU", "apsp", "paper.serial:floyd_warshall", "paper", device="cpu"),
+    Variant("floyd_warshall", "naive", "Naive", "apsp", "paper.floyd_warshall:naive", **_IN_32_BITS),
+    Variant("floyd_warshall", "super_naive", "Super Naive", "apsp", "paper.floyd_warshall:super_naive", **_IN_32_BITS),
     Variant(
-        algorithm="bellman_ford",
-        name="multi_source_apsp",
-        title="Multi-Source",
-        problem="apsp",
-        function="fast.multi_source:apsp",
-        launches="fast.multi_source:launches",
-        origin="ours",
-        shown=_at(_OURS, "table6", "figure8"),
+        "floyd_warshall",
+        "super_naive_shared",
+        "Super Naive Shared",
+        "apsp",
+        "paper.floyd_warshall:super_naive_shared",
+        **_IN_32_BITS,
     ),
+    Variant("floyd_warshall", "tiled", "Tiled", "apsp", "paper.floyd_warshall:tiled", **_TILED),
     Variant(
-        algorithm="dijkstra",
-        name="cpu",
-        title="CPU",
-        problem="apsp",
-        function="paper.serial:dijkstra",
-        **_SERIAL,
-        shown=_at("CPU", "table2"),
+        "floyd_warshall",
+        "tiled_shared",
+        "Tiled with Shared Memory",
+        "apsp",
+        "paper.floyd_warshall:tiled_shared",
+        **_TILED,
     ),
+    Variant("floyd_warshall", "blocked", "Blocked", "apsp", "fast.blocked_floyd_warshall:blocked", "ours"),
     Variant(
-        algorithm="dijkstra",
-        name="naive",
-        title="Naive",
-        problem="apsp",
-        function="paper.dijkstra:naive",
-        launches="paper.dijkstra:launches",
-        origin="paper",
-        index_bits=32,
-        shown=_at("Naive", "table2"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="cpu",
-        title="CPU",
-        problem="apsp",
-        function="paper.serial:floyd_warshall",
-        **_SERIAL,
-        shown=_at("CPU", "table3"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="naive",
-        title="Naive",
-        function="paper.floyd_warshall:naive",
-        launches="paper.floyd_warshall:launches",
-        **_FLOYD_WARSHALL,
-        shown=_at("Naive", "table3", "figure6"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="super_naive",
-        title="Super Naive",
-        function="paper.floyd_warshall:super_naive",
-        launches="paper.floyd_warshall:launches",
-        **_FLOYD_WARSHALL,
-        shown=_at("Super Naive", "table3", "figure6"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="super_naive_shared",
-        title="Super Naive Shared",
-        function="paper.floyd_warshall:super_naive_shared",
-        launches="paper.floyd_warshall:launches",
-        **_FLOYD_WARSHALL,
-        shown=_at("Super Naive Shared", "table3", "figure6"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="tiled",
-        title="Tiled",
-        function="paper.floyd_warshall:tiled",
-        launches="paper.floyd_warshall:launches_tiled",
-        **_FLOYD_WARSHALL,
-        shown=_at("Tiled", "table3", "figure6"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="tiled_shared",
-        title="Tiled with Shared Memory",
-        function="paper.floyd_warshall:tiled_shared",
-        launches="paper.floyd_warshall:launches_tiled",
-        **_FLOYD_WARSHALL,
-        shown=_at("Tiled with Shared Memory", "table3")
-        | _at("Tiled Shared", "figure6")
-        | _at(_BEST, "table6", "figure8"),
-    ),
-    Variant(
-        name="blocked",
-        title="Blocked",
-        function="fast.blocked_floyd_warshall:blocked",
-        launches="fast.blocked_floyd_warshall:launches",
-        **_BLOCKED,
-        shown=_at(_OURS, "table6", "figure8") | _at("Blocked", "peak_table"),
-    ),
-    Variant(
-        name="blocked16",
-        title="Blocked, 16 bits",
-        function="fast.blocked_floyd_warshall:blocked16",
+        "floyd_warshall",
+        "blocked16",
+        "Blocked, 16 bits",
+        "apsp",
+        "fast.blocked_floyd_warshall:blocked16",
+        "ours",
         launches="fast.blocked_floyd_warshall:launches16",
-        **_BLOCKED,
-        shown=_at(_OURS, "table6", "figure8") | _at("Blocked, 16 bits", "peak_table"),
     ),
+    Variant("floyd_warshall", "staged", "Blocked, Staged", "apsp", "fast.staged_floyd_warshall:staged", "ours"),
+    Variant("edge", "sssp", "Edge", "sssp", "sparry.edge:sssp", **_SPARRY),
+    Variant("edge", "apsp", "Edge", "apsp", "sparry.edge:apsp", **_SPARRY),
+    Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", "sparry.dijkstra:block_apsp", **_SPARRY),
+    Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", "sparry.delta_stepping:block_apsp", **_SPARRY),
+    Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=3),
+    Variant("hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", "ours", revision=3),
+    Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", "ours"),
+    Variant("dijkstra", "scipy", "SciPy", "sssp", "libraries:scipy_dijkstra", **_SCIPY),
+    Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", "libraries:scipy_dijkstra", **_SCIPY),
+    Variant("dijkstra", "networkit", "NetworKit", "sssp", "libraries:networkit_dijkstra", **_NETWORKIT),
     Variant(
-        name="staged",
-        title="Blocked, Staged",
-        function="fast.staged_floyd_warshall:staged",
-        launches="fast.staged_floyd_warshall:launches",
-        **_BLOCKED,
-        shown=_at(_OURS, "table6", "figure8") | _at("Blocked, Staged", "peak_table"),
+        "dijkstra", "networkit_apsp", "NetworKit", "apsp", "libraries:networkit_dijkstra", **_NETWORKIT, parallel=True
     ),
-    Variant(
-        algorithm="edge",
-        name="sssp",
-        title="Edge",
-        problem="sssp",
-        function="sparry.edge:sssp",
-        **_SPARRY,
-        shown=_at(_BLOCK, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="edge",
-        name="apsp",
-        title="Edge",
-        problem="apsp",
-        function="sparry.edge:apsp",
-        **_SPARRY,
-        shown=_at(_BLOCK, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="dijkstra",
-        name="block_apsp",
-        title="Dijkstra",
-        problem="apsp",
-        function="sparry.dijkstra:block_apsp",
-        **_SPARRY,
-        shown=_at(_BLOCK, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="delta_stepping",
-        name="block_apsp",
-        title="Delta-Stepping",
-        problem="apsp",
-        function="sparry.delta_stepping:block_apsp",
-        **_SPARRY,
-        shown=_at(_BLOCK, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="delta_stepping",
-        name="near_far",
-        title="Near-Far",
-        problem="sssp",
-        revision=3,
-        function="fast.near_far:sssp",
-        launches="fast.near_far:launches",
-        origin="ours",
-        shown=_at(_OURS, "table6", "figure8"),
-    ),
-    Variant(
-        name="sssp",
-        problem="sssp",
-        revision=3,
-        function="fast.hierarchy.variants:sssp",
-        **_HIERARCHY,
-        shown=_at(_PREPARED, "table6", "figure8"),
-    ),
-    Variant(
-        name="apsp",
-        problem="apsp",
-        function="fast.hierarchy.variants:apsp",
-        **_HIERARCHY,
-        shown=_at(_PREPARED, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="dijkstra",
-        name="scipy",
-        title="SciPy",
-        problem="sssp",
-        function="libraries:scipy_dijkstra",
-        package="scipy",
-        **_LIBRARY,
-        shown=_at(_CPU, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="dijkstra",
-        name="scipy_apsp",
-        title="SciPy",
-        problem="apsp",
-        function="libraries:scipy_dijkstra",
-        package="scipy",
-        **_LIBRARY,
-        shown=_at(_CPU, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="dijkstra",
-        name="networkit",
-        title="NetworKit",
-        problem="sssp",
-        function="libraries:networkit_dijkstra",
-        package="networkit",
-        **_LIBRARY,
-        shown=_at(_CPU, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="dijkstra",
-        name="networkit_apsp",
-        title="NetworKit",
-        problem="apsp",
-        function="libraries:networkit_dijkstra",
-        package="networkit",
-        **_LIBRARY,
-        parallel=True,
-        shown=_at(_CPU, "table6", "figure8"),
-    ),
-    Variant(
-        algorithm="floyd_warshall",
-        name="scipy",
-        title="SciPy",
-        problem="apsp",
-        function="libraries:scipy_floyd_warshall",
-        package="scipy",
-        **_LIBRARY,
-        shown=_at(_CPU, "table6", "figure8"),
-    ),
+    Variant("floyd_warshall", "scipy", "SciPy", "apsp", "libraries:scipy_floyd_warshall", **_SCIPY),
 )
 # The plain variants that also have a CUDA-graph variant.
 _WITH_GRAPH = (
@@ -399,9 +174,8 @@ _WITH_GRAPH = (
 
 
 def _graph_variant(plain: Variant) -> Variant:
-    """The same launches from CUDA graphs, in a column group of its own in the paper's tables."""
-    shown = {place: head for place, head in plain.shown.items() if place in ("table1", "table3")}
-    return replace(plain, name=f"{plain.name}_graph", cuda_graph=True, shown=shown)
+    """Return the variant that replays the same launches from CUDA graphs."""
+    return replace(plain, name=f"{plain.name}_graph", cuda_graph=True)
 
 
 VARIANTS = {variant.key: variant for variant in _ENTRIES}
@@ -409,13 +183,8 @@ VARIANTS |= {variant.key: variant for variant in (_graph_variant(VARIANTS[key]) 
 ALGORITHMS = tuple(dict.fromkeys(variant.algorithm for variant in VARIANTS.values()))
 
 
-def shown_in(place: str) -> list[Variant]:
-    """The variants that a table or figure shows."""
-    return [variant for variant in VARIANTS.values() if place in variant.shown]
-
-
 def find(algorithm: str, name: str) -> Variant:
-    """The variant; raises InputError that lists the valid ones."""
+    """Return the variant; raise InputError that lists the valid ones."""
     try:
         return VARIANTS[f"{algorithm}/{name}"]
     except KeyError:
@@ -423,7 +192,7 @@ def find(algorithm: str, name: str) -> Variant:
 
 
 def select(pattern: str, on_gpu: bool) -> list[Variant]:
-    """The GPU (or CPU) variants of an algorithm, or the one that "algorithm/name" names."""
+    """Return the GPU (or CPU) variants of an algorithm, or the one variant that "algorithm/name" names."""
     found = [v for v in VARIANTS.values() if pattern in (v.algorithm, v.key) and v.on_gpu == on_gpu]
     if not found:
         kind = "GPU" if on_gpu else "CPU"

@@ -151,7 +151,7 @@ class Project:
         }
 
 
-ONE_WORD = "Check|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
+ONE_WORD = "Check|Legend|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
 KEPT = r"results/archive/(h200|h100|LICENSE)"  # in git
 JOB = rf"^Job \d+: (Measure \S+ on [^\s,]+(?:, batch \S+)?|(?:Download|Convert|Pack|Table|Figure) \S+|{ONE_WORD})"
 
@@ -179,6 +179,18 @@ ALL = (
     data("nyc", "bay", "gnutella04")
     | JOBS
     | measured(*CPU)
-    | {"Table 1", "Table 2", "Table 3", "Figure 5", "Figure 6", "Collect", "Audit", "Picture", "Summary", "Appendix"}
+    | {
+        "Table 1",
+        "Table 2",
+        "Table 3",
+        "Figure 5",
+        "Figure 6",
+        "Collect",
+        "Audit",
+        "Picture",
+        "Summary",
+        "Appendix",
+        "Legend",
+    }
 )
 NYC_JOB = "results/batches/one/sssp/nyc/timings.csv"

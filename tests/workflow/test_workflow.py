@@ -15,7 +15,6 @@ import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
 
-from kernels.registry import VARIANTS, shown_in
 from tests.support.project import (
     ALL,
     BAY,
@@ -39,6 +38,7 @@ from tests.support.project import (
 from workflow import configuration
 from workflow.measure import plan
 from workflow.store import records
+from workflow.views import tables
 
 DIGEST = "0123456789abcdef"
 
@@ -315,7 +315,7 @@ def test_a_forced_job_another_batch_and_a_cell_measured_again(changeable):
     assert {job for job in changeable.plan() if job.startswith("Measure")} == NYC | BAY
 
 
-AFTER_ANY = {"Collect", "Summary", "Appendix"}
+AFTER_ANY = {"Collect", "Summary", "Appendix", "Legend"}
 AFTER_TABLE1 = {"Table 1", "Figure 5"} | AFTER_ANY
 AFTER_TABLE3 = {"Table 3", "Figure 6"} | AFTER_ANY
 
@@ -368,17 +368,17 @@ def test_measurements_without_a_revision_are_refused_and_stay(changeable):
 
 
 def test_a_variant_under_another_head_makes_due_what_shows_it_and_no_cell(changeable):
-    path = changeable.folder / "kernels/registry.py"
-    path.write_text(path.read_text().replace('_at("Stride with Flag", "table1"', '_at("Flag", "table1"'))
+    path = changeable.folder / "workflow/paper/tables.yaml"
+    path.write_text(path.read_text().replace("stride_flag: Stride with Flag", "stride_flag: Flag"))
     assert changeable.plan() == {"Table 1", "Figure 5"}
 
 
 def test_each_table_and_figure_is_due_if_other_variants_are_in_it(load):
     rules = {rule.name: rule for rule in load().rules}
-    views = {view for variant in VARIANTS.values() for view in variant.shown}
+    views = {name: name for name in tables.SHOWN} | {"figure8": "table6"}
     assert len(views) == 8
-    for view in views:
-        assert rules[view].params.heads == [f"{variant.key}: {variant.shown[view]}" for variant in shown_in(view)]
+    for rule, name in views.items():
+        assert rules[rule].params.heads == [f"{key}: {head}" for key, head in tables.heads(name).items()]
 
 
 @pytest.mark.parametrize(

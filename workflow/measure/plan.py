@@ -10,7 +10,7 @@ from kernels import generate
 from kernels.errors import InputError
 from kernels.gpu import driver
 from kernels.library import choice
-from kernels.registry import VARIANTS, Variant, find, select, shown_in
+from kernels.registry import VARIANTS, Variant, find, select
 from workflow.store import paper, revisions
 from workflow.views import tables
 
@@ -90,7 +90,7 @@ def table_cells(config: dict, *names: str) -> list[Cell]:
 
 def figure_cells(config: dict, figure: str, table: str) -> list[Cell]:
     """Return the cells of a table that a figure draws."""
-    drawn = {variant.key for variant in shown_in(figure)}
+    drawn = tables.heads(figure)
     return [cell for cell in table_cells(config, table) if cell.key in drawn]
 
 

@@ -3,7 +3,7 @@ from snakemake.exceptions import WorkflowError
 
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
-from kernels.registry import ALL_PAIRS_REVISION, find, shown_in
+from kernels.registry import ALL_PAIRS_REVISION, find
 from workflow import configuration, step
 from workflow.measure import paths, plan, resources
 from workflow.store import revisions

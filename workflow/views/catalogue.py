@@ -1,6 +1,6 @@
-"""All views, in the order in which an archive is drawn: what each shows, reads and makes, and its place in the report.
+"""All views: what each shows, reads and makes, and its place in the report, in the order in which archives are drawn.
 
-One loop makes the rules of all of them (workflow/rules/views.smk); archives and documents are made of the same list.
+The rules (workflow/rules/views.smk), the archives' files and the report's parts are made from this list.
 """
 
 from __future__ import annotations
@@ -8,49 +8,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kernels.registry import VARIANTS, shown_in
+from kernels.registry import VARIANTS
 from workflow.measure import plan
 from workflow.measure.plan import Cell
+from workflow.views.tables import PAPER_FIGURES, PAPER_TABLES, heads
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from workflow.views.context import Context, Made
 
-PAPER_FIGURES = {"figure5": "table1", "figure6": "table3"}  # the table whose cells a figure draws
 SWEEPS = ("delta_sweep", "stride_sweep")
 FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
+class Shown(NamedTuple):
+    """The place of a file in the report."""
+
+    part: str  # a key of REPORT in workflow/rules/inputs/views.smk
+    label: str
+    caption: str  # of workflow/report/<caption>.rst
+
+
 @dataclass(frozen=True)
 class View:
-    """A table, a figure or a page.
-
-    name: its rule's, which is its target. module: in workflow/views/; its function `view` makes the files.
-    outputs: the paths of these. shown: those that the report shows, each with its part there, its label, and the file
-    of its caption in workflow/report/. cells(config): the cells whose measurements it shows; None if it shows none.
-    families: whether also those of families of graphs, if they were measured. reads: the other files that it reads,
-    by their names in Context.files. needs: the files without which an archive does not have it. archived: whether
-    archives have it at all. tracks: what makes it due besides its files.
-    """
+    """A table, a figure or a page. Its name is that of its rule and target."""
 
     name: str
     message: str
-    module: str
     outputs: tuple[str, ...]
-    shown: dict[str, tuple[str, str, str]]
-    cells: Callable[[dict], list[Cell]] | None = None
-    families: bool = False
-    reads: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    archived: bool = True
-    tracks: tuple[str, ...] = ()
+    shown: dict[str, Shown]  # the outputs that the report shows
+    module: str = ""  # in workflow/views/, with a function `view` that makes the files; the name by default
+    columns: str = ""  # the entry of workflow/paper/tables.yaml that says which variants it shows, and their heads
+    cells: Callable[[dict], list[Cell]] | None = None  # by config, the cells whose measurements it shows, if any
+    families: bool = False  # whether it also shows cells of families of graphs, if they were measured
+    reads: tuple[str, ...] = ()  # the other files that it reads, by their names in Context.files
+    needs: tuple[str, ...] = ()  # those without which an archive does not have the view
+    archived: bool = True  # whether archives can have the view
+    tracks: tuple[str, ...] = ()  # parameters of view_tracks in workflow/rules/inputs/views.smk that make it due
 
     def render(self, rows: pd.DataFrame, context: Context) -> Made:
-        """Make the files; rows: as measurements.load gives them."""
-        return import_module(f"workflow.views.{self.module}").view(rows, replace(context, name=self.name))
+        """Make the files from the rows of measurements.load."""
+        module = import_module(f"workflow.views.{self.module or self.name}")
+        return module.view(rows, replace(context, name=self.name))
 
 
 def _table(name: str) -> tuple[str, ...]:
@@ -70,11 +72,12 @@ def _paper_table(name: str) -> View:
     return View(
         name,
         title,
-        "paper_tables",
         _page(name),
-        {f"results/{name}.html": ("tables", title, "table")},
+        {f"results/{name}.html": Shown("tables", title, "table")},
+        module="paper_tables",
+        columns=name,
         cells=lambda config: plan.table_cells(config, name),
-        tracks=("datasets", "heads"),
+        tracks=("datasets",),
     )
 
 
@@ -83,11 +86,12 @@ def _paper_figure(name: str) -> View:
     return View(
         name,
         title,
-        "figures",
         _figure(name),
-        {f"figures/{name}.svg": ("figures", title, "figure")},
-        cells=lambda config: plan.figure_cells(config, name, PAPER_FIGURES[name]),
-        tracks=("datasets", "heads"),
+        {f"figures/{name}.svg": Shown("figures", title, "figure")},
+        module="figures",
+        columns=name,
+        cells=lambda config: plan.figure_cells(config, name, PAPER_FIGURES[name]["table"]),
+        tracks=("datasets",),
     )
 
 
@@ -95,20 +99,22 @@ def _sweep(name: str) -> View:
     return View(
         f"draw_{name}",
         f"Figure {name}",
-        "draw_sweep",
         _figure(name),
-        {f"figures/{name}.svg": ("extensions", name, "sweep")},
+        {f"figures/{name}.svg": Shown("extensions", name, "sweep")},
+        module="draw_sweep",
         reads=(name,),
         needs=(name,),
     )
 
 
+def _extension(name: str, label: str, message: str = "", **options) -> View:
+    """Return a table that the paper does not have, as CSV and Markdown."""
+    shown = {f"results/{name}.csv": Shown("extensions", label, name)}
+    return View(name, message or f"Table {name}", _table(name), shown, **options)
+
+
 def _compared(config: dict, keys) -> list[Cell]:
     return [cell for cell in plan.compared_cells(config) if "/".join(cell[:2]) in keys]
-
-
-def _peak_cells(config: dict) -> list[Cell]:
-    return _compared(config, [variant.key for variant in shown_in("peak_table")])
 
 
 def _many_sources_cells(config: dict) -> list[Cell]:
@@ -124,45 +130,38 @@ def _launch_cells(config: dict) -> list[Cell]:
 
 
 VIEWS = (
-    *map(_paper_table, plan.PAPER_TABLES),
+    *map(_paper_table, PAPER_TABLES),
     *map(_paper_figure, PAPER_FIGURES),
-    View(
+    _extension(
         "table6",
         "Table 6",
-        "table6",
-        _table("table6"),
-        {"results/table6.csv": ("extensions", "Table 6", "table6")},
+        "Table 6",
+        columns="table6",
         cells=lambda config: plan.table_cells(config, "table6"),
         reads=("sources", "peers"),
         families=True,
-        tracks=("datasets", "heads", "tolerance"),
+        tracks=("datasets", "tolerance"),
     ),
     View(
         "figure8",
         "Figure 8",
-        "figure8",
         _figure("figure8"),
-        {"figures/figure8.svg": ("extensions", "Figure 8", "figure")},
+        {"figures/figure8.svg": Shown("extensions", "Figure 8", "figure")},
+        columns="table6",
         cells=lambda config: plan.table_cells(config, "table6"),
         reads=("sources", "peers"),
-        tracks=("datasets", "heads"),
+        tracks=("datasets",),
     ),
-    View(
+    _extension(
         "peak_table",
-        "Table peak_table",
-        "peak_table",
-        _table("peak_table"),
-        {"results/peak_table.csv": ("extensions", "Peak table", "peak_table")},
-        cells=_peak_cells,
+        "Peak table",
+        columns="peak_table",
+        cells=lambda config: _compared(config, heads("peak_table")),
         reads=("peak",),
-        tracks=("heads",),
     ),
-    View(
+    _extension(
         "many_sources_table",
-        "Table many_sources_table",
-        "many_sources_table",
-        _table("many_sources_table"),
-        {"results/many_sources_table.csv": ("extensions", "Many sources table", "many_sources_table")},
+        "Many sources table",
         cells=_many_sources_cells,
         reads=("many_sources",),
         needs=("many_sources",),
@@ -170,39 +169,28 @@ VIEWS = (
     View(
         "all_pairs_table",
         "Table all_pairs",
-        "all_pairs_table",
         _page("all_pairs"),
-        {"results/all_pairs.html": ("all_pairs", "All pairs", "all_pairs")},
+        {"results/all_pairs.html": Shown("all_pairs", "All pairs", "all_pairs")},
         reads=("all_pairs",),
         needs=("all_pairs",),
     ),
     View(
         "all_pairs_figure",
         "Figure all_pairs",
-        "all_pairs_figure",
         _figure("all_pairs"),
-        {"figures/all_pairs.svg": ("all_pairs", "All pairs, drawn", "all_pairs_figure")},
+        {"figures/all_pairs.svg": Shown("all_pairs", "All pairs, drawn", "all_pairs_figure")},
         reads=("all_pairs", "maps"),
         needs=("all_pairs",),
         tracks=("maps",),
     ),
-    View(
-        "launch_overhead",
-        "Table launch_overhead",
-        "launch_overhead",
-        _table("launch_overhead"),
-        {"results/launch_overhead.csv": ("extensions", "Launch overhead", "launch_overhead")},
-        cells=_launch_cells,
-        tracks=("datasets",),
-    ),
+    _extension("launch_overhead", "Launch overhead", cells=_launch_cells, tracks=("datasets",)),
     View(
         "growth",
         "Table growth and its figure",
-        "growth",
         (*_table("growth"), *_figure("growth")),
         {
-            "results/growth.csv": ("extensions", "Growth", "growth"),
-            "figures/growth.svg": ("extensions", "Growth, drawn", "growth"),
+            "results/growth.csv": Shown("extensions", "Growth", "growth"),
+            "figures/growth.svg": Shown("extensions", "Growth, drawn", "growth"),
         },
         cells=plan.compared_cells,
         families=True,
@@ -211,24 +199,21 @@ VIEWS = (
     View(
         "summary",
         "Summary of the measured cells",
-        "summary",
         _page("summary"),
-        {"results/summary.html": ("measurements", "Summary", "summary")},
-        cells=lambda config: plan.table_cells(config, *plan.PAPER_TABLES),
+        {"results/summary.html": Shown("measurements", "Summary", "summary")},
+        cells=lambda config: plan.table_cells(config, *PAPER_TABLES),
     ),
     View(
         "batches_table",
-        "List of the batches",
-        "batches_table",
+        "Legend of the batches",
         _page("batches"),
-        {"results/batches.html": ("batches", "Batches and hosts", "batches")},
+        {"results/batches.html": Shown("batches", "Batches and hosts", "batches")},
     ),
     View(
         "audit",
         "Audit the paper's claims",
-        "audit",
         _page("claims"),
-        {"results/claims.html": ("claims", "Each claim", "claims")},
+        {"results/claims.html": Shown("claims", "Each claim", "claims")},
         cells=plan.claimed_cells,
         reads=("claims",),
         tracks=("tolerance",),
@@ -236,9 +221,8 @@ VIEWS = (
     View(
         "claims_figure",
         "Picture of the paper's claims",
-        "claims_figure",
         _figure("claims"),
-        {"figures/claims.svg": ("claims", "At a glance, drawn", "claims_figure")},
+        {"figures/claims.svg": Shown("claims", "At a glance, drawn", "claims_figure")},
         cells=plan.claimed_cells,
         reads=("claims",),
         tracks=("tolerance",),
@@ -247,9 +231,8 @@ VIEWS = (
     View(
         "compare",
         "Compare with the archive",
-        "compare",
         _page("compare"),
-        {"results/compare.html": ("compare", "Beside the archive", "compare")},
+        {"results/compare.html": Shown("compare", "Beside the archive", "compare")},
         reads=("many_sources_here", "claims"),
         archived=False,
         tracks=("tolerance",),
@@ -257,25 +240,23 @@ VIEWS = (
     View(
         "simulated",
         "List what the simulator checked",
-        "simulated",
         ("results/simulated.md", "results/simulated.html"),
-        {"results/simulated.html": ("batches", "Simulator", "simulated")},
+        {"results/simulated.html": Shown("batches", "Simulator", "simulated")},
         reads=("simulated",),
         archived=False,
     ),
     View(
         "appendix",
         "Appendix of the report",
-        "appendix",
         (
             *("results/glance.csv", "results/glance.html", "results/provenance.html"),
             *("results/measurements.zip", "results/configuration.html"),
         ),
         {
-            "results/glance.html": ("claims", "At a glance", "glance"),
-            "results/provenance.html": ("batches", "Provenance", "provenance"),
-            "results/measurements.zip": ("measurements", "measurements.zip", "measurements"),
-            "results/configuration.html": ("configuration", "Configuration", "configuration"),
+            "results/glance.html": Shown("claims", "At a glance", "glance"),
+            "results/provenance.html": Shown("batches", "Provenance", "provenance"),
+            "results/measurements.zip": Shown("measurements", "measurements.zip", "measurements"),
+            "results/configuration.html": Shown("configuration", "Configuration", "configuration"),
         },
         reads=("provenance", "claims"),
         archived=False,

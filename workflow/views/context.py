@@ -1,4 +1,4 @@
-"""What a view is given besides the rows that it shows, and what it makes."""
+"""The input of a view besides its rows, and its output."""
 
 from __future__ import annotations
 
@@ -16,34 +16,29 @@ from workflow.views.tables import Datasets
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What views need besides rows.
+    """The input of a view besides its rows."""
 
-    source: a sentence on where the rows are from. name: the view's. datasets: those that tables show, by
-    tables.of_config. tolerance: audit.tolerance of config.yaml. files: the other files that a view reads, by name.
-    config: the whole configuration.
-    """
-
-    source: str
-    name: str = ""
-    datasets: Datasets = field(default_factory=dict)
-    tolerance: float = 0.0
-    files: Mapping[str, list[Path]] = field(default_factory=dict)
-    config: Mapping = field(default_factory=dict)
+    source: str  # a sentence on where the rows are from
+    name: str = ""  # the view's
+    datasets: Datasets = field(default_factory=dict)  # of tables.of_config
+    tolerance: float = 0.0  # audit.tolerance of config.yaml
+    files: Mapping[str, list[Path]] = field(default_factory=dict)  # the other files that a view reads, by name
+    config: Mapping = field(default_factory=dict)  # the whole configuration
 
     def paths(self, name: str) -> list[Path]:
-        """Return the other files of that name; none if there is none."""
+        """Return the other files of that name."""
         return list(map(Path, self.files.get(name, [])))
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that is drawn when it is written. look: as plots.styled takes it."""
+    """A figure that is drawn when it is written."""
 
     draw: Callable[[], Figure]
-    look: Mapping = field(default_factory=lambda: plots.STYLE)
+    look: Mapping = field(default_factory=lambda: plots.STYLE)  # of plots.styled
 
 
-Made = Mapping[str, str | bytes | Drawing]  # by file name; of a Drawing without its suffix
+Made = Mapping[str, str | bytes | Drawing]  # by file name; a Drawing has no suffix
 
 
 def write(made: Made, results: Path, figures: Path, formats: Collection[str] = plots.FORMATS) -> None:

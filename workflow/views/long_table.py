@@ -1,22 +1,22 @@
-"""A table with a row a result instead of a row a dataset, as CSV and Markdown."""
+"""A table with a row for each cell instead of each dataset, as CSV and Markdown."""
 
 import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.store import measurements
-from workflow.views.render import csv_text, to_markdown
+from workflow.views.render import table_files
 from workflow.views.tables import Datasets, shown_pairs
 
 
 def algorithm(key: str) -> str:
-    """What a variant's algorithm is called: Bellman-Ford. Contraction Hierarchy is a title that says more than it."""
+    """Return the name of a variant's algorithm: Bellman-Ford. A title that contains the name is used instead."""
     variant = VARIANTS[key]
     name = variant.algorithm.replace("_", "-").title()
     return variant.title if name in variant.title else name
 
 
 def label(key: str) -> str:
-    """What a variant (algorithm/variant) is called where several algorithms are shown: Bellman-Ford Naive."""
+    """Return the name of a variant with its algorithm: Bellman-Ford Naive."""
     variant = VARIANTS[key]
     told = variant.title != algorithm(key)
     named = f"{algorithm(key)} {variant.title}" if told else f"{algorithm(key)} ({variant.name})"
@@ -24,7 +24,7 @@ def label(key: str) -> str:
 
 
 def names(facts: pd.DataFrame) -> list[str]:
-    """The label of each row's column, with its device where that variant is there from several."""
+    """Return the label of each row's variant, with the device if the variant ran on several."""
     several = facts.groupby("column")["device"].transform("nunique") > 1
     return [
         label(key) + (f" on {device}" if many else "")
@@ -33,13 +33,10 @@ def names(facts: pd.DataFrame) -> list[str]:
 
 
 def cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
-    """The measured cells of the tables' datasets, for the problem that a table shows each with; one a row.
+    """Return the measured cells of the tables' datasets, each for the problem that a table shows it with.
 
-    Variants, each with its CUDA-graph variant behind it, then datasets.
-
-    The columns of measurements.summarise, "column" (algorithm/variant), "dataset" and "launches"; `kernels` is always a
-    time.
-    Raises InputError where a dataset was not one graph.
+    The columns of measurements.summarise, "column" (algorithm/variant), "dataset" and "launches". Sorted by variant, a
+    CUDA-graph variant after its plain one, then by dataset. Raise InputError if a dataset's graphs differ.
     """
     usual = list(VARIANTS)
     columns = sorted(usual, key=lambda key: usual.index(VARIANTS[key].plain))
@@ -53,7 +50,7 @@ def cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
 
 
 def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
-    """Sentences on where these cells (of rows) come from: devices with what ran on each, substitutes, their run."""
+    """Return sentences on where these cells of rows come from: devices, substitutes, commits and days."""
     rows = measurements.pooled(rows)
     used = rows.set_index([measurements.variants(rows), "dataset"], drop=False)
     used = used[used.index.isin(cells.set_index(["column", "dataset"]).index)].reset_index(drop=True)
@@ -64,11 +61,6 @@ def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
 def files(
     name: str, title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: list[str]
 ) -> dict[str, str]:
-    """Return name.csv (facts) and, for readers, name.md (text: all cells str).
-
-    numbers: the columns of text that stand on the right.
-    """
-    return {
-        f"{name}.csv": csv_text(facts.rename(columns={"column": "variant"})),
-        f"{name}.md": to_markdown(title, text, notes, numbers),
-    }
+    """Return name.csv (facts) and name.md (text). The columns `numbers` are aligned on the right."""
+    made = table_files(title, text, facts.rename(columns={"column": "variant"}), notes, numbers)
+    return {name + suffix: content for suffix, content in made.items()}

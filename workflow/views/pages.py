@@ -1,7 +1,7 @@
 """Pages of headings, paragraphs, lists and tables, as Markdown and as HTML.
 
-A page is a list of blocks: (kind, content), kind one of h1, h2, p (str), ul (list[str]), table (DataFrame of str);
-in HTML also pre (str).
+A page is a list of blocks (kind, content). The kinds h1, h2, p and, in HTML only, pre have a str; ul has a list of str;
+table has a DataFrame of str.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workflow.views.render import csv_text, html_document, html_list, markdown_t
 Page = list[tuple[str, str | list[str] | pd.DataFrame]]
 PREFIX = {"h1": "# ", "h2": "## ", "p": ""}
 TEXT_CELLS = "td:nth-child(n) { text-align: left; white-space: normal }\np { max-width: 60em }\n"
-MANY_PARTS = 3  # from so many parts on there are links to them before the first
+MANY_PARTS = 3  # the least number of parts that a page lists before the first
 
 
 def to_markdown(page: Page) -> str:
@@ -32,7 +32,7 @@ def _markdown(kind: str, content: str | list[str] | pd.DataFrame) -> str:
 
 
 def to_html(page: Page) -> str:
-    """A page that stands alone; its title is the first block's."""
+    """Return a page that needs no other file; its title is the first block."""
     return html_document(page[0][1], TEXT_CELLS, list(_html(page)))
 
 
@@ -56,7 +56,7 @@ def _html(page: Page) -> Iterator[str]:
 
 
 def _contents(parts: list[str]) -> str:
-    """Links to the parts of a page."""
+    """Return links to the parts of a page."""
     links = [f'<li><a href="#part{number}">{html.escape(part)}</a></li>' for number, part in enumerate(parts, start=1)]
     return "\n".join(['<nav aria-label="Contents"><ul>', *links, "</ul></nav>"])
 

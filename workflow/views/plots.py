@@ -1,4 +1,4 @@
-"""How every figure looks: style, colours, axes of time, labels that leave each other room, captions, files."""
+"""The style of all figures: colours, axes of time, values placed without overlap, captions, files."""
 
 from __future__ import annotations
 
@@ -78,6 +78,11 @@ class Look:
     line: str | tuple = "-"
     hatch: str = ""
 
+    @property
+    def marks(self) -> dict:
+        """The keywords that draw marks without a line."""
+        return {"color": self.color, "marker": self.marker, "linestyle": ""}
+
 
 # A palette for each kind of plot: a series has the look at its position.
 BARS = (
@@ -107,8 +112,7 @@ MARKS = (
     Look(BLACK, "*"),
 )
 
-# Where a value may stand beside its mark: points to the right and up, and how it is aligned. The first that is free
-# is taken.
+# Places for a value beside its mark: points to the right and up, and its alignment. The first free place is taken.
 ABOVE = tuple((0, up, "center", "bottom") for up in (2, 12, 22))
 AROUND = (
     *((0, 6.5, "center", "bottom"), (0, -7.5, "center", "top"), (7, 0, "left", "center"), (-7, 0, "right", "center")),
@@ -120,43 +124,43 @@ MARK = 5  # pixels from the middle of a mark to its edge
 
 
 def styled(look: Mapping = STYLE) -> AbstractContextManager:
-    """In it a figure is drawn and saved. look: matplotlib's rcParams."""
+    """Return the context in which a figure is drawn and saved. `look` has matplotlib's rcParams."""
     return style.context(["default", look])
 
 
 def looks(palette: Sequence[Look], series: Iterable[str]) -> dict[str, Look]:
-    """The look of each series, by its position; from the start again where the palette ends."""
+    """Return the look of each series by its position; the palette repeats."""
     return {name: palette[i % len(palette)] for i, name in enumerate(series)}
 
 
 def short(count: int) -> str:
-    """A count almost as on the paper's axes, cut off, not rounded: 264346 is 264K, 3598623 3.5M, 1057066 1.0M."""
+    """Return a count as on the paper's axes, cut off, not rounded: 264346 is 264K, 3598623 3.5M, 1057066 1.0M."""
     if count >= 1_000_000:
         return f"{count // 100_000 / 10:.1f}M"
     return f"{count // 1000}K" if count >= 1000 else str(count)
 
 
 def digits(number: float) -> str:
-    """Three significant digits: 0.0120, 285, 22,300; nothing for NaN."""
+    """Return three significant digits: 0.0120, 285, 22,300; nothing for NaN."""
     if np.isnan(number):
         return ""
     return f"{float(f'{number:.3g}'):,.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
 def plain(number: float, _position: int | None = None) -> str:
-    """A tick's number: 0.1, 1, 10, 1,000, no powers."""
+    """Return a tick's number without powers: 0.1, 1, 10, 1,000."""
     return f"{number:,.10g}"
 
 
 class PlainNumbers(LogFormatter):
-    """plain for the ticks of a logarithmic axis; between powers of ten only where few of them are seen."""
+    """plain() for the ticks of a logarithmic axis; between powers of ten only if few of them are seen."""
 
     def __call__(self, x, pos=None):
         return plain(x) if super().__call__(x, pos) else ""
 
 
 def unit(seconds: Iterable[float]) -> tuple[str, float]:
-    """The unit for a panel of these times, and how many of it a second has: ms where seconds would be 0.00…"""
+    """Return the unit for a panel of these times, and its number in a second: ms if a time is below 0.01 s."""
     times = np.asarray(list(seconds), float)
     return ("ms", 1e3) if np.any(times < LEAST_SECONDS) else ("s", 1.0)
 
@@ -166,14 +170,14 @@ def time_label(name: str) -> str:
 
 
 def linear(axes: Axes) -> None:
-    """An axis of time from 0."""
+    """Make the axis of time start at 0."""
     axes.margins(y=0.2)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(plain))
 
 
 def logarithmic(axes: Axes, margin: float = 0.1) -> None:
-    """A logarithmic axis of time; margin: of its height, free above and below what is drawn."""
+    """Make the axis of time logarithmic, with a part of its height free above and below what is drawn."""
     axes.set_yscale("log")
     axes.margins(y=margin)
     axes.yaxis.set_major_formatter(PlainNumbers())
@@ -181,7 +185,7 @@ def logarithmic(axes: Axes, margin: float = 0.1) -> None:
 
 
 def groups(axes: Axes, labels: Sequence[str]) -> None:
-    """A group of marks a label, named below the axis."""
+    """Name groups of marks below the axis."""
     axes.set_xticks(range(len(labels)), labels)
     axes.set_xlim(-0.56, len(labels) - 0.44)
     axes.set_xlabel(COUNTS_LABEL)
@@ -189,15 +193,12 @@ def groups(axes: Axes, labels: Sequence[str]) -> None:
 
 
 def offsets(series: int) -> np.ndarray:
-    """Where each of so many series stands beside the middle of a group."""
+    """Return the offset of each series from the middle of a group."""
     return (np.arange(series) - (series - 1) / 2) * GROUP / series
 
 
 def medians(cells: pd.DataFrame) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Medians and, as errorbar wants it, how far the least and the greatest repeat are from them.
-
-    NaN where there is one repeat: that has no spread. cells: with median, min, max, repeats.
-    """
+    """Return medians and, for errorbar, the distances to the least and the greatest repeat; NaN of one repeat."""
     median, several = cells["median"].to_numpy(float), (cells["repeats"] > 1).to_numpy()
     least, most = (np.where(several, cells[end], np.nan) for end in ("min", "max"))
     return median, [median - least, most - median]
@@ -210,7 +211,7 @@ def say_unmeasured(axes: Axes) -> None:
 
 
 def legend(axes: Axes, handles: list, labels: list[str], handlelength: float | None = None) -> None:
-    """A legend above the axes, right of the title, where no data can be; in a row while it has few entries."""
+    """Draw a legend above the axes, right of the title; in a row if it has few entries."""
     axes.legend(
         handles,
         labels,
@@ -223,7 +224,7 @@ def legend(axes: Axes, handles: list, labels: list[str], handlelength: float | N
 
 
 def lay_out(figure: Figure) -> None:
-    """Give all that is drawn so far its place, once: for all panels' values and all formats."""
+    """Lay out all that is drawn so far; later calls do nothing."""
     if figure.get_layout_engine() and not isinstance(figure.get_layout_engine(), PlaceHolderLayoutEngine):
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -232,8 +233,8 @@ def lay_out(figure: Figure) -> None:
 def write_values(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequence[str], places: tuple) -> None:
     """Write a text beside each point, at the first of the places that is free of marks, texts and the axes' edges.
 
-    Places where another mark is as near to the text as its own are taken last. To be called when all else is drawn,
-    since it asks where that came to lie. A point without a text is only a mark.
+    Places where another mark is as near to the text as its own come last. Call it when all else is drawn. A point with
+    an empty text is only a mark.
     """
     lay_out(axes.figure)
     marks = axes.transData.transform([(a, b) for a, b in zip(x, y, strict=True) if not np.isnan(b)]).reshape(-1, 2)
@@ -265,26 +266,26 @@ def _box(label: Annotation) -> Bbox:
 
 
 def _conflicts(label: Annotation, edges: Bbox, taken: list[Bbox]) -> int:
-    """How many boxes the label touches; more than all of them where it leaves the axes."""
+    """Return how many boxes the label touches; more than there are if it leaves the axes."""
     box = _box(label)
     inside = edges.x0 < box.x0 and box.x1 < edges.x1 and edges.y0 < box.y0 and box.y1 < edges.y1
     return box.count_overlaps(taken) + (0 if inside else len(taken) + 1)
 
 
 def _apart(label: Annotation, marks: np.ndarray) -> float:
-    """How far the label is from the nearest of the marks, (k, 2); infinite where there is none."""
+    """Return the distance of the label from the nearest mark; infinite without marks."""
     box = _box(label)
     nearest = np.clip(marks, [box.x0, box.y0], [box.x1, box.y1])
     return np.hypot(*(marks - nearest).T).min(initial=np.inf)
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Small text under the whole figure."""
+    """Write small text under the whole figure."""
     figure.supxlabel(text, x=0.015, ha="left", fontsize=SMALL, color="0.25", wrap=True)
 
 
 def write(stem: Path, draw: Callable[[], Figure], formats: Collection[str] = FORMATS, look: Mapping = STYLE) -> None:
-    """Draw a figure and write it in each format: stem.svg and so on. look: as styled takes it."""
+    """Draw a figure in a look of styled() and write it in each format: stem.svg and so on."""
     with styled(look):
         figure = draw()
         lay_out(figure)

@@ -1,22 +1,20 @@
-"""How results are written: numbers as text; tables as CSV, Markdown and HTML."""
+"""Write results: numbers as text; tables as CSV, Markdown and HTML."""
 
 from __future__ import annotations
 
 import html
-import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from kernels.io import atomic
 from workflow.judge import verdicts
 
 CROSS = "\N{MULTIPLICATION SIGN}"
 REGION = "the paper's timed region"
 RATIOS = "the geometric mean over batches of the ratios within a job; none where no job measured both."
+ALONE = "All cells were measured alone, so there is no ratio of ours."
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #222; --rule: #ccc; --link: #0b57d0 }
 @media (prefers-color-scheme: dark) {
@@ -45,7 +43,7 @@ nav ul { columns: 24em }
 
 
 def status_text(cell: pd.Series) -> str:
-    """What stands for the time of a cell that has none."""
+    """Return the text in place of the time of a cell that is not ok."""
     if cell["status"] == "timeout":
         seconds = cell["limit_s"]
         for unit, length in (("h", 3600), ("min", 60)):
@@ -56,12 +54,12 @@ def status_text(cell: pd.Series) -> str:
 
 
 def cores(cell: pd.Series) -> str:
-    """How many cores a CPU cell had; one, where it does not say."""
+    """Return how many cores a CPU cell had; one if it was not recorded."""
     return f"{cell['cores']:.0f} cores" if cell["cores"] > 1 else "one core"
 
 
 def digits(number: float) -> str:
-    """Three significant digits, or all before the point."""
+    """Return three significant digits, or all before the point."""
     return f"{number:.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
@@ -71,13 +69,13 @@ def or_dash(number: float, form: Callable[[float], str] = digits) -> str:
 
 
 def ratio(value: float) -> str:
-    """As digits; a digit more where it rounds to 1, since on which side of 1 it lies decides."""
+    """Return digits(value), with a fourth digit if it rounds to 1: the side of 1 that it lies on decides."""
     text, longer = digits(value), f"{value:.4g}"
     return longer if text == "1.00" and longer != "1" else text
 
 
 def medians_of(what: str) -> str:
-    """Sentences under a table: what its times are."""
+    """Return sentences on what the times of a table are."""
     return (
         f"median and [range] of {what}: of n runs, or of the medians of several batches. A job measures variants of "
         "a dataset together, in rounds on one card; a batch is the jobs of one name, not always of all datasets."
@@ -85,24 +83,24 @@ def medians_of(what: str) -> str:
 
 
 def runs(cell: pd.Series) -> str:
-    """How often a cell was measured, of a row of measurements.summarise: "n=6", of several batches "3 batches, n=9"."""
+    """Return how often a cell was measured: "n=6", of several batches "3 batches, n=9"."""
     batches = f"{cell['batches']:.0f} batches, " if cell["batches"] > 1 else ""
     return f"{batches}n={cell['repeats']:.0f}"
 
 
 def spread(cell: pd.Series, text: Callable[[float], str] | None = None) -> str:
-    """ "[5.69, 5.72], 3 batches, n=9" of a row of measurements.summarise; text: how a time is written, else digits."""
+    """Return "[5.69, 5.72], 3 batches, n=9" for a cell. `text` formats a time; digits by default."""
     text = text or digits
     return f"[{text(cell['min'])}, {text(cell['max'])}], {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
 
 
 def estimated(found: verdicts.Estimate) -> str:
-    """A ratio: "31.5 [30.0, 33.1]", of one batch without its ends."""
+    """Return a ratio with its interval, "31.5 [30.0, 33.1]"; of one batch without interval."""
     return ratio(found.value) + (f" [{ratio(found.low)}, {ratio(found.high)}]" if found.batches > 1 else "")
 
 
 def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) -> str:
-    """What the speed-up of `name` over `other` says, in words: tolerance as verdicts.directions takes it."""
+    """Return the speed-up of `name` over `other` in words, decided with the tolerance of verdicts.directions."""
     word = verdicts.decide(found, verdicts.directions(tolerance))
     if word == "faster":
         return f"{name} is {estimated(found)} times faster than {other}"
@@ -118,7 +116,7 @@ def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) 
 
 
 def speed_up(times: float) -> str:
-    """The text ", x1.51", with a proper cross; nothing where there is no ratio."""
+    """Return ", x1.51" with a proper cross; nothing for NaN."""
     return "" if np.isnan(times) else f", {CROSS}{digits(times)}"
 
 
@@ -128,29 +126,25 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """As markdown_text, for a cell of a table."""
+    """Escape a text for a cell of a Markdown table."""
     return markdown_text(text).replace("|", r"\|")
 
 
 def markdown_table(text: pd.DataFrame, numbers: Collection[str] = ()) -> str:
-    """numbers: the columns that stand on the right."""
+    """Return a table in Markdown. The columns `numbers` are aligned on the right."""
     align = ["right" if head in numbers else "left" for head in text]
     cells = text.rename(columns=markdown_cell).map(markdown_cell)
     return cells.to_markdown(index=False, colalign=align, disable_numparse=True)
 
 
 def to_markdown(title: str, text: pd.DataFrame, notes: list[str], numbers: Collection[str]) -> str:
-    """numbers: the columns that stand on the right."""
+    """Return a title, a table and a list of notes. The columns `numbers` are aligned on the right."""
     lines = "".join(f"- {markdown_text(note)}\n" for note in notes)
     return f"**{markdown_text(title)}**\n\n{markdown_table(text, numbers)}\n\n{lines}"
 
 
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[int]) -> str:
-    """numbers: which columns stand on the right, from 1."""
+    """Return a page with one table and its notes. The columns at `numbers`, from 1, are aligned on the right."""
     cells = text.map(lambda cell: html.escape(cell).replace("\n", "<br>"))
     right = ", ".join(f"td:nth-child({number})" for number in numbers)
     shown = cells.style.hide(axis="index").set_caption(html.escape(title)).set_uuid("t")
@@ -159,12 +153,15 @@ def html_page(title: str, text: pd.DataFrame, notes: list[str], numbers: list[in
 
 
 def scrolling(content: str, label: str) -> str:
-    """What scrolls by itself where it is wider than the page, by the arrow keys too; label: how it is announced."""
+    """Return content that scrolls by itself if it is wider than the page, by the arrow keys too.
+
+    `label` is what a screen reader announces.
+    """
     return f'<div class="wide" role="region" aria-label="{html.escape(label)}" tabindex="0">{content}</div>'
 
 
 def html_document(title: str, style: str, body: list[str]) -> str:
-    """A page that stands alone. style: rules beyond those of all pages; body: blocks of HTML."""
+    """Return a page that needs no other file. `style` has rules beyond those of all pages, `body` blocks of HTML."""
     return "\n".join(
         [
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>',
@@ -185,10 +182,13 @@ def csv_text(facts: pd.DataFrame) -> str:
     return facts.to_csv(index=False, lineterminator="\n", float_format="%.9g")
 
 
-def save(files: dict[str, str], stem: Path) -> None:
-    """Write the content given for each suffix: stem.csv and so on."""
-    for suffix, content in files.items():
-        path = stem.with_suffix(suffix)
-        with atomic(path, "w") as file:
-            file.write(content)
-        logging.info("wrote %s", path)
+def table_files(
+    title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: Collection[str]
+) -> dict[str, str]:
+    """Return a table by suffix: the facts as CSV, the text with its notes as Markdown."""
+    return {".csv": csv_text(facts), ".md": to_markdown(title, text, notes, numbers)}
+
+
+def stacked(*parts: pd.DataFrame) -> pd.DataFrame:
+    """Concatenate the parts that have rows; the first part if none has."""
+    return pd.concat([part for part in parts if len(part)] or [parts[0]])

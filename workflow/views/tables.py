@@ -1,38 +1,39 @@
-"""What a table shows: variants by kernels/registry.py, datasets by config.yaml, its title by paper/tables.yaml."""
+"""What a table or figure shows: variants, heads and title by paper/tables.yaml, datasets by config.yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import yaml
 
 from kernels import generate
-from kernels.registry import VARIANTS, shown_in
+from kernels.errors import InputError
+from kernels.registry import VARIANTS
 from workflow.judge import batches
 from workflow.store import measurements, paper
 
-DEFINITIONS = yaml.safe_load((measurements.PAPER / "tables.yaml").read_text())
-PAPER_TABLES = [name for name, table in DEFINITIONS.items() if not table.get("extension")]
-MEASURED_HERE = "Measured by this copy of the project."  # where what a view shows is from
-PROBLEMS = ("sssp", "apsp")
+FILE = measurements.PAPER / "tables.yaml"
+SHOWN = yaml.safe_load(FILE.read_text())
+DEFINITIONS = {name: entry for name, entry in SHOWN.items() if "baseline" in entry}
+PAPER_TABLES = [name for name, entry in DEFINITIONS.items() if not entry.get("extension")]
+PAPER_FIGURES = {name: entry for name, entry in SHOWN.items() if "table" in entry}
+MEASURED_HERE = "Measured by this copy of the project."  # the source of rows, as a sentence
 NODES, EDGES = "Number of Nodes", "Number of Edges"
 GRAPH_GROUP = "same kernels, CUDA graph"
 
-# By dataset: vertices, arcs and tables (by problem), as its entry in config.yaml has them; family where it has one.
-Datasets = Mapping[str, Mapping]
+Datasets = Mapping[str, Mapping]  # as of_config returns them
+ByProblem = Mapping[str, Sequence[str]]  # the datasets of each problem that a table or figure shows
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. group: the head of its group, or empty. variants: algorithm/variant by problem."""
+    """A column of a table. group is the head of its group, or empty."""
 
     group: str
     head: str
-    variants: dict[str, str]
-    baseline: str  # the label of the column that its speed-ups are over
+    variants: dict[str, str]  # algorithm/variant by problem
 
     @property
     def label(self) -> str:
@@ -45,23 +46,22 @@ def _label(group: str, head: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """name: table1 … datasets: by problem, in config's order. counts: by dataset, vertices and arcs of config."""
+    """A table of DEFINITIONS with its datasets."""
 
     name: str
     title: str
+    baseline: str  # the head of the column that speed-ups are over, in each group
     columns: tuple[Column, ...]
-    rows: dict[str, tuple[str, ...]]
-    counts: dict[str, tuple[int, int]]
-    baseline: str
+    by_problem: ByProblem
+    entries: Datasets
+
+    @property
+    def heading(self) -> str:
+        return f"Table {self.name.removeprefix('table')}: {self.title}"
 
     @property
     def datasets(self) -> list[str]:
-        return [dataset for names in self.rows.values() for dataset in names]
-
-    @property
-    def variants(self) -> list[str]:
-        """Each algorithm/variant that the table shows; of several under one head it shows the fastest."""
-        return [variant.key for variant in shown_in(self.name)]
+        return together(self.by_problem)
 
     @property
     def groups(self) -> list[str]:
@@ -69,123 +69,134 @@ class Table:
 
     @property
     def cells(self) -> set[tuple[str, str]]:
-        """(algorithm/variant, dataset) of all that is compared in it."""
+        """The (algorithm/variant, dataset) pairs that the table compares."""
         return {
-            (variant.key, dataset) for variant in shown_in(self.name) for dataset in self.rows.get(variant.problem, ())
+            (key, dataset) for key in heads(self.name) for dataset in self.by_problem.get(VARIANTS[key].problem, ())
         }
+
+    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return select(self.name, self.by_problem, rows)
+
+    def sizes(self, rows: pd.DataFrame) -> pd.DataFrame:
+        return sizes(self.datasets, self.entries, rows)
+
+
+def heads(name: str) -> dict[str, str]:
+    """Return the head of each algorithm/variant that a table or figure shows, in the order of tables.yaml."""
+    columns = SHOWN[name]["columns"]
+    if unknown := [key for key in columns if key not in VARIANTS]:
+        raise InputError(f"{FILE}: {name}: there is no variant {unknown[0]}: choose one of {', '.join(VARIANTS)}")
+    return columns
 
 
 def define(name: str, datasets: Datasets) -> Table:
-    """The table of that name, a key of DEFINITIONS."""
-    said = DEFINITIONS[name]
+    entry = DEFINITIONS[name]
     columns: dict[tuple[str, str], dict[str, str]] = {}
-    for variant in shown_in(name):
-        group = GRAPH_GROUP if variant.cuda_graph else ""
-        columns.setdefault((group, variant.shown[name]), {})[variant.problem] = variant.key
-    rows = datasets_of(name, datasets)
+    for key, head in heads(name).items():
+        group = GRAPH_GROUP if VARIANTS[key].cuda_graph else ""
+        columns.setdefault((group, head), {})[VARIANTS[key].problem] = key
     return Table(
         name,
-        said["title"],
-        tuple(
-            Column(group, head, variants, _label(group, said["baseline"]))
-            for (group, head), variants in columns.items()
-        ),
-        rows,
-        {
-            dataset: (datasets[dataset]["vertices"], datasets[dataset]["arcs"])
-            for one in rows.values()
-            for dataset in one
-        },
-        said["baseline"],
+        entry["title"],
+        entry["baseline"],
+        tuple(Column(*place, variants) for place, variants in columns.items()),
+        datasets_of(name, datasets),
+        datasets,
     )
 
 
-def datasets_of(name: str, datasets: Datasets) -> dict[str, tuple[str, ...]]:
-    """By problem, the datasets that a table shows."""
-    by_problem = {
-        problem: tuple(d for d, entry in datasets.items() if name in entry.get("tables", {}).get(problem, ()))
-        for problem in PROBLEMS
+def datasets_of(name: str, datasets: Datasets) -> ByProblem:
+    """Return the datasets that a table shows."""
+    found = {
+        problem: tuple(dataset for dataset, entry in datasets.items() if name in entry["tables"].get(problem, ()))
+        for problem in ("sssp", "apsp")
     }
-    return {problem: names for problem, names in by_problem.items() if names}
+    return {problem: names for problem, names in found.items() if names}
+
+
+def together(by_problem: ByProblem) -> list[str]:
+    return [name for names in by_problem.values() for name in names]
 
 
 def shown_pairs(datasets: Datasets) -> list[tuple[str, str]]:
-    """(problem, dataset) of all tables."""
-    return [(problem, dataset) for dataset, entry in datasets.items() for problem in entry.get("tables", {})]
+    """Return the (problem, dataset) pairs of all tables."""
+    return [(problem, dataset) for dataset, entry in datasets.items() for problem in entry["tables"]]
+
+
+def select(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the pooled rows that a table or figure shows. Raise InputError if a dataset's graphs differ."""
+    problems = {dataset: problem for problem, names in by_problem.items() for dataset in names}
+    chosen = measurements.select(rows, list(heads(name)), list(problems))
+    return chosen[chosen["problem"] == chosen["dataset"].map(problems)]
 
 
 def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """Ours beside the paper's: one row a cell, indexed by (label of a column, dataset).
+    """Return our cells beside the paper's, indexed by (label of a column, dataset). Take rows from Table.select.
 
-    The columns of measurements.summarise, "paper seconds", "paper text" and:
-    speed-up: the geometric mean over batches of the ratios within a job; NaN where no job measured both cells.
-    paper speed-up: that in the paper; NaN where it has none.
-    status is "no measurement" where a cell is to be measured, "-" where the table has none: the paper has no such
-    number, or no such variant solves the problem. rows: as measurements.select gives them.
+    The columns of measurements.summarise, "paper seconds", "paper text", "speed-up" (the geometric mean over batches of
+    the ratios within a job, NaN if no job measured both cells) and "paper speed-up". status is "no measurement" if a
+    cell is to be measured, "-" if the paper has no such number or no such variant solves the problem.
     """
-    cells = pd.DataFrame.from_records(
-        [
-            (column.label, dataset, column.variants.get(problem), column.baseline)
-            for column in table.columns
-            for problem, names in table.rows.items()
-            for dataset in names
-        ],
-        columns=["label", "dataset", "column", "baseline"],
-        index=["label", "dataset"],
-    )
-    paper = measurements.paper_times().add_prefix("paper ")
-    facts = cells.join(measurements.summarise(rows), on=["column", "dataset"]).join(paper, on=["column", "dataset"])
-    theirs = set(measurements.paper_datasets().index)
-    wanted = [
-        isinstance(cell["column"], str)
-        and (isinstance(cell["paper text"], str) or dataset not in theirs or VARIANTS[cell["column"]].origin != "paper")
-        for (_, dataset), cell in facts.iterrows()
+    cells = [
+        (column.label, dataset, column.variants.get(problem), _label(column.group, table.baseline))
+        for column in table.columns
+        for problem, names in table.by_problem.items()
+        for dataset in names
     ]
-    missing = pd.Series(wanted, facts.index, dtype=bool).map({True: "no measurement", False: "-"})
-    facts["status"] = facts["status"].fillna(missing)
-    facts = facts.astype({"repeats": float, "batches": float}).fillna({"repeats": 0, "batches": 0})
-    facts = facts.astype({"repeats": int, "batches": int})
-    by_label = facts["paper seconds"].unstack("dataset")
-    baseline = [by_label.loc[label, dataset] for (_, dataset), label in facts["baseline"].items()]
-    facts["paper speed-up"] = baseline / facts["paper seconds"]
-    of_batches = batches.medians(rows)
-    facts["speed-up"] = [_speed_up(facts, of_batches, *cell) for cell in facts.index]
+    facts = pd.DataFrame.from_records(cells, ["label", "dataset"], columns=["label", "dataset", "column", "baseline"])
+    for times in (measurements.summarise(rows), measurements.paper_times().add_prefix("paper ")):
+        facts = facts.join(times, on=["column", "dataset"])
+    facts["status"] = facts["status"].fillna(_missing(facts))
+    facts = facts.assign(**{name: facts[name].astype(float).fillna(0).astype(int) for name in ("repeats", "batches")})
+    facts["paper speed-up"] = _of_baseline(facts)["paper seconds"].to_numpy() / facts["paper seconds"]
+    facts["speed-up"] = _speed_ups(facts, rows)
     return facts
 
 
-def _speed_up(facts: pd.DataFrame, of_batches: pd.DataFrame, label: str, dataset: str) -> float:
-    cell = facts.loc[label, dataset]
-    base = facts.loc[cell["baseline"], dataset]
-    if not cell["status"] == base["status"] == "ok":
-        return np.nan
-    found = batches.speed_up(of_batches, cell["column"], base["column"], dataset)
-    return found.value if found else np.nan
+def _missing(facts: pd.DataFrame) -> pd.Series:
+    """Return the status of each cell as if none were measured."""
+    origin = facts["column"].map({key: variant.origin for key, variant in VARIANTS.items()})
+    other_dataset = ~facts.index.isin(measurements.paper_datasets().index, level="dataset")
+    wanted = facts["column"].notna() & (facts["paper text"].notna() | other_dataset | (origin != "paper"))
+    return wanted.map({True: "no measurement", False: "-"})
 
 
-def of_label(facts: pd.DataFrame | pd.Series, label: str, level: str = "label"):
-    """The part of facts that has this label, indexed by dataset; empty where a table shows no dataset."""
-    return facts[facts.index.get_level_values(level) == label].droplevel(level)
+def _of_baseline(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return for each cell that of its baseline on the same dataset."""
+    return facts.reindex(pd.MultiIndex.from_arrays([facts["baseline"], facts.index.get_level_values("dataset")]))
 
 
-def counts(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """vertices and arcs (int64) of each of the table's datasets, as sizes gives them."""
-    return sizes({name: table.counts[name] for name in table.datasets}, rows)
+def _speed_ups(facts: pd.DataFrame, rows: pd.DataFrame) -> list[float]:
+    of_batches, base = batches.medians(rows), _of_baseline(facts)
+    both_ok = (facts["status"] == "ok") & (base["status"] == "ok").to_numpy()
+    pairs = zip(facts["column"], base["column"], facts.index.get_level_values("dataset"), both_ok, strict=True)
+    found = [batches.speed_up(of_batches, own, other, dataset) if ok else None for own, other, dataset, ok in pairs]
+    return [estimate.value if estimate else float("nan") for estimate in found]
 
 
-def sizes(configured: Mapping[str, tuple[int, int]], rows: pd.DataFrame) -> pd.DataFrame:
-    """vertices and arcs (int64) of each dataset: as measured, else the paper's, else as configured."""
-    said = pd.DataFrame.from_dict(configured, "index", columns=["vertices", "arcs"])
-    found = rows.groupby("dataset")[["vertices", "arcs"]].first().reindex(said.index)
-    return found.fillna(paper.datasets()).fillna(said).astype(int)
+def part(cells: pd.DataFrame | pd.Series, name: str) -> pd.DataFrame | pd.Series:
+    """Return the cells of a column or series, the first level of their index; empty if it has none."""
+    return cells[cells.index.get_level_values(0) == name].droplevel(0)
+
+
+def sizes(names: Sequence[str], datasets: Datasets, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return vertices and arcs (int64) of each dataset: as measured, else the paper's, else as configured."""
+    columns = ["vertices", "arcs"]
+    configured = pd.DataFrame([[datasets[name][column] for column in columns] for name in names], names, columns)
+    found = rows.groupby("dataset")[columns].first().reindex(configured.index)
+    return found.fillna(paper.datasets()).fillna(configured).astype(int)
 
 
 def of_family(family: str, datasets: Datasets) -> Datasets:
-    """The datasets of a family; for an empty one those that are of none."""
+    """Return the datasets of a family of generated graphs, or those of none if `family` is empty."""
     return {name: entry for name, entry in datasets.items() if entry.get("family", "") == family}
 
 
 def of_config(config: dict) -> dict[str, dict]:
-    """What of config.yaml the tables read: the datasets that a table shows, and all of families."""
+    """Return the datasets that views show: those of a table and those of a family.
+
+    Each has vertices, arcs, tables (by problem) and, if it belongs to one, family.
+    """
     found = {}
     for name, entry in config["datasets"].items():
         family = generate.kind_of(entry)

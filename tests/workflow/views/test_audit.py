@@ -59,7 +59,7 @@ def test_a_throttled_run_is_flagged_wherever_it_is_shown(tmp_path, archived):
     assert note.format("bellman_ford/naive") in claimed and note.format("bellman_ford/naive") in cells
     assert re.search(r"bellman_ford/naive .*\| 1900, 1500 of 1980 +\| power cap, software thermal \|", cells)
     assert re.search(r"bellman_ford/stride_flag .*\| 1900, 1500 of 1980 +\| - ", cells)
-    assert note.format("Naive") in tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
+    assert note.format("Naive") in tables.files(define("table1", DATASETS), rows, SOURCE)[".md"]
 
 
 def test_batches_of_one_card_are_named_so(tmp_path):
@@ -80,7 +80,7 @@ def test_nothing_throttled_is_nothing_said(tmp_path):
     draw("audit", rows, tmp_path, source=SOURCE)
     assert (
         "throttled"
-        not in (tmp_path / "claims.md").read_text() + tables.render(define("table1", DATASETS), rows, SOURCE)[".md"]
+        not in (tmp_path / "claims.md").read_text() + tables.files(define("table1", DATASETS), rows, SOURCE)[".md"]
     )
 
 
@@ -138,7 +138,7 @@ def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
     draw("audit", rows, tmp_path, source=field)
     draw("summary", rows, tmp_path, source=field)
     made = [(tmp_path / f"{name}.md").read_text() for name in ("claims", "summary")]
-    made.append(tables.render(define("table1", DATASETS), rows, field)[".md"])
+    made.append(tables.files(define("table1", DATASETS), rows, field)[".md"])
     listed = list(CLAIMS.values())
     audited = {field: claims.audit(claims.select(rows, listed), listed, TOLERANCE)}
     found = readme.findings(tmp_path, rows, TOLERANCE) + readme.results(tmp_path, rows) + readme.answer(audited)

@@ -339,7 +339,7 @@ def test_few_batches_have_no_verdict_and_a_slower_gpu_the_inverse_interval(tmp_p
 
 def test_a_variant_of_the_other_problem_is_no_candidate(tmp_path):
     rows = rows_of(tmp_path, {("bellman_ford/stride_flag", "gnutella04"): ([0.001], 0, {})})
-    found = table6.facts(TABLE, table6.select(TABLE, rows))
+    found = table6.compare(TABLE, TABLE.select(rows), NOTHING).set_index(["dataset", "who"])
     assert found.loc[("gnutella04", "Paper's best"), "status"] == "no measurement"
 
 
@@ -385,7 +385,7 @@ def test_figure_8(rows, searches, some):
         legible(figure)
 
 
-def test_figure_8s_series_are_the_registrys_and_the_cited():
+def test_figure_8s_series_are_table_6s_and_the_cited():
     assert list(figure8.heads("kernels", ())) == ["Paper's best", "Block per source", figure8.ON_CARD, "Ours"]
     prepared = ["Paper's best", "Block per source", "Ours, prepared", "CPU library", figure8.ON_CPU, "Ours"]
     assert list(figure8.heads("call")) == prepared

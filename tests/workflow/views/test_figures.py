@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from kernels.errors import InputError
 from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
 from workflow.store import measurements
-from workflow.views import draw_sweep, figure8, figures, growth, plots, series
+from workflow.views import draw_sweep, figure8, figures, growth, plots, series, tables
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -29,10 +28,9 @@ GNUTELLAS = ["(10K,39K)", "(22K,54K)", "(36K,88K)"]
 def no_more_than_the_papers_series():
     """Figures 5 and 6 without variants of ours: whether the values fit depends on the number of series."""
     with pytest.MonkeyPatch.context() as patch:
-        for key, variant in VARIANTS.items():
-            shown = {place: head for place, head in variant.shown.items() if place not in figures.PLOTS}
-            if variant.ours:
-                patch.setitem(VARIANTS, key, replace(variant, shown=shown))
+        for name in figures.PANELS:
+            columns = {key: head for key, head in tables.heads(name).items() if not VARIANTS[key].ours}
+            patch.setitem(tables.SHOWN[name], "columns", columns)
         yield
 
 
@@ -99,7 +97,7 @@ def test_batches_are_drawn_with_their_range_and_said():
     rows = measurements.load([TIMINGS])
     flag = rows["variant"] == "stride_flag"
     several = in_batches(rows[~flag], factors=[{}, {"bellman_ford/naive": 2}, {"bellman_ford/naive": 0.5}])
-    both = series.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
+    both = tables.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
     naive = series.cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
     assert (naive["median"], naive["min"], naive["max"], naive["batches"]) == (13, 6.5, 26, 3)
     said = series.caption(both, "From the test.")
@@ -164,12 +162,13 @@ def test_a_panel_with_short_times_is_in_milliseconds():
     assert plots.unit([0.01, np.nan]) == plots.unit([np.nan]) == plots.unit([]) == ("s", 1)
 
 
-def test_the_registry_says_what_is_drawn(monkeypatch):
-    """A variant of which only its entry is new is a further series; of two with one head the fastest is drawn."""
+def test_a_variant_with_a_new_head_is_a_further_series(monkeypatch):
+    """Of two with one head the fastest is drawn."""
     naive = VARIANTS["bellman_ford/naive"]
     for name in ("slow", "fast"):
-        new = replace(naive, name=name, shown={"figure5": "New"})
+        new = replace(naive, name=name)
         monkeypatch.setitem(VARIANTS, new.key, new)
+        monkeypatch.setitem(tables.SHOWN["figure5"]["columns"], new.key, "New")
     rows = whole()
     mine = rows[(rows["algorithm"] == "bellman_ford") & (rows["variant"] == "naive")]
     more = [mine.assign(variant=name, seconds=mine["seconds"] / part) for name, part in (("slow", 2), ("fast", 4))]
@@ -270,25 +269,11 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     assert dict(matplotlib.rcParams) == before
 
 
-@pytest.mark.parametrize(
-    ("count", "label"),
-    [(264346, "264K"), (999999, "999K"), (1057066, "1.0M"), (2712798, "2.7M"), (3598623, "3.5M"), (999, "999")],
-)
-def test_counts_are_cut_off_as_in_the_paper(count, label):
-    assert plots.short(count) == label
+def test_counts_are_cut_off_as_in_the_paper():
+    counts = {264346: "264K", 999999: "999K", 1057066: "1.0M", 2712798: "2.7M", 3598623: "3.5M", 999: "999"}
+    assert {count: plots.short(count) for count in counts} == counts
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0.0120, "0.0120"), (5.52, "5.52"), (284.6, "285"), (999.6, "1,000"), (22328, "22,300"), (np.nan, "")],
-)
-def test_values_have_three_digits(number, text):
-    assert plots.digits(number) == text
-
-
-def test_simulated_rows_are_refused(tmp_path):
-    path = tmp_path / "timings.csv"
-    path.write_text(TIMINGS.read_text().replace(",no_memory,", ",simulated,"))
-    with pytest.raises(InputError, match="simulated"):
-        make(6, tmp_path / "figures", [path])
-    assert not (tmp_path / "figures").exists()
+def test_values_have_three_digits():
+    texts = {0.0120: "0.0120", 5.52: "5.52", 284.6: "285", 999.6: "1,000", 22328: "22,300", np.nan: ""}
+    assert {number: plots.digits(number) for number in texts} == texts

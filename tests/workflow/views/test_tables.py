@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
-from kernels.registry import VARIANTS, shown_in
+from kernels.registry import VARIANTS
 from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from tests.support.views import draw
 from workflow.store import columns, measurements
 from workflow.views import paper_tables as tables
 from workflow.views import table6
-from workflow.views.tables import DEFINITIONS, PAPER_TABLES, define, sizes
+from workflow.views.tables import DEFINITIONS, PAPER_TABLES, SHOWN, define, heads, sizes
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -38,7 +38,7 @@ TOLERANCE = 0.05
 
 
 def render(number, rows, source="From the test."):
-    return tables.render(define(f"table{number}", DATASETS), rows, source)
+    return tables.files(define(f"table{number}", DATASETS), rows, source)
 
 
 def test_every_table_is_looked_at_here_or_in_test_extensions():
@@ -90,12 +90,18 @@ def test_every_column_is_a_variant_of_its_problem():
         table = define(name, DATASETS)
         for column in table.columns:
             for problem, key in column.variants.items():
-                assert VARIANTS[key].problem == problem in table.rows
+                assert VARIANTS[key].problem == problem in table.by_problem
                 assert VARIANTS[key].cuda_graph == (column.group == "same kernels, CUDA graph")
 
 
+def test_a_column_of_no_variant_is_refused(monkeypatch):
+    monkeypatch.setitem(SHOWN["table1"]["columns"], "bellman_ford/quater", "Quarter")
+    with pytest.raises(InputError, match=r"tables\.yaml: table1: there is no variant bellman_ford/quater: choose"):
+        heads("table1")
+
+
 @pytest.mark.parametrize(
-    ("number", "heads", "datasets", "title"),
+    ("number", "shown", "datasets", "title"),
     [
         (1, ["CPU", *STRIDES, *with_graph(STRIDES)], ROADS, "Bellman-Ford on US road"),
         (2, ["CPU", "Naive"], GNUTELLAS[:1], "Algorithm on SNAP"),
@@ -103,10 +109,10 @@ def test_every_column_is_a_variant_of_its_problem():
     ],
 )
 @pytest.mark.parametrize("suffix", READERS)
-def test_columns_rows_and_title(made, number, heads, datasets, title, suffix):
+def test_columns_rows_and_title(made, number, shown, datasets, title, suffix):
     table = cells(suffix, made[number][suffix])
-    ours = {variant.shown[f"table{number}"] for variant in shown_in(f"table{number}") if variant.ours}
-    assert [head for head in table[0] if head not in ours] == ["Dataset", "Number of Nodes", "Number of Edges", *heads]
+    ours = {head for key, head in heads(f"table{number}").items() if VARIANTS[key].ours}
+    assert [head for head in table[0] if head not in ours] == ["Dataset", "Number of Nodes", "Number of Edges", *shown]
     assert [row[0] for row in table[1:]] == [f"{name}.txt{' †' * (name == 'nyc' and number == 1)}" for name in datasets]
     assert title in html.unescape(made[number][suffix])
 
@@ -217,8 +223,9 @@ def test_csv_counts_and_substitute(made):
 
 
 def test_counts_are_as_measured_else_the_papers_else_as_configured(rows):
-    configured = {"nyc": (1, 2), "col": (3, 4), "village": (5, 6)}
-    assert sizes(configured, rows).T.to_dict("list") == {
+    counts = {"nyc": (1, 2), "col": (3, 4), "village": (5, 6)}
+    configured = {name: {"vertices": vertices, "arcs": arcs} for name, (vertices, arcs) in counts.items()}
+    assert sizes(list(counts), configured, rows).T.to_dict("list") == {
         "nyc": [264346, 730100],
         "col": [435666, 1057066],
         "village": [5, 6],
@@ -308,7 +315,7 @@ def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, data
     if name == "table6":
         made = table6.files(shown, nothing, measurements.load_sweep("sources", []), "Nothing measured.", TOLERANCE)
     else:
-        made = tables.render(define(name, shown), nothing, "Nothing measured.")
+        made = tables.files(define(name, shown), nothing, "Nothing measured.")
     heads, *body = cells(".md", made[".md"])
     assert heads[0] == "Dataset" and {row[0] for row in body} == ({"village.txt"} if dataset else set())
     assert "no measurement" in made[".md"] if dataset else "no measurement" not in made[".md"]

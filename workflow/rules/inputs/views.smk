@@ -152,13 +152,13 @@ def view_source(view):
 def view_tracks(view):
     """Parameters that make a view due when they change, each a line of text."""
     values = {
-        "heads": [f"{variant.key}: {variant.shown[view.name]}" for variant in shown_in(view.name)],
         "datasets": step.digest(json.dumps(tables.of_config(config)).encode()),
         "tolerance": config["audit"]["tolerance"],
         "config": step.digest(json.dumps(config).encode()),
         "maps": {name: coordinates_file(name) for name in MAPS},
     }
-    return {name: values[name] for name in view.tracks}
+    heads = {"heads": [f"{key}: {head}" for key, head in tables.heads(view.columns).items()]} if view.columns else {}
+    return heads | {name: values[name] for name in view.tracks}
 
 
 def made_files(wildcards):
