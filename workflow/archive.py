@@ -22,9 +22,9 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.io import atomic
 from kernels.registry import VARIANTS, find
-from workflow.store import all_pairs, benchmarks, collect, columns, measurements, records, revisions
+from workflow.store import all_pairs, benchmarks, collect, columns, measurements, records, revisions, tables
 from workflow.store.columns import Measurements
-from workflow.views import catalogue, tables
+from workflow.views import catalogue
 from workflow.views.context import Context, write
 
 KEPT = (".csv", ".md", ".png")  # of the files that views make; all others can be made again

@@ -19,10 +19,10 @@ from scipy.stats import linregress, t
 from kernels.generate import KINDS
 from kernels.registry import VARIANTS
 from workflow.store import measurements
+from workflow.store.tables import Datasets, of_family
 from workflow.views import long_table, plots, series
 from workflow.views.context import Context, Drawing
 from workflow.views.render import or_dash
-from workflow.views.tables import Datasets, of_family
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}

@@ -10,12 +10,12 @@ import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.judge import batches, verdicts
-from workflow.store import measurements, paper
-from workflow.views import long_table, render, tables
+from workflow.store import measurements, paper, tables
+from workflow.store.tables import Datasets, Table
+from workflow.views import long_table, render
 from workflow.views.context import Context
 from workflow.views.documents import time_text
 from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of
-from workflow.views.tables import Datasets, Table
 
 NAME, OURS, LIBRARY = "table6", "Ours", "CPU library"
 OPTIONAL = ("Ours, prepared",)  # heads that are shown only if they were measured: such variants fit few graphs

@@ -18,8 +18,7 @@ from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
 from workflow.measure import host, job, measure, plan
 from workflow.measure.job import Journal
-from workflow.store import measurements, records, revisions
-from workflow.views import tables
+from workflow.store import measurements, records, revisions, tables
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
 PROTOCOL = {"repeats": 4, "warmup_launches": 1}

@@ -23,8 +23,8 @@ from workflow import archive
 from workflow.judge import batches
 from workflow.measure import sweeps
 from workflow.store import benchmarks, columns, measurements, paper
+from workflow.store.tables import define, of_family
 from workflow.views import catalogue, figure8, peak_table, plots, table6
-from workflow.views.tables import define, of_family
 
 ROOT = Path(__file__).parents[3]
 NEAR_FAR = "delta_stepping/near_far"

@@ -145,7 +145,7 @@ def view_source(view):
     if view.name in [f"draw_{sweep}" for sweep in SWEPT]:
         return source(f"{view.reads[0]}.csv")
     if "all_pairs" in view.reads:
-        return ARCHIVED if ALL_PAIRS_KEPT else tables.MEASURED_HERE
+        return ARCHIVED if ALL_PAIRS_KEPT else MEASURED_HERE
     return source()
 
 
