@@ -39,7 +39,7 @@ from kernels.library import choice
 from kernels.library import networkx as backend
 from workflow.measure import host, measure
 from workflow.step import logged
-from workflow.store.library_times import SCHEMA
+from workflow.store.benchmarks import LIBRARY_TIMES
 
 SOURCE = 0
 REPEATS, LATER = 5, 50  # repeats of a call; of a call that takes milliseconds
@@ -268,7 +268,7 @@ def main(args: argparse.Namespace) -> None:
             for case in cases(path, graph, networkx=path == args.graphs[0]):
                 found += [about | row for row in case.rows()]
                 logging.info("%s: %s: %.4g s", graph.name, case.what, found[-1]["seconds"])
-                SCHEMA.write(found, args.out)
+                LIBRARY_TIMES.write(found, args.out)
 
 
 if __name__ == "__main__":

@@ -22,10 +22,9 @@ import pandas as pd
 from kernels.errors import InputError
 from kernels.io import atomic
 from kernels.registry import VARIANTS, find
-from workflow.measure import revisions
-from workflow.store import all_pairs, collect, columns, measurements, records
+from workflow.store import all_pairs, benchmarks, collect, columns, measurements, records, revisions, tables
 from workflow.store.columns import Measurements
-from workflow.views import catalogue, many_sources_table, peak_table, tables
+from workflow.views import catalogue
 from workflow.views.context import Context, write
 
 KEPT = (".csv", ".md", ".png")  # of the files that views make; all others can be made again
@@ -34,8 +33,8 @@ MANY = "many_sources.csv"  # its datasets may be measured at different times: ro
 # Files that are kept unchanged, with their readers.
 PLAIN = {
     **{f"{sweep}.csv": partial(measurements.load_sweep, sweep) for sweep in columns.SWEEPS},
-    "peak.csv": peak_table.load,
-    MANY: many_sources_table.load,
+    "peak.csv": benchmarks.load_peak,
+    MANY: benchmarks.MANY_SOURCES.read,
 }
 
 
@@ -151,7 +150,7 @@ def keep_plain(measured: Path, archives: Path, config: dict) -> Path:
     folder = folder_of(measured, PLAIN[measured.name]([measured]), archives)
     target = folder / measured.name
     if measured.name == MANY and target.exists():
-        schema = many_sources_table.SCHEMA
+        schema = benchmarks.MANY_SOURCES
         rows = schema.text([measured])
         again = {row["dataset"] for row in rows}
         rows = [*(row for row in schema.text([target]) if row["dataset"] not in again), *rows]

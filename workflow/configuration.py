@@ -13,11 +13,11 @@ from jsonschema import Draft202012Validator, ValidationError, validators
 from kernels import generate
 from kernels.errors import InputError
 from kernels.registry import ALGORITHMS, VARIANTS
-from workflow import digests
 from workflow.data.download import check_sources, raw_name
 from workflow.measure import plan
 
-SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+ROOT = Path(__file__).parents[1]
+SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, if installed: ten times as fast
 # JSON Schema takes 2.0 for an integer, which range and Slurm refuse, and NaN for a number.
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
@@ -184,7 +184,7 @@ def _duplicate(values: list):
 
 def prepare_environment(config: dict) -> None:
     """Let jobs find this Python and the project's packages, and use the simulator if wanted."""
-    for name, first in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", digests.ROOT)):
+    for name, first in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", ROOT)):
         os.environ[name] = os.pathsep.join(filter(None, (str(first), os.environ.get(name))))
     if plan.simulating(config):
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"

@@ -1,7 +1,8 @@
-"""The frame of a rule's script: a log file, and one message if input is bad."""
+"""What all steps share: the log and the error message of a rule's script, reading JSON, digests."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import sys
@@ -41,6 +42,11 @@ def read_json(path: Path, advice: str) -> dict:
         return value
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', error)}: {advice}") from None
+
+
+def digest(data: bytes) -> str:
+    """Return 16 hexadecimal digits of the SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _end(message: str) -> NoReturn:

@@ -16,7 +16,7 @@ from numba.cuda import dispatcher
 from kernels.harness import Protocol
 from kernels.registry import VARIANTS
 from tests import revisions as ptx
-from workflow.measure import revisions
+from workflow.store import revisions
 
 ROOT = Path(__file__).parents[2]
 COMPILERS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm")

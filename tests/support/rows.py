@@ -9,8 +9,7 @@ import pandas as pd
 import yaml
 
 from kernels.registry import VARIANTS
-from workflow.store import columns, measurements
-from workflow.views import tables
+from workflow.store import columns, measurements, tables
 
 ROOT = Path(__file__).parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

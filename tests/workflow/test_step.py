@@ -24,8 +24,8 @@ from tests.support.limits import files_of_at_most
 from workflow import archive
 from workflow.data import download
 from workflow.measure import measure, peak, sweeps
-from workflow.store import collect
-from workflow.views import appendix, audit, peak_table, simulated
+from workflow.store import benchmarks, collect
+from workflow.views import appendix, audit, simulated
 from workflow.views.context import Context
 
 ROOT = Path(__file__).parents[2]
@@ -255,7 +255,7 @@ def beside(read, name):
 READERS = {
     "collect": beside(collect.read, "rows.csv"),
     "appendix": of_files(appendix.read),
-    "peak_table": of_files(peak_table.load),
+    "peak_table": of_files(benchmarks.load_peak),
     "simulated": lambda path: simulated.view(None, Context(source="", files={"simulated": [path]})),
     "audit": audit.claims,
     "origin": lambda path: download.read_origin("bad", path.parent),
@@ -275,11 +275,6 @@ def test_what_is_no_such_file_is_refused_by_its_name(tmp_path, read, content):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=r"/(bad|rows|raw\.part)\.json: "):
         read(tmp_path / "bad.json")
-
-
-def test_no_second_file_of_peaks():
-    with pytest.raises(InputError, match="--peak takes one file, not 2: a, b"):
-        peak_table.load(["a", "b"])
 
 
 def test_an_archive_that_is_damaged_stays(tmp_path):

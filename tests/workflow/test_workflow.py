@@ -37,8 +37,7 @@ from tests.support.project import (
 )
 from workflow import configuration
 from workflow.measure import plan
-from workflow.store import records
-from workflow.views import tables
+from workflow.store import records, tables
 
 DIGEST = "0123456789abcdef"
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -153,26 +153,6 @@ class Audited:
 def deciding(findings: Mapping[str, Finding]) -> dict[str, Finding]:
     """Return the findings that are decided."""
     return {dataset: finding for dataset, finding in findings.items() if finding.decided}
-
-
-def agreed(ones: Iterable[Audited]) -> Audited | None:
-    """Merge the judgements of one claim on several cards; None if two cards decide a dataset differently.
-
-    Each dataset's finding is of a card that decides it, if any does; all else is the first card's.
-    """
-    first, *others = ones
-    found = dict(first.here)
-    for number, other in enumerate(others):
-        for dataset, finding in deciding(other.here).items():
-            mine = found[dataset]
-            if not mine.decided:  # batches of two cards may share a name
-                without = {f"{batch} of card {number}": word for batch, word in finding.without.items()}
-                found[dataset] = replace(finding, without=without)
-            elif mine.verdict != finding.verdict:
-                return None
-            else:  # without a batch of one card, the other card still decides
-                found[dataset] = replace(mine, cards=mine.cards | finding.cards, without={})
-    return replace(first, here=found)
 
 
 def outcome(findings: Mapping[str, Finding]) -> str:

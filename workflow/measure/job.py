@@ -17,8 +17,9 @@ from kernels.graph import Graph
 from kernels.harness import Protocol
 from kernels.io import atomic
 from kernels.registry import Variant
-from workflow import digests
-from workflow.measure import host, measure, revisions
+from workflow import step
+from workflow.measure import host, measure
+from workflow.store import revisions
 
 
 def measure_job(
@@ -31,7 +32,7 @@ def measure_job(
         journal = Journal(out.with_name(f"{out.name}.part"), _conditions(protocols, loaded, batch, on_gpu))
         if journal.runs:
             logging.info("%s: %d runs are kept from before", out, len(journal.runs))
-        seed = int(digests.digest(f"{batch}/{loaded.name}".encode()), 16)
+        seed = int(step.digest(f"{batch}/{loaded.name}".encode()), 16)
         rows, found = measure.make(protocols, loaded, setting, batch, seed, journal.runs, journal.add)
         measure.publish(rows, found, out, simulated=on_gpu and card.SIMULATED)
         journal.delete()

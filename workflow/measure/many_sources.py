@@ -27,7 +27,7 @@ from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
 from workflow.measure import host, measure
 from workflow.measure.oracle import in_pieces, oracle_rows, reduce_row
-from workflow.views.many_sources_table import KINDS, REDUCED, SCHEMA
+from workflow.store.benchmarks import KINDS, MANY_SOURCES, REDUCED
 
 SEED = 0  # of the first source, and of the sample that is checked
 
@@ -194,4 +194,4 @@ def measure_many_sources(
             rows = list(measured(loaded, options, block, setting.commit, processes))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {loaded.name}: {error}: take a card with more memory") from None
-        SCHEMA.write(rows, out)
+        MANY_SOURCES.write(rows, out)

@@ -18,9 +18,9 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.io import atomic, writable
 from kernels.registry import Variant
-from workflow import digests
-from workflow.measure import host, lock, revisions
-from workflow.store import records
+from workflow import step
+from workflow.measure import host, lock
+from workflow.store import records, revisions
 from workflow.store.measurements import schema
 
 PACKAGES = [
@@ -48,7 +48,7 @@ class Setting:
     def of(cls, snakemake) -> Setting:
         """Return the setting of a rule's script."""
         config = snakemake.config
-        digest = digests.digest(json.dumps(config, sort_keys=True).encode())
+        digest = step.digest(json.dumps(config, sort_keys=True).encode())
         return cls(snakemake.params.cores, config["commit"], digest)
 
 

@@ -15,7 +15,7 @@ from kernels.fast import peak
 from kernels.gpu import card
 from kernels.run import Run
 from workflow.measure import measure
-from workflow.views.peak_table import SCHEMA
+from workflow.store.benchmarks import PEAK
 
 TIMES = 50_000  # relaxations in a chain: some 20 ms on an H200
 
@@ -48,4 +48,4 @@ def measure_peak(vertices: list[int], out: Path, commit: str = "", repeats: int 
             rows = list(measured(vertices, repeats, commit))
         except NotEnoughMemory as error:
             raise InputError(f"peak: {error}: name smaller matrices than of {max(vertices):,} vertices") from None
-        SCHEMA.write(rows, out)
+        PEAK.write(rows, out)

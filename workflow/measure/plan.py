@@ -11,9 +11,7 @@ from kernels.errors import InputError
 from kernels.gpu import driver
 from kernels.library import choice
 from kernels.registry import VARIANTS, Variant, find, select
-from workflow.measure import revisions
-from workflow.store import paper
-from workflow.views import tables
+from workflow.store import paper, revisions, tables
 
 # The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")

@@ -13,9 +13,9 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.io import writable
 from kernels.registry import find
-from workflow.measure import measure, revisions
+from workflow.measure import measure
 from workflow.measure.plan import Cell
-from workflow.store import records
+from workflow.store import records, revisions
 from workflow.store.measurements import schema
 
 

@@ -4,9 +4,10 @@ from snakemake.exceptions import WorkflowError
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
 from kernels.registry import ALL_PAIRS_REVISION, find
-from workflow import configuration, digests
-from workflow.measure import paths, plan, resources, revisions
-from workflow.views import tables
+from workflow import configuration, step
+from workflow.measure import paths, plan, resources
+from workflow.store import revisions, tables
+from workflow.views.context import MEASURED_HERE
 
 try:
     driver.check_settings()
@@ -68,4 +69,4 @@ ARCHIVED = f"From the archive {config['archive']}, not measured here."
 def source(measured=None):
     """Return a sentence on where a view's data were measured: here if results/ has them, or will have them."""
     here = Path("results", measured).exists() if measured else plan.measured_here()
-    return tables.MEASURED_HERE if here or not SIMULATING else ARCHIVED
+    return MEASURED_HERE if here or not SIMULATING else ARCHIVED

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workflow.step import logged
-from workflow.views.many_sources_table import SCHEMA
+from workflow.store.benchmarks import MANY_SOURCES
 
 with logged(snakemake.log):
-    SCHEMA.write(SCHEMA.text(snakemake.input), Path(snakemake.output[0]))
+    MANY_SOURCES.write(MANY_SOURCES.text(snakemake.input), Path(snakemake.output[0]))

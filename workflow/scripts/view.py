@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from workflow.step import logged
-from workflow.store import measurements
-from workflow.views import catalogue, tables
+from workflow.store import measurements, tables
+from workflow.views import catalogue
 from workflow.views.context import Context, write
 
 with logged(snakemake.log):

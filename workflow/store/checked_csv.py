@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -122,12 +122,6 @@ class Schema:
         Raises InputError for a file of another kind, and for the first value that breaks a rule.
         """
         return self._checked(self._opened(paths), self.advice)
-
-    def read_one(self, paths: Sequence[Path | str], option: str) -> pd.DataFrame:
-        """Read the rows of one file, or of none; `option` is the name of `paths` in the message about several."""
-        if len(paths) > 1:
-            raise InputError(f"{option} takes one file, not {len(paths)}: {', '.join(map(str, paths))}")
-        return self.read(paths)
 
     def text(self, paths: Iterable[Path | str]) -> list[dict[str, str]]:
         """Read the rows of all files as they are written. Raises as `read`."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from kernels.gpu import SIMULATOR
 from kernels.registry import VARIANTS
-from workflow.measure import revisions
+from workflow.store import revisions
 from workflow.store.checked_csv import VERSION, Rule, above_0, at_least_0_or_empty, matching, moment, version, whole
 
 Measurements = pd.DataFrame

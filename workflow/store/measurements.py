@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
-from workflow.measure import revisions
-from workflow.store import paper, records
+from workflow.store import paper, records, revisions
 from workflow.store.checked_csv import Schema, numbered, once, one_of, same
 from workflow.store.columns import (
     COLUMNS,

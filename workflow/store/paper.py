@@ -1,8 +1,10 @@
-"""The paper's numbers and claims: the CSV files of workflow/paper/, checked when they are read."""
+"""The paper's numbers and claims, and times of other programs: workflow/paper/*.csv, checked when they are read."""
 
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from kernels.registry import VARIANTS
 from workflow.store.checked_csv import Rule, Schema, above_0, matching, once, one_of, whole
@@ -93,3 +95,40 @@ CLAIMS = Schema(
 def claims(path: Path = FOLDER / "claims.csv") -> list[dict[str, str]]:
     """Return the claims, one dictionary a line."""
     return CLAIMS.text([path])
+
+
+# Of other programs: each time is from a file beside peers.csv, and was not measured here.
+PEERS_CARD, PEERS_CPU = "NVIDIA H200", "16 cores of its host"
+ORIGINS = "h200.csv", "h200-one-source.csv"
+GENERATED = ("grid2000", "rmat20", "uniform20")  # datasets of config.yaml with the family and size of a cited graph
+PEERS = Schema(
+    ("program", "version", "dataset", "source", "seconds", "contains", "n", "host", "date", "file"),
+    ("seconds",),
+    (
+        Rule(("program",), "peers.yaml does not name it", lambda rows: rows["program"].isin(list(programs()))),
+        Rule(
+            ("dataset",),
+            "must be the paper's or one of paper.GENERATED",
+            lambda rows: rows["dataset"].isin([*datasets().index, *GENERATED]),
+        ),
+        one_of("source", "0", "any", "every"),
+        above_0("seconds"),
+        *(matching(column) for column in ("version", "contains", "n")),
+        one_of("host", PEERS_CARD, PEERS_CPU),
+        matching("date", r"\d{4}-\d\d-\d\d", "must be a date"),
+        one_of("file", *ORIGINS),
+        once("program", "dataset", "source"),
+    ),
+    ADVICE,
+)
+
+
+@cache
+def programs() -> dict[str, str]:
+    """Return the authors of each other program."""
+    return yaml.safe_load((FOLDER / "peers.yaml").read_text())
+
+
+def peers() -> pd.DataFrame:
+    """Return the cited times, a row a program, dataset and source."""
+    return PEERS.read([FOLDER / "peers.csv"])

@@ -1,8 +1,6 @@
 """Draw all pairs: histograms of eccentricities and mean distances, and a map of the mean distances.
 
-    python -m workflow.views.all_pairs_figure --measurements results/all_pairs/nyc.json --source TEXT
-
-A dataset with a DIMACS .co file (--coordinates) has a map, of the rows in the Parquet file beside its record.
+A dataset with a DIMACS .co file has a map, of the rows in the Parquet file beside its record.
 """
 
 import zlib

@@ -1,15 +1,11 @@
-"""Tabulate diameter, radius and mean distance of each graph, and times: results/all_pairs.csv, .md and .html.
+"""Tabulate diameter, radius and mean distance of each graph, and times: results/all_pairs.csv, .md and .html."""
 
-python -m workflow.views.all_pairs_table --measurements results/all_pairs/nyc.json --source TEXT
-"""
-
-import numpy as np
 import pandas as pd
 
 from kernels.gpu import SIMULATOR
 from workflow.store import all_pairs, measurements
 from workflow.views.context import Context
-from workflow.views.render import csv_text, digits, html_page, to_markdown
+from workflow.views.render import csv_text, digits, html_page, or_dash, to_markdown
 
 TITLE = "All pairs of road networks"
 HEAD = "hierarchy/all_pairs"
@@ -41,7 +37,7 @@ def facts(wholes: list[dict], source: str) -> pd.DataFrame:
 
 def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     def shown(name, form=digits):
-        return ["-" if np.isnan(number) else form(number) for number in rows[name]]
+        return [or_dash(number, form) for number in rows[name]]
 
     ends = zip(rows["diameter"], rows["diameter_from"], rows["diameter_to"], strict=True)
     centres = zip(rows["radius"], rows["radius_vertex"], strict=True)

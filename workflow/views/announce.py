@@ -1,4 +1,4 @@
-"""The messages of `make`: how long measuring will take, and at the end where the results are, in ten lines."""
+"""Print the messages of `make`: how long measuring will take, and at the end where the results are, in ten lines."""
 
 import logging
 import sys

@@ -16,8 +16,8 @@ import yaml
 
 from workflow.judge import claims
 from workflow.store import measurements, records
-from workflow.views import glance, pages, tables
-from workflow.views.context import Context
+from workflow.views import glance, pages
+from workflow.views.context import MEASURED_HERE, Context
 from workflow.views.render import csv_text
 
 # The heads of the columns, by their keys in the provenance, with levels joined by dots.
@@ -87,7 +87,7 @@ def claims_at_a_glance(
 ) -> tuple[pd.DataFrame, pages.Page]:
     """Return table and page of the claims; others: the rows of other archives, by their names."""
     listed = claims.claims()
-    head = measurements.card(rows) + (", here" if source == tables.MEASURED_HERE else "")
+    head = measurements.card(rows) + (", here" if source == MEASURED_HERE else "")
     columns = [(head, source, rows)]
     columns += [(measurements.card(other), f"From the archive {name}.", other) for name, other in others.items()]
     selected = {head: claims.select(of_card, listed) for head, _, of_card in columns}

@@ -1,4 +1,4 @@
-"""The page of the claims, results/claims.*: each beside the paper's tables, the paper's program and our batches.
+"""Render the page of the claims, results/claims.*: each beside the paper's tables, the paper's program and our batches.
 
 workflow/judge/claims.py judges them.
 """

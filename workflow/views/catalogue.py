@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernels.registry import VARIANTS
 from workflow.measure import plan
 from workflow.measure.plan import Cell
-from workflow.views.tables import PAPER_FIGURES, PAPER_TABLES, heads
+from workflow.store.tables import PAPER_FIGURES, PAPER_TABLES, heads
 
 if TYPE_CHECKING:
     import pandas as pd

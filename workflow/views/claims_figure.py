@@ -29,7 +29,7 @@ STEM = "claims"
 
 @dataclass(frozen=True)
 class Look:
-    """How a verdict is drawn; the colours are by Okabe and Ito."""
+    """The colour, of Okabe and Ito, and the sign of a verdict."""
 
     color: str
     sign: str

@@ -12,7 +12,7 @@ import pandas as pd
 
 from kernels.errors import InputError
 from workflow.judge import batches, claims, verdicts
-from workflow.store import measurements
+from workflow.store import benchmarks, measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import audit, many_sources_table, pages, render
 from workflow.views.context import Context
@@ -220,8 +220,8 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     name = context.config["archive"]
     folder = Path("results/archive", name)
     archive = measurements.load([folder / "timings.csv"])
-    of_archive = many_sources_table.load([path] if (path := folder / "many_sources.csv").exists() else [])
-    many = many_sources(many_sources_table.load(context.paths("many_sources_here")), of_archive)
+    of_archive = benchmarks.MANY_SOURCES.read([path] if (path := folder / "many_sources.csv").exists() else [])
+    many = many_sources(benchmarks.MANY_SOURCES.read(context.paths("many_sources_here")), of_archive)
     return files(rows, archive, many, name, context.tolerance)
 
 

@@ -23,7 +23,7 @@ def page_text(page: Path) -> str:
 
 
 def fill(text: str, name: str, content: str, page: Path | str = "README.md") -> str:
-    """Replace what stands between the markers of that name; escape all HTML but <br>."""
+    """Replace the text between the markers of that name; escape all HTML but <br>."""
     pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
     if not pattern.search(text):
         raise InputError(f"{page}: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")

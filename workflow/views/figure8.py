@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from workflow.store import measurements
+from workflow.store.tables import Datasets, define, of_family, part
 from workflow.views import plots, render, series, table6
 from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
-from workflow.views.tables import Datasets, define, of_family, part
 
 ON_CARD, ON_CPU = "GPU programs (cited)", "CPU programs (cited)"
 NOTE = (

@@ -8,10 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from workflow.views import plots, series, tables
+from workflow.store import tables
+from workflow.store.tables import Datasets, part
+from workflow.views import plots, series
 from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
-from workflow.views.tables import Datasets, part
 
 Shown = dict[str, Look]  # the look of each series
 

@@ -19,9 +19,10 @@ from scipy.stats import linregress, t
 from kernels.generate import KINDS
 from kernels.registry import VARIANTS
 from workflow.store import measurements
+from workflow.store.tables import Datasets, of_family
 from workflow.views import long_table, plots, series
 from workflow.views.context import Context, Drawing
-from workflow.views.tables import Datasets, of_family
+from workflow.views.render import or_dash
 
 TITLE = "Growth of the time with the graph"
 PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
@@ -153,8 +154,8 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
             for exponent, error, low, high in zip(*columns, strict=True)
         ]
 
-    def shown(column, digits):
-        return ["-" if np.isnan(value) else f"{value:.{digits}f}" for value in facts[column]]
+    def shown(column, form):
+        return [or_dash(value, form.format) for value in facts[column]]
 
     datasets = facts["datasets"].str.split()
     return pd.DataFrame(
@@ -163,11 +164,11 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
             "Problem": facts["group"],
             "Datasets": [f"{len(names)}{' †' if substitutes.keys() & set(names) else ''}" for names in datasets],
             "Exponent of V": [NO_FIT if exponent == "-" else exponent for exponent in exponents("vertices")],
-            "R²": shown("vertices_r2", 4),
+            "R²": shown("vertices_r2", "{:.4f}"),
             "Theory": [f"O({term})" if term else "-" for term in facts["term"]],
-            "Theory's slope": shown("slope", 0),
+            "Theory's slope": shown("slope", "{:.0f}"),
             "Exponent of theory's term": exponents("term"),
-            "R² of that": shown("term_r2", 4),
+            "R² of that": shown("term_r2", "{:.4f}"),
         },
         dtype=str,
     )

@@ -13,7 +13,7 @@ from workflow.judge import batches, verdicts
 from workflow.store import measurements
 from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import RATIOS, digits
+from workflow.views.render import RATIOS, or_dash
 
 TITLE = "What launching costs: each variant beside the same kernels in a CUDA graph"
 PLAIN = [variant.plain for variant in VARIANTS.values() if variant.cuda_graph]
@@ -69,21 +69,16 @@ def compare(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
-    def shown(name):
-        return ["-" if np.isnan(number) else digits(number) for number in facts[name]]
-
     return pd.DataFrame(
         {
             "Variant": long_table.names(facts),
             "Dataset": [f"{name}.txt{' †' if name in substitutes else ''}" for name in facts["dataset"]],
             "Launches": [f"{count:,.0f}" for count in facts["launches"]],
-            "Plain (s)": shown("plain_s"),
-            "Graph (s)": shown("graph_s"),
-            "Plain (µs a launch)": shown("plain_us"),
-            "Graph (µs a launch)": shown("graph_us"),
-            "Launching and waiting": [
-                "-" if np.isnan(share) else f"{round(100 * share):d} %" for share in facts["share"]
-            ],
+            "Plain (s)": facts["plain_s"].map(or_dash),
+            "Graph (s)": facts["graph_s"].map(or_dash),
+            "Plain (µs a launch)": facts["plain_us"].map(or_dash),
+            "Graph (µs a launch)": facts["graph_us"].map(or_dash),
+            "Launching and waiting": [or_dash(100 * share, "{:.0f} %".format) for share in facts["share"]],
             "Batches": [str(count or "-") for count in facts["batches"]],
             "Bound": facts["bound"],
         },

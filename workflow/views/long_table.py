@@ -4,8 +4,8 @@ import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.store import measurements
+from workflow.store.tables import Datasets, shown_pairs
 from workflow.views.render import table_files
-from workflow.views.tables import Datasets, shown_pairs
 
 
 def algorithm(key: str) -> str:

@@ -6,79 +6,18 @@ near_far, which search from one source.
 
 from collections.abc import Mapping
 from math import floor
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from kernels.gpu import SIMULATOR
-from workflow.store import measurements
-from workflow.store.checked_csv import (
-    Rule,
-    Schema,
-    above_0,
-    matching,
-    moment,
-    numbered,
-    once,
-    one_of,
-    same,
-    version,
-    whole,
-)
+from workflow.store import benchmarks, measurements
+from workflow.store.benchmarks import KINDS
 from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import digits
+from workflow.views.render import or_dash
 
 TITLE = "Searches from many sources in a contraction hierarchy"
-KINDS = ROWS, REDUCED = "rows", "reduced"
 ONE_SOURCE, NEAR_FAR = "hierarchy/sssp", "delta_stepping/near_far"
-COLUMNS = (
-    *("kind", "dataset", "repeat", "sources", "search_s", "customize_s", "order_s", "tree_s", "layout_s"),
-    *("height", "hierarchy_arcs", "triangles", "vertices", "arcs", "rows_checked", "device", "driver", "card_uuid"),
-    *("host_id", "host", "numba_cuda", "revision", "commit", "tree_clean", "dataset_sha256", "substitute", "started"),
-)
-GRAPH = ("vertices", "arcs", "height", "hierarchy_arcs", "triangles")
-PREPARED = ("order_s", "tree_s", "layout_s")
-SCHEMA = Schema(
-    COLUMNS,
-    ("repeat", "sources", "search_s", "customize_s", *PREPARED, *GRAPH, "rows_checked"),
-    (
-        one_of("kind", *KINDS),
-        matching("dataset"),
-        whole("repeat", 1),
-        whole("vertices", 1),
-        *(whole(column, 0) for column in GRAPH[1:]),
-        whole("sources", 1),
-        Rule(("sources", "vertices"), "more sources than vertices", lambda rows: rows["sources"] <= rows["vertices"]),
-        above_0("search_s"),
-        above_0("customize_s"),
-        *(Rule((name,), "must be 0 or more", lambda rows, name=name: rows[name] >= 0) for name in PREPARED),
-        whole("rows_checked", 1),
-        Rule(
-            ("rows_checked", "sources"),
-            "more rows checked than sources",
-            lambda rows: rows["rows_checked"] <= rows["sources"],
-        ),
-        matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
-        *(version(column) for column in ("driver", "numba_cuda")),
-        matching("revision", r"\d+", "must be a whole number"),
-        one_of("tree_clean", "True", "False", ""),
-        matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
-        moment("started"),
-        once("kind", "dataset", "repeat"),
-        numbered("repeat", "kind", "dataset"),
-        same("sources", "kind", "dataset", must="the repeats differ in sources"),
-        *(
-            same(column, "dataset", must=f"the dataset's rows differ in {column}")
-            for column in (*GRAPH, *PREPARED, "card_uuid", "revision", "dataset_sha256")
-        ),
-        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
-    ),
-    "measure again, or leave the file out",
-    "{kind} of {dataset}",
-)
 FACTS = (
     *("dataset", "vertices", "arcs", "height", "hierarchy_arcs", "triangles", "order_s", "tree_s", "layout_s"),
     *("customize_s", "one_source_s", "rows_sources", "rows_us", "rows_us_min", "rows_us_max", "rows_repeats"),
@@ -100,11 +39,6 @@ NOTES = [
 ]
 
 
-def load(paths: list[Path]) -> pd.DataFrame:
-    """Return the rows of many_sources.csv; paths: none or one. Raise InputError if a value breaks SCHEMA."""
-    return SCHEMA.read_one(paths, "--many-sources")
-
-
 def break_even(prepare_s: float, search_s: float, other_s: float) -> float:
     """Return the least number of sources k with prepare_s + k search_s < k other_s; inf: never, NaN: unknown."""
     if np.isnan(prepare_s + search_s + other_s):
@@ -121,7 +55,7 @@ def rates(many: pd.DataFrame) -> pd.DataFrame:
 
 def facts(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row with FACTS for each dataset; raise InputError if it was measured on different graphs."""
-    of_dataset = dict.fromkeys([name for name in FACTS[1:] if name in COLUMNS], "first")
+    of_dataset = dict.fromkeys([name for name in FACTS[1:] if name in benchmarks.MANY_SOURCES.columns], "first")
     of_dataset |= {"customize_s": "median", "rows_checked": "min"}
     found = many.groupby("dataset", sort=False).agg(of_dataset)
     by_kind = rates(many).join(many.groupby(["dataset", "kind"])["sources"].first())
@@ -150,11 +84,13 @@ def one_source(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def to_text(found: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def shown(name, scale=1.0):
-        return ["-" if np.isnan(number) else digits(scale * number) for number in found[name]]
+        return [or_dash(scale * number) for number in found[name]]
+
+    def pays_from(number):
+        return f"{number:,.0f} sources" if np.isfinite(number) else "never"
 
     searched_all = found["reduced_sources"] == found["vertices"]
     all_pairs = zip(shown("all_pairs_s"), searched_all, strict=True)
-    pays_from = {np.inf: "never"}
     return pd.DataFrame(
         {
             "Dataset": [measurements.marked(name, substitutes) for name in found["dataset"]],
@@ -166,7 +102,7 @@ def to_text(found: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
             "Reduced (µs a source)": shown("reduced_us"),
             "All pairs (s)": [text if whole or text == "-" else f"≈ {text}" for text, whole in all_pairs],
             "Near-Far (ms)": shown("near_far_s", 1e3),
-            "Pays from": ["-" if np.isnan(k) else pays_from.get(k) or f"{k:,.0f} sources" for k in found["break_even"]],
+            "Pays from": [or_dash(number, pays_from) for number in found["break_even"]],
         },
         dtype=str,
     )
@@ -190,7 +126,7 @@ def counts(found: pd.DataFrame) -> list[str]:
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table of searches from many sources; `rows` are those from one source."""
-    many = load(context.paths("many_sources"))
+    many = benchmarks.MANY_SOURCES.read(context.paths("many_sources"))
     found, substitutes = facts(many, rows), measurements.substitutes(many)
     text = to_text(found, substitutes)
     cards = [f"On {', '.join(many['device'].unique())}."] if len(many) else ["No measurement."]

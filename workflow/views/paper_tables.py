@@ -4,18 +4,65 @@ from __future__ import annotations
 
 import pandas as pd
 
+from kernels.registry import VARIANTS
+from workflow.judge import batches
 from workflow.store import measurements
+from workflow.store.tables import Table, define, label_of, part
 from workflow.views import render
 from workflow.views.context import Context
 from workflow.views.render import CROSS, digits, speed_up, status_text
-from workflow.views.tables import EDGES, NODES, Table, compare, define, part
 
+NODES, EDGES = "Number of Nodes", "Number of Edges"
 # What the CSV has of each cell, and its name there if that differs.
 FACTS = [
     *("status", "median", "min", "max", "repeats", "batches", "kernels", "predecessors", "speed-up", "device"),
     *("paper seconds", "paper text", "paper speed-up"),
 ]
 NAMES = {"median": "seconds", "kernels": "kernels_s", "predecessors": "predecessors_s"}
+
+
+def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return our cells beside the paper's, indexed by (label of a column, dataset). Take rows from Table.select.
+
+    The columns of measurements.summarise, "paper seconds", "paper text", "speed-up" (the geometric mean over batches of
+    the ratios within a job, NaN if no job measured both cells) and "paper speed-up". status is "no measurement" if a
+    cell is to be measured, "-" if the paper has no such number or no such variant solves the problem.
+    """
+    cells = [
+        (column.label, dataset, column.variants.get(problem), label_of(column.group, table.baseline))
+        for column in table.columns
+        for problem, names in table.by_problem.items()
+        for dataset in names
+    ]
+    facts = pd.DataFrame.from_records(cells, ["label", "dataset"], columns=["label", "dataset", "column", "baseline"])
+    for times in (measurements.summarise(rows), measurements.paper_times().add_prefix("paper ")):
+        facts = facts.join(times, on=["column", "dataset"])
+    facts["status"] = facts["status"].fillna(_missing(facts))
+    facts = facts.assign(**{name: facts[name].astype(float).fillna(0).astype(int) for name in ("repeats", "batches")})
+    facts["paper speed-up"] = _of_baseline(facts)["paper seconds"].to_numpy() / facts["paper seconds"]
+    facts["speed-up"] = _speed_ups(facts, rows)
+    return facts
+
+
+def _missing(facts: pd.DataFrame) -> pd.Series:
+    """Return the status of each cell as if none were measured."""
+    origin = facts["column"].map({key: variant.origin for key, variant in VARIANTS.items()})
+    other_dataset = ~facts.index.isin(measurements.paper_datasets().index, level="dataset")
+    wanted = facts["column"].notna() & (facts["paper text"].notna() | other_dataset | (origin != "paper"))
+    return wanted.map({True: "no measurement", False: "-"})
+
+
+def _of_baseline(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return for each cell that of its baseline on the same dataset."""
+    return facts.reindex(pd.MultiIndex.from_arrays([facts["baseline"], facts.index.get_level_values("dataset")]))
+
+
+def _speed_ups(facts: pd.DataFrame, rows: pd.DataFrame) -> list[float]:
+    of_batches, base = batches.medians(rows), _of_baseline(facts)
+    both_ok = (facts["status"] == "ok") & (base["status"] == "ok").to_numpy()
+    pairs = zip(facts["column"], base["column"], facts.index.get_level_values("dataset"), both_ok, strict=True)
+    found = [batches.speed_up(of_batches, own, other, dataset) if ok else None for own, other, dataset, ok in pairs]
+    return [estimate.value if estimate else float("nan") for estimate in found]
 
 
 def to_csv(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pd.DataFrame:

@@ -3,59 +3,18 @@
 The peak is that of results/peak.csv (workflow/measure/peak.py).
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from kernels.gpu import SIMULATOR
-from workflow.store import measurements
-from workflow.store.checked_csv import Rule, Schema, above_0, matching, moment, numbered, once, one_of, version, whole
+from workflow.store import benchmarks, measurements
 from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import digits, spread
+from workflow.views.render import digits, or_dash, spread
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}  # of a distance
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "batches", "part"]
-COLUMNS = (
-    *("benchmark", "bits", "vertices", "repeat", "relaxations", "seconds"),
-    *("device", "driver", "cuda", "numba_cuda", "commit", "tree_clean", "started", "host"),
-)
-
-
-def _sizes(rows: pd.DataFrame) -> pd.Series:
-    n = rows["vertices"]
-    return ((n % 1 == 0) & (n**3 == rows["relaxations"])).where(rows["benchmark"] == "dense", n.isna())
-
-
-SCHEMA = Schema(
-    COLUMNS,
-    ("bits", "vertices", "repeat", "relaxations", "seconds"),
-    (
-        one_of("benchmark", "chains", "dense"),
-        Rule(("bits",), "must be 16 or 32", lambda rows: rows["bits"].isin([16, 32])),
-        whole("repeat", 1),
-        whole("relaxations", 1),
-        Rule(
-            ("benchmark", "vertices", "relaxations"),
-            "dense must have a whole number of vertices, and their cube of relaxations; chains have none",
-            _sizes,
-        ),
-        above_0("seconds"),
-        matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
-        *(version(column) for column in ("driver", "cuda", "numba_cuda")),
-        one_of("tree_clean", "True", "False", ""),
-        moment("started"),
-        once("benchmark", "bits", "vertices", "repeat"),
-        numbered("repeat", "benchmark", "bits", "vertices"),
-        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
-    ),
-    "measure again, or leave the file out",
-    "{benchmark} of {bits} bits",
-)
 NOTES = [
     "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
     "one relaxation of 32 bits or for two of 16.",
@@ -64,16 +23,6 @@ NOTES = [
     "Part of the peak: over the median of the chains with as many bits, which ran just before on the same card. Peak "
     "and dense matrices are one run, outside the batches. A dataset's rate is of another job: no part is given of it.",
 ]
-
-
-def load(paths: list[Path]) -> pd.DataFrame:
-    """Return the rows of peak.csv; paths: none or one. Raise InputError if a value breaks SCHEMA.
-
-    Vertices are text, which is empty for the chains.
-    """
-    rows = SCHEMA.read_one(paths, "--peak")
-    sizes = ["" if np.isnan(n) else f"{n:.0f}" for n in rows["vertices"]]
-    return rows.assign(vertices=sizes).astype({"bits": int})
 
 
 def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +73,7 @@ def to_text(facts: pd.DataFrame) -> pd.DataFrame:
             "Vertices": [f"{int(n):,}" if n else "-" for n in facts["vertices"]],
             "T relaxations/s": tera["median"].map(digits),
             "Range": [spread(rate) for _, rate in tera.iterrows()],
-            "Part of the peak": ["-" if np.isnan(part) else f"{100 * part:.0f} %" for part in facts["part"]],
+            "Part of the peak": [or_dash(100 * part, "{:.0f} %".format) for part in facts["part"]],
         },
         dtype=str,
     )
@@ -132,7 +81,7 @@ def to_text(facts: pd.DataFrame) -> pd.DataFrame:
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table."""
-    peaks = load(context.paths("peak"))
+    peaks = benchmarks.load_peak(context.paths("peak"))
     facts = compare(peaks, rows)
     rows = measurements.pooled(rows[measurements.variants(rows).isin(BITS)])
     cards = [f"On {', '.join(facts['device'].unique())}."] if len(facts) else ["No measurement."]

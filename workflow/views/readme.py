@@ -13,9 +13,7 @@ from kernels.io import atomic
 from kernels.registry import VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
-from workflow.measure import revisions
-from workflow.store import columns, measurements
-from workflow.store import library_times as library_calls
+from workflow.store import benchmarks, columns, measurements, revisions
 from workflow.store.measurements import card, marked, substitutes
 from workflow.views import audit, reviewers, table6
 from workflow.views.documents import fill, from_template, narrow, page_text, spread, time_text
@@ -276,7 +274,7 @@ def library_times(path: Path) -> str:
     """Return what calls of the library take: a row per kind of call, a column per dataset."""
     if not path.exists():
         return f"Not measured: the archive `{path.parent.name}` has none of it."
-    rows = library_calls.load(path)
+    rows = benchmarks.load_library_times(path)
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
     others = substitutes(rows)
     found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])

@@ -63,6 +63,11 @@ def digits(number: float) -> str:
     return f"{number:.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
+def or_dash(number: float, form: Callable[[float], str] = digits) -> str:
+    """Return the number as text; "-" for NaN."""
+    return "-" if np.isnan(number) else form(number)
+
+
 def ratio(value: float) -> str:
     """Return digits(value), with a fourth digit if it rounds to 1: the side of 1 that it lies on decides."""
     text, longer = digits(value), f"{value:.4g}"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kernels.registry import VARIANTS
-from workflow.store import measurements
-from workflow.views import plots, tables
+from workflow.store import measurements, tables
+from workflow.store.tables import ByProblem, Datasets
+from workflow.views import plots
 from workflow.views.render import status_text
-from workflow.views.tables import ByProblem, Datasets
 
 LINE = 105  # letters of a group's text, over all groups of a panel
 

@@ -14,7 +14,7 @@ from scipy import stats
 from workflow.store import measurements
 from workflow.views import pages
 from workflow.views.context import Context
-from workflow.views.render import digits, status_text
+from workflow.views.render import digits, or_dash, status_text
 
 CONFIDENCE = 0.95
 MIN_REPEATS = 6  # below it no two repeats enclose the median with 95 % confidence: 1 - 2 / 2^5 < 0.95 < 1 - 2 / 2^6
@@ -109,15 +109,11 @@ def _line(cell: pd.Series, substitutes: Mapping[str, str]) -> dict[str, str]:
         "Interval or range": ends if cell["repeats"] > 1 else "-",
         "Batches": ALONE if cell["measured"] == ALONE else str(cell["batches"]),
         "Repeats": str(cell["repeats"]),
-        "Spread within batches": _percent(cell["within"]),
-        "Spread between batches": _percent(cell["between"]),
+        "Spread within batches": or_dash(100 * cell["within"], "{:.1f} %".format),
+        "Spread between batches": or_dash(100 * cell["between"], "{:.1f} %".format),
         "Clock (MHz)": "-" if np.isnan(highest) else f"{before:.0f}, {after:.0f} of {highest:.0f}",
         "Throttled": cell["throttling"] or "-",
     }
-
-
-def _percent(share: float) -> str:
-    return "-" if np.isnan(share) else f"{100 * share:.1f} %"
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:

@@ -10,12 +10,12 @@ import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.judge import batches, verdicts
-from workflow.store import measurements, peers
-from workflow.views import long_table, render, tables
+from workflow.store import measurements, paper, tables
+from workflow.store.tables import Datasets, Table
+from workflow.views import long_table, render
 from workflow.views.context import Context
 from workflow.views.documents import time_text
 from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of
-from workflow.views.tables import Datasets, Table
 
 NAME, OURS, LIBRARY = "table6", "Ours", "CPU library"
 OPTIONAL = ("Ours, prepared",)  # heads that are shown only if they were measured: such variants fit few graphs
@@ -114,10 +114,10 @@ def many(searches: pd.DataFrame) -> pd.DataFrame:
 def cited(datasets: list[str]) -> pd.DataFrame:
     """Return a row for each cited program and dataset, with the columns SAID."""
     lines = []
-    times = peers.times()
+    times = paper.peers()
     for (program, dataset), group in times[times["dataset"].isin(datasets)].groupby(["program", "dataset"], sort=False):
         first = group.iloc[0]
-        gpu = first["host"] == peers.CARD
+        gpu = first["host"] == paper.PEERS_CARD
         line = {"dataset": dataset, "who": program, "program": f"{program} (cited)", "status": "ok", "on card": gpu}
         line |= {"n": "; ".join(dict.fromkeys(group["n"])), "file": first["file"]}
         for source, seconds in zip(group["source"], group["seconds"], strict=True):
@@ -300,7 +300,7 @@ def who_notes() -> list[str]:
 def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list[str]:
     """Return the sentences that stand under this table alone."""
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
-    drawn = [name for name in peers.GENERATED if name in set(lines["dataset"])]
+    drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
         f"{', '.join(drawn)} from source 0. Cited times there are of other graphs of the same families and sizes, with "
         "weights from the same range; those of rmat20 and uniform20 were made by GAP's generator. ADDS did not end on "
@@ -325,7 +325,7 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
         f"A cited time has no {CROSS}, since ours did not run beside it; where ours is not faster, a sentence below "
         f"has the times of the two hosts, ours first. No difference: the cited time is within {tolerance:.0%} of ours.",
         *(others if drawn else []),
-        *(f"{program}: {text}." for program, text in peers.programs().items() if program in set(lines["who"])),
+        *(f"{program}: {text}." for program, text in paper.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
         *beside_library(lines, rows, tolerance),
     ]

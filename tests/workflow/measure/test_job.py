@@ -16,10 +16,9 @@ from kernels.harness import Protocol
 from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
-from workflow.measure import host, job, measure, plan, revisions
+from workflow.measure import host, job, measure, plan
 from workflow.measure.job import Journal
-from workflow.store import measurements, records
-from workflow.views import tables
+from workflow.store import measurements, records, revisions, tables
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
 PROTOCOL = {"repeats": 4, "warmup_launches": 1}

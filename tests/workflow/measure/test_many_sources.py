@@ -24,6 +24,7 @@ from tests.support.rows import CONFIG, SIZES, measurement, rows_of
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import many_sources, measure, resources
+from workflow.store import benchmarks
 from workflow.views import catalogue, compare, many_sources_table, readme
 from workflow.views.render import CROSS
 
@@ -50,7 +51,7 @@ def measured(graph, **options):
 @pytest.mark.simulator
 def test_rows_and_reductions_are_searched_and_checked(town):
     found = measured(town)
-    assert {tuple(sorted(row)) for row in found} == {tuple(sorted(many_sources_table.COLUMNS))}
+    assert {tuple(sorted(row)) for row in found} == {tuple(sorted(benchmarks.MANY_SOURCES.columns))}
     said = [(row["kind"], row["repeat"], row["sources"], row["rows_checked"]) for row in found]
     assert said == [(kind, repeat, sources, 5) for kind, sources in (("rows", 8), ("reduced", 12)) for repeat in (1, 2)]
     assert all(row[name] > 0 for row in found for name in ("search_s", "customize_s", "layout_s", "tree_s"))
@@ -157,7 +158,7 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
 def write(path, *rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, many_sources_table.COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, benchmarks.MANY_SOURCES.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return path
@@ -165,7 +166,7 @@ def write(path, *rows):
 
 def both(dataset="nyc", **changes):
     """Two repeats of each kind: 1 µs a source."""
-    return [row(kind, repeat, dataset, **changes) for kind in many_sources_table.KINDS for repeat in (1, 2)]
+    return [row(kind, repeat, dataset, **changes) for kind in benchmarks.KINDS for repeat in (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -191,21 +192,19 @@ def both(dataset="nyc", **changes):
 def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
     path = write(tmp_path / "many_sources.csv", row(), row(repeat=2) | changes)
     with pytest.raises(InputError, match=rf"many_sources\.csv, line [23] .*{said}.*: measure again, or leave"):
-        many_sources_table.load([path])
+        benchmarks.MANY_SOURCES.read([path])
 
 
 def test_files_of_datasets_are_joined_and_one_is_not_taken_twice(tmp_path):
     nyc, bay = (write(tmp_path / f"{name}.csv", *both(name)) for name in ("nyc", "bay"))
     out = tmp_path / "out/many_sources.csv"
-    many_sources_table.SCHEMA.write(many_sources_table.SCHEMA.text([nyc, bay]), out)
-    joined = many_sources_table.load([out])
+    benchmarks.MANY_SOURCES.write(benchmarks.MANY_SOURCES.text([nyc, bay]), out)
+    joined = benchmarks.MANY_SOURCES.read([out])
     assert joined.groupby("dataset").size().to_dict() == {"nyc": 4, "bay": 4}
     out.unlink()
     with pytest.raises(InputError, match="must not occur twice"):
-        many_sources_table.SCHEMA.write(many_sources_table.SCHEMA.text([nyc, nyc]), out)
+        benchmarks.MANY_SOURCES.write(benchmarks.MANY_SOURCES.text([nyc, nyc]), out)
     assert not out.exists()
-    with pytest.raises(InputError, match="--many-sources takes one file, not 2"):
-        many_sources_table.load([nyc, bay])
 
 
 # The table
@@ -259,7 +258,7 @@ def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
 
 
 def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
-    many = many_sources_table.load([write(tmp_path / "many_sources.csv", *both())])
+    many = benchmarks.MANY_SOURCES.read([write(tmp_path / "many_sources.csv", *both())])
     with pytest.raises(InputError, match="nyc was measured on different graphs"):
         many_sources_table.facts(many, rows.assign(dataset_sha256="cd" * 32))
     elsewhere = many_sources_table.facts(many, rows.assign(device="other card"))
@@ -281,11 +280,11 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     assert "(../results/archive/test-card/many_sources_table.md)" in readme.links([kept], ["test card"])
     write(measured, *both("bay"))
     archive.archive(results, configured())
-    joined = many_sources_table.load([kept / "many_sources.csv"])
+    joined = benchmarks.MANY_SOURCES.read([kept / "many_sources.csv"])
     assert joined.groupby("dataset", sort=False).size().to_dict() == {"nyc": 4, "bay": 4}  # the former stay
     write(measured, *both(search_s=0.02, revision="2"))
     archive.archive(results, configured())
-    joined = many_sources_table.load([kept / "many_sources.csv"])
+    joined = benchmarks.MANY_SOURCES.read([kept / "many_sources.csv"])
     assert joined.groupby("dataset", sort=False)["revision"].unique().map(list).to_dict() == {
         "nyc": ["2"],
         "bay": ["1"],
@@ -294,7 +293,7 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
 
 def test_they_stand_beside_the_archives(tmp_path):
     def load(name, *rows):
-        return many_sources_table.load([write(tmp_path / name, *rows)] if rows else [])
+        return benchmarks.MANY_SOURCES.read([write(tmp_path / name, *rows)] if rows else [])
 
     there = load("there.csv", *both(), *both("col"))
     here = load("here.csv", row(), row(repeat=2, search_s=0.025), row("reduced"), *both("bay"))

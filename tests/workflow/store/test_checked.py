@@ -15,8 +15,7 @@ from tests.support.rows import STATE, measurement, record
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import peak
-from workflow.store import collect, columns, measurements, paper, peers, records
-from workflow.views import peak_table
+from workflow.store import benchmarks, collect, columns, measurements, paper, records
 
 ARCHIVES = sorted(path.parent for path in Path(__file__).parents[3].glob("results/archive/*/timings.csv"))
 ROW = measurement("bellman_ford/naive", "nyc")
@@ -48,7 +47,7 @@ def test_all_that_is_kept_can_be_read(folder):
         if (folder / f"{name}.csv").exists() or folder.name == "h200":  # the main one has all
             assert len(measurements.load_sweep(name, [folder / f"{name}.csv"]))
     if (folder / "peak.csv").exists() or folder.name == "h200":
-        assert len(peak_table.load([folder / "peak.csv"]))
+        assert len(benchmarks.load_peak([folder / "peak.csv"]))
     for name, load in archive.PLAIN.items():
         if (folder / name).exists():
             assert len(load([folder / name])), name
@@ -230,7 +229,7 @@ def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
     first = PEAK | {"benchmark": "chains", "vertices": ""}
     path = write(tmp_path / "peak.csv", first, PEAK | changes)
     with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}.*: measure again, or leave"):
-        peak_table.load([path])
+        benchmarks.load_peak([path])
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(peak, "measured", lambda *_: [first, PEAK | changes])
     with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}.*: nothing was written"):
@@ -279,7 +278,7 @@ def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name
     assert old in content
     path = tmp_path / f"{name}.csv"
     path.write_text(content.replace(old, new, 1))
-    schema = {"datasets": paper.DATASETS, "times": paper.TIMES, "claims": paper.CLAIMS, "peers": peers.TIMES}[name]
+    schema = {"datasets": paper.DATASETS, "times": paper.TIMES, "claims": paper.CLAIMS, "peers": paper.PEERS}[name]
     with pytest.raises(InputError, match=rf"{name}\.csv(, |: )(line \d+ \(claim \w+\): )?{said}.*: correct the file$"):
         schema.read([path])
 

@@ -18,7 +18,8 @@ from kernels.gpu import card
 from kernels.graph import INF, Graph
 from kernels.library.answers import Paths
 from tests.support import graphs
-from workflow.store.library_times import SCHEMA, load
+from workflow.store.benchmarks import LIBRARY_TIMES
+from workflow.store.benchmarks import load_library_times as load
 from workflow.views import readme
 
 ARCHIVED = Path(__file__).parents[3] / "results/archive/h200/library_times.csv"
@@ -143,7 +144,7 @@ def call(what=SOLVER, seconds=1.0, dataset="nyc", repeat=1, **changes):
 def write(path, *rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, SCHEMA.columns, lineterminator="\n")
+        writer = csv.DictWriter(file, LIBRARY_TIMES.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return path

@@ -19,10 +19,10 @@ from workflow.judge.claims import Finding
 from workflow.judge.verdicts import Estimate
 from workflow.measure import plan
 from workflow.store import measurements
+from workflow.store.tables import define
 from workflow.views import audit, documents, readme, reviewers, summary
 from workflow.views import paper_tables as tables
 from workflow.views.render import CROSS
-from workflow.views.tables import define
 
 ROOT = Path(__file__).parents[3]
 SOURCE = "From the test."

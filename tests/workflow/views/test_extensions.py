@@ -22,9 +22,9 @@ from tests.support.views import configured, draw
 from workflow import archive
 from workflow.judge import batches
 from workflow.measure import sweeps
-from workflow.store import columns, measurements, peers
+from workflow.store import benchmarks, columns, measurements, paper
+from workflow.store.tables import define, of_family
 from workflow.views import catalogue, figure8, peak_table, plots, table6
-from workflow.views.tables import define, of_family
 
 ROOT = Path(__file__).parents[3]
 NEAR_FAR = "delta_stepping/near_far"
@@ -159,7 +159,7 @@ def test_each_cited_time_is_in_the_file_that_it_names():
     }
     assert every <= known and len(known) == len(cited)
     assert {program for program, dataset, _ in known if dataset == "rmat20"} == set(names) - {"ADDS", "SParry"}
-    assert {row["program"] for row in cited} == set(names) == set(peers.programs())
+    assert {row["program"] for row in cited} == set(names) == set(paper.programs())
 
 
 def on_generated(rows, dataset, key=NEAR_FAR):
@@ -174,7 +174,7 @@ def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
     families = {"grid2000", "rmat20", "uniform20"}
     assert not families & {dataset for dataset, _ in lines_of(made)} and "generator" not in made[".md"]
     assert {name for name, entry in DATASETS.items() if entry.get("family") and entry["tables"]} == families
-    assert set(peers.GENERATED) == families
+    assert set(paper.GENERATED) == families
     library = on_generated(rows, "rmat20", "dijkstra/scipy")
     some = table(pd.concat([rows, library, on_generated(rows, "uniform20")], ignore_index=True), searches)
     lines = lines_of(some)
@@ -277,7 +277,7 @@ def test_words_say_where_ours_loses(rows, searches, made):
     assert "no difference between our kernels and ADDS (cited) (31.0 ms against 29.6 ms from source 0)" in said
     assert "no difference between our whole call and Wasp (cited) (26.5 ms against 26.5 ms from source 0)" in said
     assert "All cells were measured alone, so there is no ratio of ours." in said
-    for program, text in peers.programs().items():
+    for program, text in paper.programs().items():
         assert f"- {program}: {text}.\n" in said
     assert "nyc.txt: made_by_hand" in said and "- From the test.\n" in said
 
@@ -416,7 +416,7 @@ def peaks(folder):
         ],
         columns=["bits", "benchmark", "vertices", "repeat", "relaxations", "seconds"],
     )
-    measured.assign(**common)[list(peak_table.COLUMNS)].to_csv(folder / "peak.csv", index=False)
+    measured.assign(**common)[list(benchmarks.PEAK.columns)].to_csv(folder / "peak.csv", index=False)
     return folder / "peak.csv"
 
 
@@ -443,7 +443,7 @@ def test_the_part_of_the_peak(rows, tmp_path):
     assert "- No measurement.\n" in (tmp_path / "none/peak_table.md").read_text()
     (tmp_path / "peak.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"peak\.csv: its first line must be benchmark,bits,.*: measure again"):
-        peak_table.load([tmp_path / "peak.csv"])
+        benchmarks.load_peak([tmp_path / "peak.csv"])
 
 
 def cycle(vertices):

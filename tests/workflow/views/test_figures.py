@@ -13,8 +13,8 @@ from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
-from workflow.store import measurements
-from workflow.views import draw_sweep, figure8, figures, growth, plots, series, tables
+from workflow.store import measurements, tables
+from workflow.views import draw_sweep, figure8, figures, growth, plots, series
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"

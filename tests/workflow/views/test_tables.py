@@ -15,9 +15,9 @@ from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from tests.support.views import draw
 from workflow.store import columns, measurements
+from workflow.store.tables import DEFINITIONS, PAPER_TABLES, SHOWN, define, heads, sizes
 from workflow.views import paper_tables as tables
 from workflow.views import table6
-from workflow.views.tables import DEFINITIONS, PAPER_TABLES, SHOWN, define, heads, sizes
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"

@@ -145,16 +145,16 @@ def view_source(view):
     if view.name in [f"draw_{sweep}" for sweep in SWEPT]:
         return source(f"{view.reads[0]}.csv")
     if "all_pairs" in view.reads:
-        return ARCHIVED if ALL_PAIRS_KEPT else tables.MEASURED_HERE
+        return ARCHIVED if ALL_PAIRS_KEPT else MEASURED_HERE
     return source()
 
 
 def view_tracks(view):
     """Parameters that make a view due when they change, each a line of text."""
     values = {
-        "datasets": digests.digest(json.dumps(tables.of_config(config)).encode()),
+        "datasets": step.digest(json.dumps(tables.of_config(config)).encode()),
         "tolerance": config["audit"]["tolerance"],
-        "config": digests.digest(json.dumps(config).encode()),
+        "config": step.digest(json.dumps(config).encode()),
         "maps": {name: coordinates_file(name) for name in MAPS},
     }
     heads = {"heads": [f"{key}: {head}" for key, head in tables.heads(view.columns).items()]} if view.columns else {}

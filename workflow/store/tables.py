@@ -11,7 +11,6 @@ import yaml
 from kernels import generate
 from kernels.errors import InputError
 from kernels.registry import VARIANTS
-from workflow.judge import batches
 from workflow.store import measurements, paper
 
 FILE = measurements.PAPER / "tables.yaml"
@@ -19,8 +18,6 @@ SHOWN = yaml.safe_load(FILE.read_text())
 DEFINITIONS = {name: entry for name, entry in SHOWN.items() if "baseline" in entry}
 PAPER_TABLES = [name for name, entry in DEFINITIONS.items() if not entry.get("extension")]
 PAPER_FIGURES = {name: entry for name, entry in SHOWN.items() if "table" in entry}
-MEASURED_HERE = "Measured by this copy of the project."  # the source of rows, as a sentence
-NODES, EDGES = "Number of Nodes", "Number of Edges"
 GRAPH_GROUP = "same kernels, CUDA graph"
 
 Datasets = Mapping[str, Mapping]  # as of_config returns them
@@ -37,10 +34,10 @@ class Column:
 
     @property
     def label(self) -> str:
-        return _label(self.group, self.head)
+        return label_of(self.group, self.head)
 
 
-def _label(group: str, head: str) -> str:
+def label_of(group: str, head: str) -> str:
     return f"{head} ({group})" if group else head
 
 
@@ -128,50 +125,6 @@ def select(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.DataFrame
     problems = {dataset: problem for problem, names in by_problem.items() for dataset in names}
     chosen = measurements.select(rows, list(heads(name)), list(problems))
     return chosen[chosen["problem"] == chosen["dataset"].map(problems)]
-
-
-def compare(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return our cells beside the paper's, indexed by (label of a column, dataset). Take rows from Table.select.
-
-    The columns of measurements.summarise, "paper seconds", "paper text", "speed-up" (the geometric mean over batches of
-    the ratios within a job, NaN if no job measured both cells) and "paper speed-up". status is "no measurement" if a
-    cell is to be measured, "-" if the paper has no such number or no such variant solves the problem.
-    """
-    cells = [
-        (column.label, dataset, column.variants.get(problem), _label(column.group, table.baseline))
-        for column in table.columns
-        for problem, names in table.by_problem.items()
-        for dataset in names
-    ]
-    facts = pd.DataFrame.from_records(cells, ["label", "dataset"], columns=["label", "dataset", "column", "baseline"])
-    for times in (measurements.summarise(rows), measurements.paper_times().add_prefix("paper ")):
-        facts = facts.join(times, on=["column", "dataset"])
-    facts["status"] = facts["status"].fillna(_missing(facts))
-    facts = facts.assign(**{name: facts[name].astype(float).fillna(0).astype(int) for name in ("repeats", "batches")})
-    facts["paper speed-up"] = _of_baseline(facts)["paper seconds"].to_numpy() / facts["paper seconds"]
-    facts["speed-up"] = _speed_ups(facts, rows)
-    return facts
-
-
-def _missing(facts: pd.DataFrame) -> pd.Series:
-    """Return the status of each cell as if none were measured."""
-    origin = facts["column"].map({key: variant.origin for key, variant in VARIANTS.items()})
-    other_dataset = ~facts.index.isin(measurements.paper_datasets().index, level="dataset")
-    wanted = facts["column"].notna() & (facts["paper text"].notna() | other_dataset | (origin != "paper"))
-    return wanted.map({True: "no measurement", False: "-"})
-
-
-def _of_baseline(facts: pd.DataFrame) -> pd.DataFrame:
-    """Return for each cell that of its baseline on the same dataset."""
-    return facts.reindex(pd.MultiIndex.from_arrays([facts["baseline"], facts.index.get_level_values("dataset")]))
-
-
-def _speed_ups(facts: pd.DataFrame, rows: pd.DataFrame) -> list[float]:
-    of_batches, base = batches.medians(rows), _of_baseline(facts)
-    both_ok = (facts["status"] == "ok") & (base["status"] == "ok").to_numpy()
-    pairs = zip(facts["column"], base["column"], facts.index.get_level_values("dataset"), both_ok, strict=True)
-    found = [batches.speed_up(of_batches, own, other, dataset) if ok else None for own, other, dataset, ok in pairs]
-    return [estimate.value if estimate else float("nan") for estimate in found]
 
 
 def part(cells: pd.DataFrame | pd.Series, name: str) -> pd.DataFrame | pd.Series:
