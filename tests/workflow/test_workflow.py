@@ -498,6 +498,12 @@ def test_cards_share_the_cores(load, resources, threads, kept):
     assert rules["kept_cores"]() == kept
 
 
+def test_one_timed_run_at_a_time_whatever_is_exported_for_slurm(load, monkeypatch):
+    monkeypatch.setenv("GPU_REQUEST", "gres")
+    (job,) = (rule for rule in load().rules if rule.name == "job")
+    assert job.resources["gpu"].raw == 1
+
+
 def test_of_several_batches_the_first_goes_first(load):
     priority = load(protocol={"batches": 3}).globals["job_priority"]
     of = [priority(argparse.Namespace(batch=name)) for name in ("one", "one-2", "one-3")]

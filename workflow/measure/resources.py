@@ -79,11 +79,12 @@ def many_sources_min(config: dict, dataset: str) -> int:
     return math.ceil((BASE_S + oracle + 4 * options["budget_s"]) / 60)
 
 
-def of_device(on_gpu: bool) -> dict[str, int | str | None]:
+def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
     """Return what a job asks a cluster for (slurm/config.yaml): None is the default partition, or any model of GPU."""
     partition = os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
     model = (on_gpu and os.environ.get("GPU_MODEL")) or None
-    if on_gpu and os.environ.get("GPU_REQUEST") == "gres":
+    # Without Slurm `gpu` stays 1: it keeps two timed runs from sharing the card.
+    if on_gpu and on_slurm and os.environ.get("GPU_REQUEST") == "gres":
         gres = ":".join(filter(None, ("gpu", model, "1")))
         return {"gpu": 0, "gpu_model": None, "gres": gres, "slurm_partition": partition}
     return {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
@@ -92,14 +93,11 @@ def of_device(on_gpu: bool) -> dict[str, int | str | None]:
 def requested(asked: Mapping[str, int | str]) -> str:
     """Return what a job asks Slurm for, in words."""
     partition, account = (asked.get(f"slurm_{name}") or "default" for name in ("partition", "account"))
-    if asked.get("gres"):
-        gpu = f"--gres={asked['gres']}"
-    else:
-        gpu = (
-            "--gpus=" + ":".join(filter(None, (asked.get("gpu_model"), str(asked["gpu"]))))
-            if asked["gpu"]
-            else "no GPU"
-        )
+    gpu = "no GPU"
+    if gres := asked.get("gres"):
+        gpu = f"--gres={gres}"
+    elif asked["gpu"]:
+        gpu = "--gpus=" + ":".join(str(word) for word in (asked.get("gpu_model"), asked["gpu"]) if word)
     return f"partition {partition}, account {account}, {gpu}, {asked['runtime']} min, {asked['mem_mb']} MB"
 
 

@@ -71,7 +71,7 @@ rule job:
     priority: job_priority
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards: max(resources.memory_mb(config, *cell) for cell in job_cells(wildcards)),
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
@@ -146,7 +146,7 @@ rule measure_sweep:
         sweep="|".join(SWEPT),
     threads: all_cores()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards: resources.memory_mb(config, *SWEPT[wildcards.sweep]),
         runtime=lambda wildcards: 10 * resources.runtime_min(config, *SWEPT[wildcards.sweep]),
     params:
@@ -173,7 +173,7 @@ rule measure_sources:
         "logs/sources/{dataset}.log",
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
         runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
     params:
@@ -200,7 +200,7 @@ rule measure_many_sources:
         "logs/many_sources/{dataset}.log",
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
@@ -242,7 +242,7 @@ rule peak:
         "logs/peak.log",
     threads: all_cores()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=16000,
         runtime=15,
     params:
@@ -268,7 +268,7 @@ rule all_pairs_shard:
         shard=r"[1-9]\d*",
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:

@@ -6,6 +6,7 @@ SWEPT = {
     "delta_sweep": Cell("delta_stepping", "block_apsp", config["sweeps"]["delta"]["dataset"]),
     "stride_sweep": Cell("bellman_ford", "stride", config["sweeps"]["stride"]["dataset"]),
 }
+ON_GPU, ON_CPU = (resources.of_device(gpu, on_slurm=ON_SLURM) for gpu in (True, False))  # what a job requests
 SEARCH = "delta_stepping", "near_far"
 SIMULATED_CELLS = plan.simulated_cells(config)
 
@@ -106,7 +107,7 @@ def on_gpu(wildcards):
 
 def of_device(name):
     """Return an input function with a resource of a cell's device."""
-    return lambda wildcards: resources.of_device(on_gpu(wildcards))[name]
+    return lambda wildcards: (ON_GPU if on_gpu(wildcards) else ON_CPU)[name]
 
 
 def job_priority(wildcards):
