@@ -18,22 +18,25 @@ SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: all test sanitize setup lint docs lock clean
+.PHONY: help all test sanitize setup lint docs lock clean
 
-all: setup
+all: setup ## (the default) measure, or simulate without a GPU; draw all tables, figures and claims
 	@python -m workflow.views.announce before
 	snakemake --cores $(CORES)
 	@python -m workflow.views.announce after
 
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
 # With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
-test: setup
+test: setup ## run the tests: make test ARGS="-k near_far" selects some
 	PYTHONDONTWRITEBYTECODE= pytest -n 3 --dist loadfile $(ARGS)
 
 # Needs a card, and compute-sanitizer on PATH.
-sanitize: setup
+sanitize: setup ## run compute-sanitizer on every GPU variant
 	python -m tests.sanitize $(ARGS)
 
-setup: $(READY)
+setup: $(READY) ## install the pinned packages into .venv; CUDA=12 for CUDA 12 drivers
 
 $(READY): $(LOCK)
 	@"$(PYTHON)" $(CHECK) >/dev/null || { echo "make: $(NEEDED)" >&2; exit 1; }
@@ -42,22 +45,22 @@ $(READY): $(LOCK)
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	touch $@
 
-lint: setup
+lint: setup ## run the linters
 	ruff check .
 	ruff format --check .
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 
 # README.md, docs/, the archives' tables and the library's reference as pages; open dist/docs/index.html.
-docs: setup
+docs: setup ## build the documents and the library's reference in dist/docs/
 	sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -c docs -b html . dist/docs
 
 # Needs uv; rewrites the pins from pyproject.toml.
-lock:
+lock: ## pin the packages of pyproject.toml in requirements/
 	for cuda in 12 13; do \
 		uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 			--extra cu$$cuda --extra networkx --group workflow --group dev --group docs pyproject.toml -o requirements/cu$$cuda.txt; \
 	done
 
-clean:
+clean: ## delete .venv and .snakemake
 	rm -rf .venv .snakemake

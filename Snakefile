@@ -62,7 +62,7 @@ rule extensions:
         measured(GENERATED_CELLS),
 
 
-# Any other word is refused with the valid targets.
+# Any other word is refused, with the nearest target.
 rule unknown_target:
     input:
         refuse_target,

@@ -10,6 +10,7 @@ echo no job is taken here >&2
 exit 1
 """
 SITE = {"CPU_PARTITION": "slow", "GPU_MODEL": "h100", "SBATCH_ACCOUNT": "physics"}  # and the profile's GPU partition
+OWN = {"GPU_PARTITION", "GPU_REQUEST", *SITE}  # variables that the profile reads
 
 
 def fake_slurm(folder):
@@ -21,16 +22,19 @@ def fake_slurm(folder):
     return folder
 
 
-def sbatch_calls(project, folder, *targets):
-    """Run these targets with the Slurm profile; return the arguments of each call of sbatch by the job's comment."""
+def sbatch_calls(project, folder, *targets, **site):
+    """Run these targets with the Slurm profile; return the arguments of each call of sbatch by the job's comment.
+
+    site: more of the profile's variables.
+    """
     programs = fake_slurm(folder / "programs")
     shutil.copytree(ROOT / "slurm", project.folder / "slurm", dirs_exist_ok=True)
-    environment = {name: value for name, value in ENVIRONMENT.items() if name not in ("GPU_PARTITION", *SITE)}
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in OWN}
     path = f"{programs}:{ENVIRONMENT['PATH']}"
     project.snakemake(
         *("--profile", "slurm", "--slurm-init-seconds-before-status-checks", "1", *targets),
         code=1,
-        environment=environment | SITE | {"PATH": path, "CALLS": str(programs / "calls")},
+        environment=environment | SITE | site | {"PATH": path, "CALLS": str(programs / "calls")},
     )
     found = {}
     for call in (programs / "calls").iterdir():

@@ -1,12 +1,13 @@
 """What `--profile slurm` asks sbatch for, by a program of that name that writes its words down and takes no job."""
 
 import re
+import shutil
 
 import pytest
 
 from kernels.registry import VARIANTS
-from tests.support.project import DATASETS, NYC_JOB, Project
-from tests.support.sbatch import sbatch_calls
+from tests.support.project import CPU, DATASETS, ENVIRONMENT, NYC_JOB, ROOT, Project
+from tests.support.sbatch import OWN, sbatch_calls
 from workflow.measure import resources
 
 JOB = "job_wildcards_one_sssp_nyc"
@@ -46,6 +47,27 @@ def test_every_variant_goes_where_its_device_is(calls):
         for job, on_gpu in devices.items()
     }
     assert {job: asked(words) for job, words in calls.items()} == expected
+
+
+def test_a_cluster_that_knows_gres_only(tmp_path):
+    project = Project.make(tmp_path / "project", stub=False)
+    calls = sbatch_calls(project, tmp_path / "slurm", NYC_JOB, GPU_REQUEST="gres")
+    assert {job: asked(words) for job, words in calls.items()} == {JOB: ("gpu", "physics", ["--gres=gpu:h100:1"])}
+
+
+@pytest.mark.parametrize(
+    ("site", "gpu"),
+    [({}, "--gpus=1"), ({"GPU_MODEL": "h100"}, "--gpus=h100:1"), ({"GPU_REQUEST": "gres"}, "--gres=gpu:1")],
+)
+def test_a_dry_run_shows_what_each_job_asks_for(tmp_path, site, gpu):
+    project = Project.make(tmp_path)
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in OWN}
+    cell = f"results/cells/{CPU[0]}.csv"
+    said = project.snakemake("-n", "--profile", "slurm", NYC_JOB, cell, environment=environment | site)
+    assert re.search(rf"batch one \[partition gpu, account default, {gpu}, \d+ min, \d+ MB\]", said)
+    assert re.search(r"cpu on nyc \[partition default, account default, no GPU, \d+ min, \d+ MB\]", said)
+    assert "[partition" not in project.snakemake("-n", NYC_JOB)
 
 
 def test_a_job_asks_for_the_time_of_all_its_cells(calls):

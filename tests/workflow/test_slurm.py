@@ -260,6 +260,25 @@ def test_a_cancelled_cell_and_a_killed_part_of_all_pairs_are_all_that_is_measure
         assert record["Partition"] == "gpu" and re.search("gpu:1$", record["TresPerJob"])
 
 
+def test_scripts_edited_while_jobs_run_start_nothing_again(project):
+    it = project()
+    cells = {"bellman_ford/stride_flag/sample1", "bellman_ford/stride_flag/sample2"}
+    process = it.start("stride_flag", "--slurm-keep-successful-logs")
+    private.wait_for(lambda: len(it.jobs()) == 2, "both jobs, to edit scripts before they have planned")
+    graphs = {path: path.stat().st_mtime_ns for path in (it.folder / "resources/graphs").glob("*.npz")}
+    for script in ("convert", "pack", "measure"):
+        with open(it.folder / f"workflow/scripts/{script}.py", "a") as file:
+            file.write("\n")
+    it.end(process)
+    assert it.measured() == cells
+    assert {job: len(records) for job, records in it.jobs().items()} == dict.fromkeys(map(name, cells), 1)
+    assert {path: path.stat().st_mtime_ns for path in graphs} == graphs
+    logs = [path.read_text() for path in (it.folder / ".snakemake/slurm_logs").rglob("*.log")]
+    started = [re.findall(r"^Job \d+: (\w+)", log, re.MULTILINE) for log in logs]
+    assert started == 2 * [["Measure", "Measure"]]  # by the job, and by its step
+    assert "Nothing to be done" in it.run("stride_flag")
+
+
 def test_without_the_simulator_it_means_real_cells(project):
     said = project().run("-n", "stride_flag", NUMBA_ENABLE_CUDASIM="0")
     assert "results/cells/bellman_ford/stride_flag/sample1.csv" in said

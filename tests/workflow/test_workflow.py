@@ -179,15 +179,36 @@ def test_what_was_measured_so_far_can_be_audited(tmp_path):
     assert "\n- Measured by this copy of the project.\n" in (tmp_path / "results/claims.md").read_text()
 
 
-@pytest.mark.parametrize("word", ["nyk", "ny-c"])
-def test_an_unknown_target_lists_the_valid_ones(fresh, word):
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        *(("nycc", "did you mean nyc? "), ("ny-c", "did you mean nyc? "), ("tabel1", "did you mean table1? ")),
+        *(("stride_flga", "did you mean stride_flag? "), ("xyzzy", "")),
+    ],
+)
+def test_an_unknown_target_is_refused_with_the_nearest_one(fresh, word, hint):
     before = fresh.files()
     said = fresh.snakemake(word, code=1)
-    (message,) = re.findall(f"there is no target '{word}': choose one of (.*), or a file", said)
+    assert f"unknown target '{word}': {hint}`snakemake --list-target-rules` lists all\n" in said
+    assert fresh.files() == before
+
+
+def test_all_targets_are_listed(fresh):
+    said = fresh.snakemake("--list-target-rules")
     named = "all extensions archive readme table1 table2 table3 figure5 figure6 "
     variants = "bellman_ford dijkstra floyd_warshall cpu naive stride_flag tiled"
-    assert set(message.split(", ")) >= {*DATASETS, *(named + variants).split()}
-    assert fresh.files() == before
+    assert {*DATASETS, *(named + variants).split()} <= set(said.split())
+
+
+def test_one_rule_makes_a_simulated_cell(fresh):
+    without_gpu = {"environment": SIMULATOR}
+    mode = "--config", "mode=auto"
+    file = f"results/simulated/{OTHERS[1]}.csv"
+    assert fresh.plan("stride_flag", *mode, **without_gpu) == data("sample1") | measured(OTHERS[1])
+    together = fresh.plan("simulated", "stride_flag", *mode, **without_gpu)
+    assert together == data("sample1") | {"Check", "List"}
+    said = fresh.snakemake("-n", "simulated", file, *mode, code=1, **without_gpu)
+    assert f"{file}: another target of this command makes it too: leave one of the two out" in said
 
 
 @pytest.mark.parametrize(
@@ -474,6 +495,12 @@ def test_cards_share_the_cores(load, resources, threads, kept):
     cells = [argparse.Namespace(folder="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]
     assert (rules["job_threads"](), *map(rules["cell_threads"], cells)) == threads
     assert rules["kept_cores"]() == kept
+
+
+def test_one_timed_run_at_a_time_whatever_is_exported_for_slurm(load, monkeypatch):
+    monkeypatch.setenv("GPU_REQUEST", "gres")
+    (job,) = (rule for rule in load().rules if rule.name == "job")
+    assert job.resources["gpu"].raw == 1
 
 
 def test_of_several_batches_the_first_goes_first(load):

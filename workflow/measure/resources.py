@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from kernels.registry import find
@@ -31,6 +32,7 @@ ADVICE = {
     "CANCELLED": "was cancelled: give the same command again",
 }
 RULES = {"results/batches/": "job", "results/all_pairs/": "all_pairs_shard"}  # that write there; all others: measure
+INTERRUPTED = "Terminating processes on user request"  # as Snakemake logs it
 FAILED = re.compile(
     r"SLURM-job '(\S+)' failed.*? status is: '(\w+)'.*?output: ([^\s,]+).*?log: .*?(\S+) \(check", re.DOTALL
 )
@@ -77,11 +79,26 @@ def many_sources_min(config: dict, dataset: str) -> int:
     return math.ceil((BASE_S + oracle + 4 * options["budget_s"]) / 60)
 
 
-def of_device(on_gpu: bool) -> dict[str, int | str | None]:
+def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
     """Return what a job asks a cluster for (slurm/config.yaml): None is the default partition, or any model of GPU."""
     partition = os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
     model = (on_gpu and os.environ.get("GPU_MODEL")) or None
-    return {"gpu": int(on_gpu), "gpu_model": model, "slurm_partition": partition}
+    # Without Slurm `gpu` stays 1: it keeps two timed runs from sharing the card.
+    if on_gpu and on_slurm and os.environ.get("GPU_REQUEST") == "gres":
+        gres = ":".join(filter(None, ("gpu", model, "1")))
+        return {"gpu": 0, "gpu_model": None, "gres": gres, "slurm_partition": partition}
+    return {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
+
+
+def requested(asked: Mapping[str, int | str]) -> str:
+    """Return what a job asks Slurm for, in words."""
+    partition, account = (asked.get(f"slurm_{name}") or "default" for name in ("partition", "account"))
+    gpu = "no GPU"
+    if gres := asked.get("gres"):
+        gpu = f"--gres={gres}"
+    elif asked["gpu"]:
+        gpu = "--gpus=" + ":".join(str(word) for word in (asked.get("gpu_model"), asked["gpu"]) if word)
+    return f"partition {partition}, account {account}, {gpu}, {asked['runtime']} min, {asked['mem_mb']} MB"
 
 
 def _size(config: dict, dataset: str) -> tuple[int, int]:
@@ -89,8 +106,8 @@ def _size(config: dict, dataset: str) -> tuple[int, int]:
 
 
 def advice(log: str) -> list[str]:
-    """Return a line for each job in Snakemake's log that Slurm ended, with what to do next."""
-    lines = []
+    """Return what to do next: a line for each job in Snakemake's log that Slurm ended, and one after Ctrl-C."""
+    lines = ["Interrupted: type the same command to continue"] if INTERRUPTED in log else []
     for job, state, output, slurm_log in FAILED.findall(log):
         # Not every Slurm reports OUT_OF_MEMORY, but the job's own log says so.
         if Path(slurm_log).exists() and re.search("oom.kill|memory limit", Path(slurm_log).read_text()):

@@ -6,6 +6,7 @@ from kernels.gpu import driver
 from kernels.registry import ALL_PAIRS_REVISION, find
 from workflow import configuration, step
 from workflow.measure import paths, plan, resources
+from workflow.measure.resources import requested
 from workflow.store import revisions, tables
 from workflow.views.context import MEASURED_HERE
 
@@ -31,6 +32,14 @@ ARCHIVE = f"results/archive/{config['archive']}"
 def untracked(value):
     """Return a parameter that makes nothing due if it changes: Snakemake ignores parameters that use the output."""
     return lambda wildcards, output: value
+
+
+# The profile for Slurm sets an account, even if empty. Messages then show what a job requests, also in a dry run.
+ON_SLURM = "slurm_account" in (workflow.resource_settings.default_resources or {})
+
+
+def request(wildcards, resources):
+    return f" [{requested(resources)}]" if ON_SLURM else ""
 
 
 def entry(wildcards):

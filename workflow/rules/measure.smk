@@ -35,9 +35,10 @@ rule measure:
         dataset="[^/]+",
     threads: cell_threads
     resources:
-        gpu=lambda wildcards: resources.of_device(on_gpu(wildcards))["gpu"],
-        gpu_model=lambda wildcards: resources.of_device(on_gpu(wildcards))["gpu_model"],
-        slurm_partition=lambda wildcards: resources.of_device(on_gpu(wildcards))["slurm_partition"],
+        gpu=of_device("gpu"),
+        gpu_model=of_device("gpu_model"),
+        gres=of_device("gres"),
+        slurm_partition=of_device("slurm_partition"),
         mem_mb=lambda wildcards: resources.memory_mb(config, *cell_of(wildcards)),
         runtime=lambda wildcards: resources.runtime_min(config, *cell_of(wildcards)),
     params:
@@ -47,8 +48,9 @@ rule measure:
             plan.protocol_of(config, wildcards.algorithm, wildcards.variant, wildcards.folder == "simulated")
         ),
         cores=untracked(kept_cores()),
+        request=request,
     message:
-        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset} (at most {resources.runtime} minutes)"
+        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset} (at most {resources.runtime} minutes){params.request}"
     script:
         "../scripts/measure.py"
 
@@ -69,7 +71,7 @@ rule job:
     priority: job_priority
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards: max(resources.memory_mb(config, *cell) for cell in job_cells(wildcards)),
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
@@ -78,8 +80,9 @@ rule job:
         protocol=plan.settings_text(plan.protocol_of(config)),
         extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),
+        request=request,
     message:
-        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch} (at most {resources.runtime} minutes)"
+        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch} (at most {resources.runtime} minutes){params.request}"
     script:
         "../scripts/job.py"
 
@@ -109,8 +112,8 @@ rule collect:
         "../scripts/collect.py"
 
 
-# All cells in one process, which keeps those of this revision, protocol and graph. A missing cell makes it due; cells are
-# no outputs, since Snakemake deletes the outputs of a job that fails. In mode cuda, as on a cluster, each cell is a job.
+# All cells in one process, which keeps those of this revision, protocol and graph. Cells are no outputs, since Snakemake
+# deletes the outputs of a job that fails. In mode cuda, as on a cluster, each cell is a job.
 rule simulate:
     input:
         simulated_graphs,
@@ -125,10 +128,6 @@ rule simulate:
         protocol=plan.settings_text(plan.protocol_of(config, simulated=True)),
         extensions=plan.settings_text(config["extensions"]),
         entries={cell.dataset: plan.identity(config["datasets"][cell.dataset]) for cell in SIMULATED_CELLS},
-        missing=sum(
-            Path("results/simulated.csv").exists() and not Path(paths.cell_file(*cell, "simulated")).exists()
-            for cell in SIMULATED_CELLS
-        ),
         cores=untracked(0),
     message:
         "Check in the simulator"
@@ -147,7 +146,7 @@ rule measure_sweep:
         sweep="|".join(SWEPT),
     threads: all_cores()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards: resources.memory_mb(config, *SWEPT[wildcards.sweep]),
         runtime=lambda wildcards: 10 * resources.runtime_min(config, *SWEPT[wildcards.sweep]),
     params:
@@ -157,8 +156,9 @@ rule measure_sweep:
         options=lambda wildcards: options_text(wildcards.sweep),
         protocol=plan.settings_text(plan.protocol_of(config)),
         cores=untracked(0),
+        request=request,
     message:
-        "Measure {wildcards.sweep} on {params.dataset}"
+        "Measure {wildcards.sweep} on {params.dataset}{params.request}"
     script:
         "../scripts/sweep.py"
 
@@ -173,7 +173,7 @@ rule measure_sources:
         "logs/sources/{dataset}.log",
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
         runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
     params:
@@ -182,8 +182,9 @@ rule measure_sources:
         options=options_text("sources", "count", "repeats", "seed"),
         protocol=plan.settings_text(plan.protocol_of(config)),
         cores=untracked(kept_cores()),
+        request=request,
     message:
-        "Measure sources on {wildcards.dataset}"
+        "Measure sources on {wildcards.dataset}{params.request}"
     script:
         "../scripts/sweep.py"
 
@@ -199,7 +200,7 @@ rule measure_many_sources:
         "logs/many_sources/{dataset}.log",
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
@@ -207,8 +208,9 @@ rule measure_many_sources:
         options=options_text("many_sources", "repeats", "rows_checked", "budget_s"),
         block=config["protocol"]["block"],
         cores=untracked(kept_cores()),
+        request=request,
     message:
-        "Measure many_sources on {wildcards.dataset}"
+        "Measure many_sources on {wildcards.dataset}{params.request}"
     script:
         "../scripts/many_sources.py"
 
@@ -240,13 +242,14 @@ rule peak:
         "logs/peak.log",
     threads: all_cores()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=16000,
         runtime=15,
     params:
         vertices=[8192, 32768],
+        request=request,
     message:
-        "Measure peak on this card"
+        "Measure peak on this card{params.request}"
     script:
         "../scripts/peak.py"
 
@@ -265,7 +268,7 @@ rule all_pairs_shard:
         shard=r"[1-9]\d*",
     threads: job_threads()
     resources:
-        **resources.of_device(on_gpu=True),
+        **ON_GPU,
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
@@ -275,8 +278,9 @@ rule all_pairs_shard:
         block=config["simulator" if SIMULATING else "protocol"]["block"],
         simulated=SIMULATING,
         cores=untracked(kept_cores()),
+        request=request,
     message:
-        "Search all pairs of {wildcards.dataset}, part {wildcards.shard} of {wildcards.shards}"
+        "Search all pairs of {wildcards.dataset}, part {wildcards.shard} of {wildcards.shards}{params.request}"
     script:
         "../scripts/all_pairs_shard.py"
 

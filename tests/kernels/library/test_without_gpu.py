@@ -56,6 +56,7 @@ def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
     made = [path.stat().st_mtime_ns for path in (one, cpu)]
     project.snakemake(asked, environment=SIMULATOR)
     assert one.stat().st_mtime_ns == made[0] and cpu.stat().st_mtime_ns > made[1] and other.exists()
+    assert project.plan(asked, environment=SIMULATOR) == set()
 
 
 def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):

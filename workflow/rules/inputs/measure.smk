@@ -6,6 +6,7 @@ SWEPT = {
     "delta_sweep": Cell("delta_stepping", "block_apsp", config["sweeps"]["delta"]["dataset"]),
     "stride_sweep": Cell("bellman_ford", "stride", config["sweeps"]["stride"]["dataset"]),
 }
+ON_GPU, ON_CPU = (resources.of_device(gpu, on_slurm=ON_SLURM) for gpu in (True, False))  # what a job requests
 SEARCH = "delta_stepping", "near_far"
 SIMULATED_CELLS = plan.simulated_cells(config)
 
@@ -38,7 +39,10 @@ def cell_of(wildcards):
 
 def cell_graph(wildcards):
     plan.check(config, [cell_of(wildcards)], wildcards.folder)
-    return unless_changed(wildcards, paths.cell_file(*cell_of(wildcards), wildcards.folder))
+    file = paths.cell_file(*cell_of(wildcards), wildcards.folder)
+    if wildcards.folder == "simulated" and simulates_all():
+        raise InputError(f"{file}: another target of this command makes it too: leave one of the two out")
+    return unless_changed(wildcards, file)
 
 
 def job_cells(wildcards):
@@ -57,6 +61,12 @@ def job_graph(wildcards):
 def simulated_graphs(wildcards):
     plan.check(config, SIMULATED_CELLS, "simulated")
     return [ancient(graph_file(dataset)) for dataset in dict.fromkeys(cell.dataset for cell in SIMULATED_CELLS)]
+
+
+def simulates_all():
+    """Return whether a target of this command runs `simulate`, which then makes the cells of all targets."""
+    asking = {"all", "simulate", "simulated", *rules.simulate.output, *rules.simulated.output}
+    return SIMULATING and config["mode"] != "cuda" and not asking.isdisjoint(workflow.dag_settings.targets)
 
 
 def sweep_graph(wildcards):
@@ -93,6 +103,11 @@ def kept_cores():
 
 def on_gpu(wildcards):
     return plan.on_gpu(wildcards.algorithm, wildcards.variant)
+
+
+def of_device(name):
+    """Return an input function with a resource of a cell's device."""
+    return lambda wildcards: (ON_GPU if on_gpu(wildcards) else ON_CPU)[name]
 
 
 def job_priority(wildcards):
@@ -152,6 +167,7 @@ def target_files(target, wanted):
         if skipped and target not in WARNED:
             WARNED.add(target)
             logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {plan.NEEDS_GPU}")
-        return [paths.cell_file(*cell, folder) for folder, cell in made]
+        files = [paths.cell_file(*cell, folder) for folder, cell in made if folder == "cells" or not simulates_all()]
+        return files + (rules.simulate.output if len(files) < len(made) else [])
 
     return files

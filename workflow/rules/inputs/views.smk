@@ -1,5 +1,6 @@
 # What is shown, and the refusal of targets that there are none of.
 import json
+from difflib import get_close_matches
 
 from workflow.store.all_pairs import kept as kept_all_pairs
 from workflow.views import catalogue
@@ -170,16 +171,8 @@ def made_files(wildcards):
 
 
 def refuse_target(wildcards):
-    valid = ["all", "audit", "claims_figure", "summary", "extensions", "all_pairs", "archive", "batch", "compare"]
-    valid += [
-        *plan.TABLES,
-        *catalogue.PAPER_FIGURES,
-        "figure8",
-        "sources",
-        "many_sources",
-        "many_sources_table",
-        "peak_table",
-    ]
-    valid += ["launch_overhead", "growth", "families", "peak", "made"]
-    valid += ["readme", *SWEPT, *plan.targets(config)]
-    raise WorkflowError(f"there is no target {wildcards.word!r}: choose one of {', '.join(valid)}, or a file")
+    """Refuse a word that is no target, and name the nearest one."""
+    targets = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    near = get_close_matches(wildcards.word, targets, 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise WorkflowError(f"unknown target {wildcards.word!r}: {hint}`snakemake --list-target-rules` lists all")
