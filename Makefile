@@ -48,6 +48,7 @@ $(READY): $(LOCK)
 lint: setup ## run the linters
 	ruff check .
 	ruff format --check .
+	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 

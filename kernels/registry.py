@@ -7,9 +7,8 @@ A listed variant is measured, checked and documented. To add one, write its func
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kernels.errors import InputError
 
@@ -43,16 +42,16 @@ class Variant:
     name: str
     title: str  # its name in the paper or in a document, without the algorithm
     problem: Literal["sssp", "apsp"]  # from one source; all pairs
-    function: Callable | str  # (graph, result, run): fills the result
+    function: Any  # (graph, result, run): fills the result
     origin: str  # one of ORIGINS; "ours" is repeated more often (extensions in config.yaml)
     # (vertices, tile): number of kernel launches, None if it depends on the weights.
     # By default the function `launches` of the same module.
-    launches: Callable | str = ""
+    launches: Any = ""
     device: Literal["gpu", "cpu"] = "gpu"
     index_bits: int = 64  # the width in which its kernels number pairs of vertices
     cuda_graph: bool = False  # whether it replays the launches of its plain variant from CUDA graphs
     parallel: bool = False  # whether a CPU variant runs on all cores
-    facts: Callable | str | None = None  # (graph, source): columns of measurements on its layout of the graph
+    facts: Any = None  # (graph, source): columns of measurements on its layout of the graph
     revision: int = 1
     package: str = ""  # the library's distribution; its version takes the place of the revision
 
@@ -96,11 +95,11 @@ class Variant:
 
 
 # Arguments that several entries share.
-_IN_32_BITS = {"origin": "paper", "index_bits": 32}
-_TILED = _IN_32_BITS | {"launches": "paper.floyd_warshall:launches_tiled"}
-_SPARRY = {"origin": "sparry", "launches": "sparry.block_per_source:launches", "index_bits": 32}
-_SCIPY = {"origin": "library", "launches": "paper.serial:launches", "device": "cpu", "package": "scipy"}
-_NETWORKIT = _SCIPY | {"package": "networkit"}
+_IN_32_BITS: dict[str, Any] = {"origin": "paper", "index_bits": 32}
+_TILED: dict[str, Any] = _IN_32_BITS | {"launches": "paper.floyd_warshall:launches_tiled"}
+_SPARRY: dict[str, Any] = {"origin": "sparry", "launches": "sparry.block_per_source:launches", "index_bits": 32}
+_SCIPY: dict[str, Any] = {"origin": "library", "launches": "paper.serial:launches", "device": "cpu", "package": "scipy"}
+_NETWORKIT: dict[str, Any] = _SCIPY | {"package": "networkit"}
 
 _ENTRIES = (
     Variant("bellman_ford", "cpu", "CPU", "sssp", "paper.serial:bellman_ford", "paper", device="cpu"),

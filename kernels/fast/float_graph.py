@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from kernels.errors import InputError
 from kernels.graph import INF, Graph, Rows
 from kernels.later import Later
 
-sparse = Later("scipy.sparse")
+if TYPE_CHECKING:
+    from scipy import sparse
+else:
+    sparse = Later("scipy.sparse")
 
 # Shared by floats.py and its kernels.
 LANES = 8  # threads that share the arcs of a queued vertex; divides the threads of a block

@@ -67,7 +67,7 @@ def lay_out(graph: Graph, run: Run) -> tuple:
     indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
     fans, links = others[:3], others[3:]
     started = time.perf_counter()
-    arcs, owners = run.allocate((DEGREE * rows.count, np.uint64), (rows.count - n, np.uint32))
+    arcs, owners = run.allocate((DEGREE * rows.total, np.uint64), (rows.total - n, np.uint32))
     words = -(-DEGREE * rows.queued // block)
     run.launch((kernels.fill_rows, words, block, (indptr, indices, weights, *fans, arcs, owners)))
     if len(rows.linked):
@@ -137,7 +137,7 @@ class NearFarSearch:
         self.queue_capacity = max(MIN_QUEUE, min(MAX_QUEUE, 1 << max(0, fitting.bit_length() - 1)))
         self.part_capacity, self.limit = far_capacity(graph, self.blocks, self.threads, self.queue_capacity)
         self.words_used = int(LENGTHS) + 2 * self.blocks
-        of_rows = 8 * DEGREE * rows.count + 4 * (rows.count - n) + sum(part.nbytes for part in rows[2:])
+        of_rows = 8 * DEGREE * rows.total + 4 * (rows.total - n) + sum(part.nbytes for part in rows[2:])
         run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.part_capacity * self.blocks + 4 * self.words_used)
         self.free_arcs = has_free_arcs(graph)
         self.arcs, self.owners = lay_out(graph, run)

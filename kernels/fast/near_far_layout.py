@@ -23,7 +23,7 @@ CALLED, LEASTS, QUEUED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 5))
 class Rows(NamedTuple):
     """The arcs of a graph's CSR arrays by row. Row v < n belongs to vertex v."""
 
-    count: int  # number of rows
+    total: int  # number of rows
     queued: int  # number of rows that may be enqueued; they come first, from n on those of fans
     owners: np.ndarray  # uint32: vertex of each row of a fan
     starts: np.ndarray  # int32: first arc of each row of a fan

@@ -87,14 +87,14 @@ def _find_distances(
     height, columns, threads = strips_of(shape, n)[0], shape.columns(n), shape.threads
     steps = [(pivot, (pivot + i) % strips) for pivot in range(strips) for i in range(strips)]
     free, on_card = buffers[1:], {0: buffers[0]}
-    going = None  # the strip that was computed in the previous step
+    going = -1  # the strip that was computed in the previous step, if any
     for step, (pivot, strip) in enumerate(steps):
         next_pivot, coming = steps[step + 1] if step + 1 < len(steps) else (pivot, strip)
         if coming not in on_card:
             on_card[coming] = free.pop()
             if pivot > 0:
                 copies.to_card(dist_of[coming], on_card[coming], shape.pitch(n))
-        if going not in (None, strip, pivot + 1):
+        if going not in (-1, strip, pivot + 1):
             copies.to_host(on_card[going], dist_of[going], shape.pitch(n))
         rounds, rows = (min(height, tiles - s * height) for s in (pivot, strip))
         arguments = (pitch, np.uint32(pivot * height), STEP, on_card[pivot])

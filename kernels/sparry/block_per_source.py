@@ -56,14 +56,14 @@ def drive(
     in_shared = bytes_of_block <= run.shared_limit
     run.require(2 * 4 * rows * n + (0 if in_shared else blocks * bytes_of_block))
     csr = run.upload_untimed(graph.indptr, graph.indices, graph.weights)
-    arrays = run.upload_untimed(*arrays)
+    uploaded = run.upload_untimed(*arrays)
     numbers = tuple(map(np.uint32, (n, sources.start, rows)))
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((rows * n, np.int32), (rows * n, np.int32))
             scratch = run.allocate(*((1 if in_shared else blocks * n, dtype) for dtype in work))
         with run.phase("kernels"):
-            arguments = (*numbers, *extra, *arrays, *scratch, dist)
+            arguments = (*numbers, *extra, *uploaded, *scratch, dist)
             run.launch((kernel(in_shared), blocks, run.block, arguments, bytes_of_block if in_shared else 0))
         with run.phase("predecessors"):
             run.launch((find_predecessors, blocks, run.block, (*numbers, *csr, dist, predecessor)))

@@ -142,11 +142,8 @@ def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
     position = np.empty(on_card.graph.vertices, np.int64)
     position[piece] = np.arange(len(piece))
     order = position[np.asarray(sources)]
-    return Reduced(
-        piece[order],
-        *(array[order].astype(np.int32) for array in (eccentricity, farthest, reached)),
-        total[order].astype(np.int64),
-    )
+    eccentricity, farthest, reached = (array[order].astype(np.int32) for array in (eccentricity, farthest, reached))
+    return Reduced(piece[order], eccentricity, farthest, reached, total[order].astype(np.int64))
 
 
 def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:

@@ -21,7 +21,7 @@ import hashlib
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numba import njit
@@ -72,7 +72,7 @@ class Hierarchy:
 
     def write(self, file: BinaryIO, digest: str) -> None:
         """Write an uncompressed .npz to an open binary file. `digest` is that of the graph's arcs."""
-        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        arrays: dict[str, Any] = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
     @classmethod
@@ -82,12 +82,13 @@ class Hierarchy:
         most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
         what = f"a prepared hierarchy of {graph.name}"
         with read_packed(path, what, "delete it and run again", most) as array:
-            if (found := int(array("format").item())) != FORMAT:
-                raise InputError(f"format {found}, not {FORMAT}")
+            if (version := int(array("format").item())) != FORMAT:
+                raise InputError(f"format {version}, not {FORMAT}")
             if str(array("digest")) != topology(graph):
                 raise InputError("made from another graph")
-            *arrays, order_s, tree_s = (array(field.name) for field in fields(cls))
-            hierarchy = cls(*arrays, float(order_s.item()), float(tree_s.item()))
+            found: dict[str, Any] = {field.name: array(field.name) for field in fields(cls)}
+            found |= {name: float(found[name].item()) for name in ("order_s", "tree_s")}
+            hierarchy = cls(**found)
             hierarchy.check(graph)
         return hierarchy
 
@@ -177,8 +178,8 @@ def starts(counts: np.ndarray) -> np.ndarray:
 
 def neighbours(graph: Graph) -> csr_array:
     """Return which vertices an arc joins, in either direction, without loops: bool, (n, n)."""
-    arcs = csr_array((np.ones(graph.arcs, bool), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
-    arcs = (arcs + arcs.T).tocoo()
+    one_way = csr_array((np.ones(graph.arcs, bool), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
+    arcs = (one_way + one_way.T).tocoo()
     apart = arcs.row != arcs.col
     return csr_array((arcs.data[apart], (arcs.row[apart], arcs.col[apart])), shape=arcs.shape)
 

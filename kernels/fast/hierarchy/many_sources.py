@@ -370,7 +370,7 @@ class ManySources:
         self.totals = Totals(*run.upload(*(np.zeros(length, dtype) for dtype in (np.uint64, np.uint64, np.uint32))))
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
         climb = pitch, np.int32(self.height), source_rows, on.tree.depths, on.start, on.heads, on.up, self.found
-        steps = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
+        steps: list = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
         for classes in self.plan:
             level = []
             for kernel, count, shared, jobs in classes:

@@ -324,7 +324,7 @@ class OneSource:
         (path_fragments,) = run.upload(np.array(path, np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
         climb = origin, path_fragments, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
-        launches = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]
+        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             if count or not card.gpu_visible():
