@@ -493,7 +493,7 @@ def test_the_state_of_the_card():
     assert int(state["driver"].split(".")[0]) >= 500
     assert 0 < state["sm_clock_mhz"] <= state["max_sm_clock_mhz"] and state["memory_clock_mhz"] > 0
     assert 0 < state["temperature_c"] < 120 and 0 < state["power_w"] < 3000
-    assert set(state["throttling"]) <= set(card._THROTTLING)
+    assert set(state["throttling"]) <= set(card.THROTTLING)
     about = card.describe(on_gpu=True)
     assert about["driver"] == state["driver"] and about["device"] and int(about["cuda"].split(".")[0]) >= 12
 
