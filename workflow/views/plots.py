@@ -118,6 +118,8 @@ AROUND = (
     *((0, 6.5, "center", "bottom"), (0, -7.5, "center", "top"), (7, 0, "left", "center"), (-7, 0, "right", "center")),
     *((4, 5, "left", "bottom"), (-4, 5, "right", "bottom"), (4, -6, "left", "top"), (-4, -6, "right", "top")),
     *((0, 14, "center", "bottom"), (0, -15, "center", "top")),
+    *((10, 12, "left", "bottom"), (-10, 12, "right", "bottom"), (10, -13, "left", "top"), (-10, -13, "right", "top")),
+    *((14, 0, "left", "center"), (0, 21, "center", "bottom"), (0, -22, "center", "top")),
 )
 APART = 1.5  # pixels around a value, at 100 pixels an inch
 MARK = 5  # pixels from the middle of a mark to its edge

@@ -236,7 +236,7 @@ def test_figure_8_can_be_read_in_the_readme(archived):
         figure.draw_without_rendering()
     numbers = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
     assert min(text.get_fontsize() for text in numbers) * 880 / figure.get_figwidth() / 72 >= 13
-    assert "Block per source: SParry's kernels, one block for each source." in figure.get_supxlabel()
+    assert "Block per source: SParry's kernels, one block for each source." in figure.get_supxlabel()  # the caption
 
 
 def test_texts_that_touch_are_noticed():
