@@ -13,8 +13,8 @@ from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
-from workflow.store import measurements
-from workflow.views import draw_sweep, figure8, figures, growth, plots, series, tables
+from workflow.store import all_pairs, measurements
+from workflow.views import all_pairs_figure, draw_sweep, figure8, figures, growth, plots, series, tables
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -237,6 +237,13 @@ def test_figure_8_can_be_read_in_the_readme(archived):
     numbers = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
     assert min(text.get_fontsize() for text in numbers) * 880 / figure.get_figwidth() / 72 >= 13
     assert "Block per source: SParry's kernels, one block for each source." in figure.get_supxlabel()  # the caption
+
+
+def test_distances_of_all_pairs_have_a_unit():
+    wholes = [all_pairs.read_record(path) for path in all_pairs.kept(ARCHIVE, DATASETS)]
+    with plots.styled():
+        axes, *_ = all_pairs_figure.picture(wholes, {}, "From the test.").axes
+    assert axes.get_xlabel() == "distance (arc lengths of the graph's file)"
 
 
 def test_texts_that_touch_are_noticed():
