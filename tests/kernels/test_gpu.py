@@ -683,14 +683,15 @@ def test_a_later_process_loads_what_one_compiled(tmp_path):
 def test_a_solver_gives_its_memory_back():
     on = graphs.grid(90_000)
     free = []
-    for _ in range(4):
+    for _ in range(24):
         with kernels.prepare(on) as solver:
             left = solver.shortest_paths(5, out="device")
         del left
         gc.collect()
         card.free_pending()
         free.append(cuda.current_context().get_memory_info().free)
-    assert free[-1] >= free[1] - 2**21  # a page of the driver; what other tests left may be given back meanwhile
+    # The driver keeps up to 34 MiB of freed pages and returns them after some ten solvers. A leak would lower the maximum.
+    assert max(free[12:]) >= max(free[:12]) - 2**22
 
 
 @pytest.mark.gpu

@@ -39,7 +39,7 @@ ON_SLURM = "slurm_account" in (workflow.resource_settings.default_resources or {
 
 
 def request(wildcards, resources):
-    return f" [{requested(resources)}]" if ON_SLURM else ""
+    return f" [{requested(resources)}]" if ON_SLURM else f" (at most {resources['runtime']} minutes)"
 
 
 def entry(wildcards):

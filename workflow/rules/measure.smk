@@ -50,7 +50,7 @@ rule measure:
         cores=untracked(kept_cores()),
         request=request,
     message:
-        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset} (at most {resources.runtime} minutes){params.request}"
+        "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}{params.request}"
     script:
         "../scripts/measure.py"
 
@@ -82,7 +82,7 @@ rule job:
         cores=untracked(kept_cores()),
         request=request,
     message:
-        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch} (at most {resources.runtime} minutes){params.request}"
+        "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}{params.request}"
     script:
         "../scripts/job.py"
 

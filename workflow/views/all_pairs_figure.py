@@ -21,6 +21,7 @@ from workflow.views.all_pairs_table import notes
 from workflow.views.context import Context, Drawing
 
 PANEL = 2.3  # height in inches
+UNIT = "arc lengths of the graph's file"  # which for DIMACS' road networks name no unit
 MAP_AREA = 4e4  # square points, about the area of a map; divided among its vertices
 
 
@@ -42,7 +43,7 @@ def distributions(axes: Axes, found: dict[str, list]) -> None:
     for name, look in zip(("eccentricity", "mean_distance"), plots.BARS, strict=False):
         label = name.replace("_", " ")
         axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=look.color, label=label)
-    axes.set(xlabel="distance", ylabel="vertices", ylim=(0, None))
+    axes.set(xlabel=f"distance ({UNIT})", ylabel="vertices", ylim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plots.plain))
     axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -59,7 +60,7 @@ def draw_map(axes: Axes, rows: pd.DataFrame, degrees: np.ndarray) -> None:
     )
     axes.set(xlabel="longitude", ylabel="latitude", aspect=1 / max(0.1, np.cos(np.radians(latitude.mean()))))
     axes.grid(False)
-    bar = axes.figure.colorbar(points, ax=axes, label="mean distance")
+    bar = axes.figure.colorbar(points, ax=axes, label=f"mean distance\n({UNIT})")
     bar.formatter = FuncFormatter(plots.plain)
 
 

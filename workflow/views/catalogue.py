@@ -108,9 +108,9 @@ def _sweep(name: str) -> View:
 
 
 def _extension(name: str, label: str, message: str = "", **options) -> View:
-    """Return a table that the paper does not have, as CSV and Markdown."""
-    shown = {f"results/{name}.csv": Shown("extensions", label, name)}
-    return View(name, message or f"Table {name}", _table(name), shown, **options)
+    """Return a table that the paper does not have."""
+    shown = {f"results/{name}.html": Shown("extensions", label, name)}
+    return View(name, message or f"Table {name}", _page(name), shown, **options)
 
 
 def _compared(config: dict, keys) -> list[Cell]:
@@ -187,9 +187,9 @@ VIEWS = (
     View(
         "growth",
         "Table growth and its figure",
-        (*_table("growth"), *_figure("growth")),
+        (*_page("growth"), *_figure("growth")),
         {
-            "results/growth.csv": Shown("extensions", "Growth", "growth"),
+            "results/growth.html": Shown("extensions", "Growth", "growth"),
             "figures/growth.svg": Shown("extensions", "Growth, drawn", "growth"),
         },
         cells=plan.compared_cells,

@@ -24,15 +24,24 @@ from workflow.views.plots import Look
 ON_CARD, ON_CPU = "GPU programs (cited)", "CPU programs (cited)"
 NOTE = (
     "Filled: from source 0, or from every source. Hollow: from any source, the median over many.\n"
+    "Block per source: SParry's kernels, one block for each source.\n"
     "Bars: least and greatest. Preparation: before the whole call; no mark where it was not recorded.\n"
-    "Cited, not measured here: the fastest program of workflow/paper/peers.csv, without predecessors; GPU programs ran "
-    "on an H200."
+    "Cited, not measured here: the fastest program of workflow/paper/peers.csv, without predecessors;\n"
+    "GPU programs ran on an H200."
 )
 CITED = {"kernels": {ON_CARD: Look(plots.GREY, "D")}, "call": {ON_CPU: Look(plots.BLACK, "p")}}
 LOOK_OF_OURS = Look(plots.VERMILION, "^")
 TITLES = {"sssp": "One source", "apsp": "Every source"}
 REGIONS = {"kernels": "kernels", "call": "whole call", "prepare": "preparation"}
-HEIGHT, DECADES = 12.5, 1000  # inches; the least part of an axis of time
+HEIGHT, DECADES = 17, 1000  # inches; the least part of an axis of time
+VALUE = 9  # points: 15 pixels if the figure is 880 wide, as README.md shows it
+LOOK = plots.STYLE | {
+    "font.size": 9,
+    "legend.fontsize": VALUE,
+    "xtick.labelsize": VALUE,
+    "ytick.labelsize": VALUE,
+    "axes.titlesize": 10,
+}
 LETTERS = {"sssp": series.LINE, "apsp": series.LINE // 2 - 6}  # of a line below a panel, whole or half as wide
 TIMES = {"median": "median", "min": "min", "max": "max", "any": "any source median"}
 
@@ -67,7 +76,7 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
 
 
 def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
-    """Draw the figure. Call it in plots.styled()."""
+    """Draw the figure. Call it in plots.styled(LOOK)."""
     table = define(table6.NAME, of_family("", table6.shown(datasets, rows)))
     rows = table.select(rows)
     lines = table6.compare(table, rows, searches)
@@ -90,7 +99,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
         _one_scale(panels, unit)
     for axes, found in points.items():  # when everything has its place
         texts = [plots.digits(time) if named else "" for _, time, named in found]
-        plots.write_values(axes, *found.T[:2], texts, plots.AROUND)
+        plots.write_values(axes, *found.T[:2], texts, plots.AROUND, size=VALUE)
     return figure
 
 
@@ -130,10 +139,10 @@ def _legend(figure: Figure, present: set[str]) -> None:
     shown = {**heads("kernels", present), **heads("call", present)}
     order = [head for head in shown if head != table6.OURS] + [table6.OURS]
     marks = [Line2D([], [], **shown[head].marks) for head in order]
-    figure.legend(marks, order, loc="outside upper left", ncols=len(order), handlelength=1, columnspacing=1)
+    figure.legend(marks, order, loc="outside upper left", ncols=-(-len(order) // 2), handlelength=1, columnspacing=1)
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure."""
     searches = measurements.load_sweep("sources", context.paths("sources"))
-    return {"figure8": Drawing(lambda: draw(context.datasets, rows, searches, context.source))}
+    return {"figure8": Drawing(lambda: draw(context.datasets, rows, searches, context.source), LOOK)}

@@ -15,6 +15,7 @@ from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
 
 Shown = dict[str, Look]  # the look of each series
+MOST_UPRIGHT = 3  # series of which the values of all bars fit side by side; with more they are turned
 
 
 def _bars(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
@@ -39,7 +40,8 @@ def _bars(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
         values.extend(map(plots.digits, median))
     plots.legend(axes, handles, list(shown))
     plots.linear(axes)
-    plots.write_values(axes, x, tops, values, plots.ABOVE)
+    rotation = 90 if len(shown) > MOST_UPRIGHT else 0
+    plots.write_values(axes, x, tops, values, plots.ABOVE, rotation=rotation)
 
 
 def _lines(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:

@@ -35,14 +35,20 @@ CONFIDENCE = 0.95
 FITTED = ("exponent", "stderr", "low", "high", "r2", "intercept")
 FACTS = ("group", "column", "device", "problem", "datasets", "sizes", "term", "slope")
 
-COLORS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK)
-MARKERS = "os^Dv<>pP*X"  # 11 markers and 7 colours have no common factor: 77 pairs
+COLORS = (
+    *(plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK),
+    *("#882255", "#999933", "#6A3D9A"),  # wine, olive, purple
+)
+MARKERS = "os^Dv<>pP*X"  # 11 markers and 10 colours have no common factor: 110 pairs
 # Names of the guide lines by group and slope, if |E| grows as |V|. No variant of the paper runs on the families.
 GUIDES = {"one source": {2: "O(V E)", 1: "launches"}, "all pairs": {3: "O(V³), O(V² E)"}}
 FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; {NO_FIT}"
 CLOSE = 0.06  # of the axis, between two labels below it
 LOWER = 22  # points between the axis and a label that stands lower
-PANEL, LEGEND_LINE, LEGEND_COLUMNS = 2.6, 0.145, 2  # inches: of a panel without its legend, of a line of the legend
+PANEL, FEW, TALLER = 2.6, 5, 0.28  # inches: of a panel without its legend, and for each series beyond a few
+LEGEND_LINE, LEGEND_COLUMNS = 0.145, 2  # inches of a line of the legend
+BESIDE = 2.6  # points between the marks of two series on one graph
+XLABEL = "number of vertices, |V|; the marks of one graph stand side by side"
 NOTES = [
     "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
     f"whose growth is another) by least squares, over the tables' datasets: at least {MIN_DATASETS} of them, else no "
@@ -193,7 +199,9 @@ def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str
     """Draw a panel for each group; to be called in plots.styled()."""
     panels = {group: facts[facts["group"] == group] for group in drawn_groups(facts)}
     entries = [len(panel) + len(GUIDES.get(group, ())) for group, panel in panels.items()]
-    heights = [PANEL + LEGEND_LINE * (ceil(count / LEGEND_COLUMNS) + 2) for count in entries]
+    heights = [
+        PANEL + TALLER * max(0, count - FEW) + LEGEND_LINE * (ceil(count / LEGEND_COLUMNS) + 2) for count in entries
+    ]
     figure = Figure(figsize=(plots.WIDTH, sum(heights) + 0.6))
     plots.caption(figure, caption)
     all_axes = figure.subplots(len(panels), height_ratios=heights, squeeze=False).flat
@@ -201,7 +209,7 @@ def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str
         mine = cells[cells["group"] == group]
         unit, factor = plots.unit(mine["kernels"])
         axes.set(title=f"Shortest paths, {group}", ylabel=f"Time of the kernels ({unit})")
-        axes.set_xlabel("number of vertices, |V|")
+        axes.set_xlabel(XLABEL)
         if len(panel):
             _panel(axes, panel, mine.assign(time=factor * mine["kernels"]), factor, substitutes)
         else:
@@ -220,7 +228,8 @@ def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, 
     looks, _ = pd.factorize(plain + panel["device"])  # a CUDA-graph variant has its plain variant's
     for look, name, (_, row) in zip(looks, long_table.names(panel), panel.iterrows(), strict=True):
         mine = cells[(cells["column"] == row["column"]) & (cells["device"] == row["device"])]
-        _series(axes, look, name, row, mine, factor)
+        beside = BESIDE * (look - looks.max() / 2)
+        _series(axes, look, name, row, mine, factor, beside)
     lower = _ticks(axes, cells.drop_duplicates("dataset").sort_values("vertices"), substitutes)
     axes.legend(
         title=NO_FIT if panel["vertices_exponent"].isna().all() else FITTED_TITLE,
@@ -249,8 +258,13 @@ def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> 
     return any(lower)
 
 
-def _series(axes: Axes, number: int, name: str, fitted: pd.Series, cells: pd.DataFrame, factor: float) -> None:
-    """Draw a variant's points, hollow for a CUDA-graph variant, and its fitted line."""
+def _series(
+    axes: Axes, number: int, name: str, fitted: pd.Series, cells: pd.DataFrame, factor: float, beside: float
+) -> None:
+    """Draw a variant's points, hollow for a CUDA-graph variant, and its fitted line.
+
+    The points stand `beside` points right of the place of their graph.
+    """
     look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)], "zorder": 3}
     line = "-"
     if VARIANTS[fitted["column"]].cuda_graph:
@@ -261,7 +275,10 @@ def _series(axes: Axes, number: int, name: str, fitted: pd.Series, cells: pd.Dat
         ends = np.array([cells["vertices"].min(), cells["vertices"].max()])
         axes.plot(ends, factor * np.exp(fitted["vertices_intercept"]) * ends**exponent, line, color=look["color"])
         name = f"{name}: {exponent:.2f} [{fitted['vertices_low']:.2f}, {fitted['vertices_high']:.2f}]"
-    axes.plot(cells["vertices"], cells["time"], linestyle="", label=name, **look)
+    place = offset_copy(axes.transData, axes.figure, x=beside, units="points")
+    axes.plot(cells["vertices"], cells["time"], linestyle="", label=name, transform=place, **look)
+    axes.update_datalim(cells[["vertices", "time"]])  # which matplotlib does not for marks moved aside
+    axes.autoscale_view()
 
 
 def _guides(axes: Axes, guides: Mapping[int, str], cells: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""A table with a row for each cell instead of each dataset, as CSV and Markdown."""
+"""A table with a row for each cell instead of each dataset, as CSV, Markdown and HTML."""
 
 import pandas as pd
 
@@ -61,6 +61,6 @@ def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:
 def files(
     name: str, title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: list[str]
 ) -> dict[str, str]:
-    """Return name.csv (facts) and name.md (text). The columns `numbers` are aligned on the right."""
+    """Return name.csv (facts), name.md and name.html (text). The columns `numbers` are aligned on the right."""
     made = table_files(title, text, facts.rename(columns={"column": "variant"}), notes, numbers)
     return {name + suffix: content for suffix, content in made.items()}

@@ -153,7 +153,8 @@ def files(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
     facts = compare(table, rows)
     text, said = to_text(table, facts, rows), notes(table, facts, rows, source)
     return {
-        **render.table_files(table.heading, text, to_csv(table, facts, rows, source), said, (NODES, EDGES)),
+        ".csv": render.csv_text(to_csv(table, facts, rows, source)),
+        ".md": render.to_markdown(table.heading, text, said, (NODES, EDGES)),
         ".html": render.html_page(table.heading, in_groups(table, text), said, numbers=[2, 3]),
     }
 

@@ -118,6 +118,8 @@ AROUND = (
     *((0, 6.5, "center", "bottom"), (0, -7.5, "center", "top"), (7, 0, "left", "center"), (-7, 0, "right", "center")),
     *((4, 5, "left", "bottom"), (-4, 5, "right", "bottom"), (4, -6, "left", "top"), (-4, -6, "right", "top")),
     *((0, 14, "center", "bottom"), (0, -15, "center", "top")),
+    *((10, 12, "left", "bottom"), (-10, 12, "right", "bottom"), (10, -13, "left", "top"), (-10, -13, "right", "top")),
+    *((14, 0, "left", "center"), (0, 21, "center", "bottom"), (0, -22, "center", "top")),
 )
 APART = 1.5  # pixels around a value, at 100 pixels an inch
 MARK = 5  # pixels from the middle of a mark to its edge
@@ -134,10 +136,10 @@ def looks(palette: Sequence[Look], series: Iterable[str]) -> dict[str, Look]:
 
 
 def short(count: int) -> str:
-    """Return a count as on the paper's axes, cut off, not rounded: 264346 is 264K, 3598623 3.5M, 1057066 1.0M."""
-    if count >= 1_000_000:
-        return f"{count // 100_000 / 10:.1f}M"
-    return f"{count // 1000}K" if count >= 1000 else str(count)
+    """Return a count in thousands or tenths of millions, rounded: 264346 is 264K, 3868020 3.9M, 999999 1.0M."""
+    if count >= 999_500:
+        return f"{count / 1e6:.1f}M"
+    return f"{count / 1000:.0f}K" if count >= 1000 else str(count)
 
 
 def digits(number: float) -> str:
@@ -230,7 +232,16 @@ def lay_out(figure: Figure) -> None:
         figure.set_layout_engine("none")
 
 
-def write_values(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequence[str], places: tuple) -> None:
+def write_values(
+    axes: Axes,
+    x: Sequence[float],
+    y: Sequence[float],
+    texts: Sequence[str],
+    places: tuple,
+    *,
+    size: float = SMALL,
+    rotation: float = 0,
+) -> None:
     """Write a text beside each point, at the first of the places that is free of marks, texts and the axes' edges.
 
     Places where another mark is as near to the text as its own come last. Call it when all else is drawn. A point with
@@ -243,7 +254,14 @@ def write_values(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequ
         if text:
             background = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
             label = axes.annotate(
-                text, point, (0, 0), textcoords="offset points", fontsize=SMALL, in_layout=False, bbox=background
+                text,
+                point,
+                (0, 0),
+                textcoords="offset points",
+                fontsize=size,
+                rotation=rotation,
+                in_layout=False,
+                bbox=background,
             )
             own = (marks == axes.transData.transform(point)).all(axis=1)
 

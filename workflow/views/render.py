@@ -185,8 +185,10 @@ def csv_text(facts: pd.DataFrame) -> str:
 def table_files(
     title: str, text: pd.DataFrame, facts: pd.DataFrame, notes: list[str], numbers: Collection[str]
 ) -> dict[str, str]:
-    """Return a table by suffix: the facts as CSV, the text with its notes as Markdown."""
-    return {".csv": csv_text(facts), ".md": to_markdown(title, text, notes, numbers)}
+    """Return a table by suffix: the facts as CSV, the text with its notes as Markdown and HTML."""
+    right = [place for place, head in enumerate(text, start=1) if head in numbers]
+    page = html_page(title, text, notes, right)
+    return {".csv": csv_text(facts), ".md": to_markdown(title, text, notes, numbers), ".html": page}
 
 
 def stacked(*parts: pd.DataFrame) -> pd.DataFrame:

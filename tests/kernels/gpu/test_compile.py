@@ -105,7 +105,7 @@ def by_variant(key):
 
 
 def searches():
-    found = near_far.Searches(path(9, True), Recorder())
+    found = near_far.NearFarSearch(path(9, True), Recorder())
     found.allocate()
     Recorder.launched.clear()
     return found
@@ -113,7 +113,7 @@ def searches():
 
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
-    "floats": (lambda: floats.Searches(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
+    "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }

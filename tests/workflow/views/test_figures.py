@@ -13,15 +13,15 @@ from kernels.registry import VARIANTS
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
-from workflow.store import measurements, tables
-from workflow.views import draw_sweep, figure8, figures, growth, plots, series
+from workflow.store import all_pairs, measurements, tables
+from workflow.views import all_pairs_figure, draw_sweep, figure8, figures, growth, plots, series
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
 ARCHIVE = ROOT / "results" / "archive" / "h200"
 MEASURED_ROADS = ["(264K,730K)", "(321K,800K)"]  # nyc has other arcs than the paper's there
-ROADS = ["(435K,1.0M)", "(1.0M,2.7M)", "(1.5M,3.8M)", "(3.5M,8.7M)"]
-GNUTELLAS = ["(10K,39K)", "(22K,54K)", "(36K,88K)"]
+ROADS = ["(436K,1.1M)", "(1.1M,2.7M)", "(1.5M,3.9M)", "(3.6M,8.8M)"]
+GNUTELLAS = ["(11K,40K)", "(23K,55K)", "(37K,88K)"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -176,6 +176,7 @@ def test_a_variant_with_a_new_head_is_a_further_series(monkeypatch):
     heights = heights_of_bars(figure.axes[0])
     np.testing.assert_allclose(heights["New"], heights["Naive"] / 4)
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()][-1] == "New"
+    assert {text.get_position() for text in figure.axes[0].texts} == {plots.ABOVE[0][:2]}  # none floats above its bar
     legible(figure)
 
 
@@ -218,7 +219,7 @@ DRAW = {
 
 @pytest.mark.parametrize("name", DRAW)
 def test_the_archives_figures_are_legible_with_their_lines_below(name, archived):
-    with plots.styled():
+    with plots.styled(figure8.LOOK if name == "figure8" else plots.STYLE):
         figure = DRAW[name](archived, "From the archive h200, not measured here.")
         figure.draw_without_rendering()
         legible(figure)
@@ -226,6 +227,23 @@ def test_the_archives_figures_are_legible_with_their_lines_below(name, archived)
         lines = caption.get_text().count("\n") + 1
         assert caption.get_window_extent().height < 1.6 * lines * caption.get_fontsize() * figure.dpi / 72
     assert "NVIDIA H200" in caption.get_text() and "n = " in caption.get_text()
+
+
+def test_figure_8_can_be_read_in_the_readme(archived):
+    """It is shown 880 pixels wide: every number is at least 13 pixels high."""
+    with plots.styled(figure8.LOOK):
+        figure = DRAW["figure8"](archived, "From the test.")
+        figure.draw_without_rendering()
+    numbers = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert min(text.get_fontsize() for text in numbers) * 880 / figure.get_figwidth() / 72 >= 13
+    assert "Block per source: SParry's kernels, one block for each source." in figure.get_supxlabel()  # the caption
+
+
+def test_distances_of_all_pairs_have_a_unit():
+    wholes = [all_pairs.read_record(path) for path in all_pairs.kept(ARCHIVE, DATASETS)]
+    with plots.styled():
+        axes, *_ = all_pairs_figure.picture(wholes, {}, "From the test.").axes
+    assert axes.get_xlabel() == "distance (arc lengths of the graph's file)"
 
 
 def test_texts_that_touch_are_noticed():
@@ -257,7 +275,7 @@ def test_values_of_close_marks_stand_apart():
 def test_nothing_measured(tmp_path):
     for number in (5, 6):
         said = words(make(number, tmp_path / str(number), files=())[f"figure{number}.svg"])
-        groups = {5: ["(264K,733K)", "(321K,800K)", *ROADS], 6: GNUTELLAS}[number]
+        groups = {5: ["(264K,734K)", "(321K,800K)", *ROADS], 6: GNUTELLAS}[number]
         assert said.count("no measurement") == 2 * len(groups) + 1  # once in the upper panel; below are the paper's
         assert all(said.count(group) == 2 for group in groups)
         assert said[-1] == "From the test."
@@ -269,8 +287,9 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     assert dict(matplotlib.rcParams) == before
 
 
-def test_counts_are_cut_off_as_in_the_paper():
-    counts = {264346: "264K", 999999: "999K", 1057066: "1.0M", 2712798: "2.7M", 3598623: "3.5M", 999: "999"}
+def test_counts_are_rounded():
+    counts = {264346: "264K", 1500: "2K", 999499: "999K", 999999: "1.0M", 1057066: "1.1M", 2712798: "2.7M"}
+    counts |= {3598623: "3.6M", 3868020: "3.9M", 999: "999"}
     assert {count: plots.short(count) for count in counts} == counts
 
 

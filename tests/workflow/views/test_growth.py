@@ -219,6 +219,19 @@ def test_the_figure_shows_points_and_fits():
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
 
 
+def test_series_that_coincide_are_told_apart():
+    """Each plain variant has a colour of its own, and marks of one time stand apart."""
+    keys = [key for key, variant in VARIANTS.items() if variant.problem == "sssp"]
+    rows = rows_of({cell: seconds for key in keys for cell, seconds in power(key, ROADS, 1e-11, 1.5).items()})
+    axes, *_ = drawn(rows).axes
+    marks = [line for line in axes.lines if line.get_linestyle() == "None" and line.get_markerfacecolor() != "white"]
+    plain = {VARIANTS[key].plain for key in keys}
+    assert len({line.get_color() for line in marks}) == len(marks) == len(plain)
+    places = sorted(line.get_transform().transform(line.get_xydata())[0, 0] for line in marks)
+    assert np.diff(places).min() > 2
+    assert axes.get_ylim()[0] < min(marks[0].get_ydata()) and max(marks[0].get_ydata()) < axes.get_ylim()[1]
+
+
 def test_a_panel_says_if_there_is_no_fit_or_no_measurement():
     rows = everything()
     few = rows[rows["dataset"].isin(["nyc", "gnutella04"])]
@@ -259,7 +272,7 @@ def test_what_the_files_say(tmp_path):
         ):
             assert said in text
     assert {path.name for path in tmp_path.iterdir()} == {
-        *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md")),
+        *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md", "html")),
         *(f"growth.{end}" for end in ("svg", "pdf", "png")),
     }
     caption = words((tmp_path / "growth.svg").read_bytes())[-1]

@@ -51,11 +51,12 @@ CONTENTS = {
     "5. Measurements": {"measurements.zip": "saved", "Summary": "95 % interval"},
     "6. All pairs": {"All pairs": "All pairs of road networks", "All pairs, drawn": "image"},
     "7. Beside the archive": {"Beside the archive": "This machine beside the archive h200"},
+    "8. Extensions": {"Figure 8": "image", "Growth": "Growth of the time", "Growth, drawn": "image", "Table 6": "Ours"},
     "9. Configuration": {"Configuration": "warmup_launches"},
 }
 OURS = {  # the pages that we write, by their files in results/
     *("all_pairs", "batches", "claims", "compare", "configuration", "glance", "provenance", "simulated", "summary"),
-    *("table1", "table2", "table3"),
+    *("table1", "table2", "table3", "table6", "growth"),
 }
 # No network to download from, were anything to be.
 OFFLINE = SIMULATOR | dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
@@ -126,6 +127,10 @@ def click(page, element):
     page.evaluate(f"{element}.click()")
 
 
+LISTED = "[...document.querySelectorAll('nav tbody tr')].map(row => row.innerText.trim())"
+DETAILS = "document.querySelector('nav')"
+
+
 def home(page):
     click(page, "document.querySelector('nav nav a')")
 
@@ -136,8 +141,7 @@ def test_everything_is_found_in_the_readers_order(report, tmp_path):
     for category, results in CONTENTS.items():
         click(report, link(category))
         report.wait(f"!!{button(next(iter(results)), 'eye')}")
-        listed = "[...document.querySelectorAll('nav tbody tr')].map(row => row.innerText.trim())"
-        assert report.evaluate(listed) == list(results)
+        assert report.evaluate(LISTED) == list(results)
         for label, content in results.items():
             if content == "saved":
                 assert report.evaluate(f"{button(label, 'eye')}.download") == label
@@ -179,14 +183,48 @@ def test_the_first_page_leads_to_results_code_and_run_times(report):
     heads = "[...document.querySelectorAll('.prose th')].map(head => head.innerText)"
     assert report.evaluate(heads) == ["No.", "Claim", "The paper's tables", "H200", "H100", "Verdict"]
     assert report.evaluate("document.querySelectorAll('.prose tbody tr').length") == 12
-    click(report, link("Table 3"))
-    report.wait("document.querySelector('nav .prose')?.innerText.includes('Other formats are beside it')")
     for name, graphs in (("Workflow", 1), ("Statistics", 2)):
         for menu in ("nav", ".prose"):
             home(report)
             click(report, f"[...document.querySelectorAll('{menu} a')].find(a => a.innerText.trim() == {name!r})")
             report.wait(f"document.querySelectorAll('.vega-embed canvas, .vega-embed svg.marks').length == {graphs}")
     assert report.errors == [] and report.requests == []
+
+
+@pytest.mark.ci
+def test_links_of_the_first_page_open_lists_and_results(report):
+    home(report)
+    for category, results in CONTENTS.items():  # one after the other, without a way back to the menu
+        click(report, f"[...document.querySelectorAll('.prose a')].find(a => a.innerText == {category!r})")
+        report.wait(f"{LISTED}.join() == {','.join(results)!r}")
+    for results in CONTENTS.values():
+        for label, content in results.items():
+            home(report)
+            click(report, f"[...document.querySelectorAll('.prose a')].find(a => a.innerText == {label!r})")
+            if content == "image":
+                report.wait("document.querySelector('#app img[src*=svg]:not(nav img)')?.naturalWidth > 300")
+            elif content == "saved":
+                report.wait(f"{DETAILS}?.innerText.includes({label!r})")
+            else:
+                report.wait_for_frame(content)
+    assert report.errors == [] and report.requests == []
+
+
+@pytest.mark.ci
+def test_parameters_of_a_result_are_short(report):
+    assert report.evaluate("Math.max(...Object.values(results).map(one => one.job_properties.params.length))") < 250
+
+
+@pytest.mark.ci
+def test_on_a_phone_the_menu_leaves_the_width_to_the_results(report):
+    home(report)
+    report.show_as(width=390)
+    try:
+        content = "document.querySelector('#app > div > .grow').getBoundingClientRect()"
+        report.wait(f"{content}.width == 390 && {content}.height > 400")
+        report.wait("document.querySelector('.prose')?.innerText.includes('made for desktops')")
+    finally:
+        report.show_as()
 
 
 @pytest.fixture(scope="module")

@@ -150,15 +150,19 @@ def view_source(view):
     return source()
 
 
+def short_digest(value):
+    return step.digest(json.dumps(value).encode())
+
+
 def view_tracks(view):
-    """Parameters that make a view due when they change, each a line of text."""
+    """Parameters that make a view due when they change, each short: the report shows them."""
     values = {
-        "datasets": step.digest(json.dumps(tables.of_config(config)).encode()),
+        "datasets": short_digest(tables.of_config(config)),
         "tolerance": config["audit"]["tolerance"],
-        "config": step.digest(json.dumps(config).encode()),
+        "config": short_digest(config),
         "maps": {name: coordinates_file(name) for name in MAPS},
     }
-    heads = {"heads": [f"{key}: {head}" for key, head in tables.heads(view.columns).items()]} if view.columns else {}
+    heads = {"heads": short_digest(tables.heads(view.columns))} if view.columns else {}
     return heads | {name: values[name] for name in view.tracks}
 
 
