@@ -690,7 +690,7 @@ def test_a_solver_gives_its_memory_back():
         gc.collect()
         card.free_pending()
         free.append(cuda.current_context().get_memory_info().free)
-    # The driver keeps up to 34 MiB of freed pages and returns them after some ten solvers. A leak would lower the maximum.
+    # The driver keeps up to 34 MiB of freed pages, and returns them after some ten solvers. A leak lowers the maximum.
     assert max(free[12:]) >= max(free[:12]) - 2**22
 
 

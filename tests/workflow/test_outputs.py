@@ -155,7 +155,7 @@ def test_what_has_the_temporary_name_is_not_written_through(left):
 def test_the_name_in_a_packed_graph_does_not_choose_the_folder(monkeypatch):
     """A packed graph may come from anywhere; its name is part of the default output's."""
     Graph.from_arcs(2, [0], [1], [7], meta={"name": "../../x y"}).save("mine.npz")
-    monkeypatch.setattr(sys, "argv", ["kernels", *"bellman_ford cpu mine.npz --output write".split()])
+    monkeypatch.setattr(sys, "argv", ["kernels", "bellman_ford", "cpu", "mine.npz", "--output", "write"])
     cli.main()
     made = "results/output/bellman_ford_cpu_.._.._x_y.txt"
     assert entries() == ["mine.npz", "results", "results/output", made]

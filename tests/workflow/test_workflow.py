@@ -36,7 +36,7 @@ from tests.support.project import (
     data,
     measured,
 )
-from workflow import configuration, digests
+from workflow import configuration, step
 from workflow.measure import plan
 from workflow.store import records, tables
 
@@ -399,7 +399,7 @@ def test_each_table_and_figure_is_due_if_other_variants_are_in_it(load):
     views = {name: name for name in tables.SHOWN} | {"figure8": "table6"}
     assert len(views) == 8
     for rule, name in views.items():
-        assert rules[rule].params.heads == digests.digest(json.dumps(tables.heads(name)).encode())
+        assert rules[rule].params.heads == step.digest(json.dumps(tables.heads(name)).encode())
 
 
 @pytest.mark.parametrize(
