@@ -1,4 +1,4 @@
-"""Find shortest paths by the variant that suits a graph file, run a given one, or make a dataset, without Snakemake.
+"""Find shortest paths in a graph file, run one named variant, or convert or generate a graph.
 
 python -m kernels sssp graph.txt --source 0 > distances.txt
 python -m kernels sssp graph.mtx --sources 0 5 9 --to distances.npz
@@ -248,7 +248,7 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         names = [v.name for v in registry.VARIANTS.values() if v.algorithm == algorithm]
         add_algorithm(commands.add_parser(algorithm, help=f"run {', '.join(names)}"), algorithm, names)
     for name, text in TOOLS.items():
-        add_tool(commands.add_parser(name, help=text, description=f"{text.capitalize()}."), name)
+        add_tool(commands.add_parser(name, help=text, description=f"{text[0].upper() + text[1:]}."), name)
     command = commands.add_parser("random", help="write a complete graph with random weights, in the text format")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")

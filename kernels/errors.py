@@ -69,7 +69,7 @@ class WrongResult(AssertionError):
 
 
 def whole(value: Any, name: str) -> int:
-    """Return an integer of Python or NumPy as an int; raise InputError, which names it, for True, 3.0 and others."""
+    """Return an integer of Python or NumPy as an int. Raise InputError with `name` for True, 3.0 and all else."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -92,7 +92,7 @@ def explain(error: BaseException) -> str | None:
 
 @contextmanager
 def naming(path: StrPath, *temporary: str) -> Iterator[None]:
-    """Name the path in an OSError that names no file, as on a full disk, or a temporary one."""
+    """Put the path into an OSError that names no file, as when a disk is full, or only a temporary file."""
     try:
         yield
     except OSError as error:

@@ -134,7 +134,7 @@ class Graph(Rows):
     weights : ndarray of int32, shape (m,)
         The weight of each arc.
     directed : bool, default True
-        False if every arc has its reverse.
+        False only if every arc has a reverse of the same weight, which is not checked here.
     meta : dict, optional
         Data about the graph, such as ``name``, ``sha256`` (of the text form), ``origin`` and ``substitute``.
     file : Path, optional
@@ -374,7 +374,7 @@ class Graph(Rows):
         return Graph(indptr, arcs.indices[starts].astype(np.int32, copy=False), weights, self.directed, self.meta)
 
     def to_scipy(self) -> sparse.csr_array:
-        """Return a float64 array for scipy.sparse.csgraph, without parallel arcs, which SciPy would add.
+        """Return a float64 array for scipy.sparse.csgraph, with only the cheapest of parallel arcs.
 
         Returns
         -------

@@ -3,8 +3,8 @@
 Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array is kept for the
 next call with it.
 
-SciPy itself answers without a GPU, for small graphs, and if no kernel takes the arguments, which includes all bad
-arguments. docs/scipy.md lists these cases and says which results are exact.
+SciPy itself answers if there is no GPU, if the graph is small, or if no kernel takes the arguments. So bad arguments
+raise SciPy's errors. docs/scipy.md lists these cases and says which results are exact.
 """
 
 from __future__ import annotations

@@ -21,8 +21,10 @@ weight : str, function or None
 Returns
 -------
 list or dict
-    A path is a list of nodes, from source to target. Functions with "length" in their name return lengths, others paths
-    or both. From one source they return a dict by target, for all pairs an iterator of (source, dict), and
+    A path is a list of nodes, from source to target. Functions with "length" in their name return lengths, as
+    ``floyd_warshall`` and ``floyd_warshall_numpy`` do; those with "predecessor" return predecessors and lengths;
+    others return paths, or lengths and paths.
+    From one source they return a dict by target, for all pairs an iterator of (source, dict), and
     `floyd_warshall` and `johnson` a dict of dicts. A length is an int if all weights are integers, else a float.
 
 Raises

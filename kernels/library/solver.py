@@ -208,7 +208,7 @@ def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, di
 
 
 def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, directed: bool = True) -> Eccentricities:
-    """Find each source's farthest vertex, and the number and sum of its distances, without a matrix as result.
+    """For each source find the farthest vertex, the number of vertices reached and the sum of their distances.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 class Solver:
     """Searches on one graph, which is read, checked and laid out once.
 
-    Its memory on the card is freed by `close`, or at the end of a `with` statement. Afterwards it raises InputError.
-    Threads may share a solver; the searches of a process follow each other.
+    Its memory on the card is freed by `close`, or at the end of a `with` statement. A closed solver raises InputError.
+    Threads may share a solver. Searches on the card run one at a time in a process; without a GPU, those of a solver.
 
     Parameters
     ----------
