@@ -483,8 +483,9 @@ def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, pred
 
     Sets overflow[0] = 1 if an arc leads from a reached vertex to an unreached one: that distance did not fit.
 
-    Arcs of positive weight come first: their tails are nearer, so that predecessors lead to the source. Arcs of weight
-    0 could form cycles. Along them a vertex takes only predecessors that already have one, until nothing changes.
+    A first pass takes arcs of positive weight only: their tails are nearer, so that predecessors lead to the source.
+    Arcs of weight 0 could form cycles. Along them a vertex takes only predecessors that already have one, until
+    nothing changes.
     """
     row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
     dist_row, predecessor_row = row * pitch, row * n

@@ -39,7 +39,11 @@ ON_SLURM = "slurm_account" in (workflow.resource_settings.default_resources or {
 
 
 def request(wildcards, resources):
-    return f" [{requested(resources)}]" if ON_SLURM else f" (at most {resources['runtime']} minutes)"
+    return f" [{requested(resources)}]" if ON_SLURM else ""
+
+
+def request_or_limit(wildcards, resources):
+    return request(wildcards, resources) or f" (at most {resources['runtime']} minutes)"
 
 
 def entry(wildcards):

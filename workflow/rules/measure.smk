@@ -48,7 +48,7 @@ rule measure:
             plan.protocol_of(config, wildcards.algorithm, wildcards.variant, wildcards.folder == "simulated")
         ),
         cores=untracked(kept_cores()),
-        request=request,
+        request=request_or_limit,
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}{params.request}"
     script:
@@ -80,7 +80,7 @@ rule job:
         protocol=plan.settings_text(plan.protocol_of(config)),
         extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),
-        request=request,
+        request=request_or_limit,
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}{params.request}"
     script:
