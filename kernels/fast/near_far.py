@@ -107,8 +107,8 @@ def far_capacity(graph: Graph, blocks: int, threads: int, queue_capacity: int) -
 
     At a meeting all parts together have at most one entry per row, once outdated entries are dropped. Then a part
     starts with an equal share of these, and one entry more for each block, because shares are rounded up. A block calls
-    when its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So it ends with the larger of its start
-    and the limit, plus two rounds and a queue; the average over all blocks is that plus an equal share of the rows.
+    when its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So it ends with
+    the larger of its start and the limit, plus two rounds and a queue.
     """
     queued, rows = near_far_layout.layout(graph).queued, max(1, threads // DEGREE)
     share = -(-queued // blocks)
@@ -123,8 +123,8 @@ class NearFarSearch:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
     The threshold is raised to the next multiple of run.delta, or default_delta, above the least distance in far.
-    dist and predecessor, int32, (n,), are the results of
-    the last search, in the memory that `allocate` took. Raises NotEnoughMemory.
+    dist and predecessor, int32, (n,), are the results of the last search, in the memory that `allocate` took. Raises
+    NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run):
