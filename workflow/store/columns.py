@@ -113,7 +113,7 @@ def _on_gpu(rows: pd.DataFrame) -> pd.Series:
 
 
 def _layout(name: str, meaning: str) -> Column:
-    return _number(name, f"Of `stride_ell`: {meaning}.", whole(name, 0, or_empty=True))
+    return _number(name, f"For `stride_ell`: {meaning}.", whole(name, 0, or_empty=True))
 
 
 KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
@@ -123,39 +123,35 @@ MEASURED = Rule(
     lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
 )
 DEFINED = (
-    _text("algorithm", "The algorithm; see `kernels/registry.py`.", KNOWN),
+    _text("algorithm", "The algorithm.", KNOWN),
     _text("variant", "The variant of the algorithm."),
     _text("problem", "`sssp` or `apsp`.", Rule(("problem",), "must be the variant's own", _problem)),
     _text("dataset", "The graph.", matching("dataset")),
     _text(
         "batch",
-        "The batch; empty if the variant was measured alone.",
+        "The batch; empty if the cell was measured alone.",
         matching("batch", BATCH_NAME, "must be a name of letters, digits, . _ -, or empty"),
     ),
-    _number("round", "The round, from 1 without a gap.", whole("round", 1)),
+    _number("round", "The round, from 1 without gaps.", whole("round", 1)),
     _number(
         "position",
-        "The place in the round; empty in rows from before there were batches.",
+        "The place in the round; empty in old rows.",
         whole("position", 1, or_empty=True),
     ),
     _text(
         "status",
-        "`ok` has all times. `timeout`, `no_memory` and `simulated` have none, and `simulated` rows are refused as "
-        "measurements.",
+        "`ok` rows have all times; `timeout`, `no_memory` and `simulated` rows have none.",
         Rule(("status", *TIMES), "a row that is ok has all times, any other none", _times),
     ),
     _number(
         "seconds",
-        "The paper's timed region, by the host's clock: allocations, copies, every launch, the predecessors, the copy "
-        "of the results. The paper's variants copy their matrices to the card inside it; all other graphs are copied "
-        "before it.",
+        "The paper's [timed region](method.md#how-a-time-is-taken), by the host's clock.",
         Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
     ),
     _number("copy_in_s", "Allocating, and copying to the card.", at_least_0_or_empty("copy_in_s")),
     _number(
         "kernels_s",
-        "The launches that find distances, and [what they need](method.md#how-a-time-is-taken), between two CUDA "
-        "events.",
+        "The launches that find distances, and [what they need](method.md#how-a-time-is-taken).",
         at_least_0_or_empty("kernels_s"),
     ),
     _number(
@@ -166,20 +162,20 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: layouts of the graph made on the host, in a variant's first run only. Each run of "
-        "`hierarchy` has the time of its order and tree, though they were made once.",
+        "Before the timed region: layouts of the graph made on the host, in a variant's first run only. For "
+        "`hierarchy`, each row repeats the time of its order and tree, which are made once.",
         at_least_0_or_empty("prepare_host_s"),
     ),
-    _number("prepare_card_s", "Before the timed region: uploads.", at_least_0_or_empty("prepare_card_s")),
+    _number("prepare_card_s", "Before the timed region: copies to the card.", at_least_0_or_empty("prepare_card_s")),
     _number(
         "customize_s",
-        "Of `hierarchy`, before the timed region: the weights of the arcs that elimination added, made on the card.",
+        "For `hierarchy`, before the timed region: computing the weights of added arcs on the card.",
         at_least_0_or_empty("customize_s"),
         Rule(TIMES, "the phases must sum to no more than seconds", _phases),
     ),
     _number(
         "launches",
-        "Kernels launched, as listed below.",
+        "Kernels launched; 0 on a CPU.",
         whole("launches", 0),
         Rule(
             ("launches", "status"),
@@ -187,8 +183,8 @@ DEFINED = (
             _launches,
         ),
     ),
-    _number("vertices", "Vertices of the graph.", whole("vertices", 1)),
-    _number("arcs", "Arcs of the graph.", whole("arcs", 0)),
+    _number("vertices", "The number of vertices.", whole("vertices", 1)),
+    _number("arcs", "The number of arcs.", whole("arcs", 0)),
     _number(
         "source",
         "The source for `sssp`; empty for `apsp`.",
@@ -196,8 +192,7 @@ DEFINED = (
     ),
     _number(
         "rows_checked",
-        "Rows of distances compared with the oracle's: 1 for `sssp`, 1 to all for `apsp`, 0 for `timeout` and "
-        "`no_memory`.",
+        "The number of rows of distances compared with the oracle's; 0 for `timeout` and `no_memory`.",
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
@@ -211,56 +206,55 @@ DEFINED = (
         matching("device"),
         Rule(("status", "device"), "a run is simulated in the simulator, and only there", _simulated),
     ),
-    _text("driver", "The driver's version; empty without a card.", _card_version("driver")),
+    _text("driver", "The version of the driver; empty without a card.", _card_version("driver")),
     _text("cuda", "The version of CUDA; empty without a card.", _card_version("cuda")),
     *(
         _text(name, f"The version of {name.replace('_', '-')}.", version(name))
         for name in ("numba_cuda", "numba", "numpy")
     ),
-    _text("commit", "The commit of the project; empty without `.git` and without `commit` in the configuration."),
+    _text("commit", "The commit of the project; empty if unknown."),
     _text(
         "revision",
-        "The variant's revision in `kernels/registry.py`; of a library its name and version, `scipy 1.18.1`; 0 in "
-        "archived rows whose code was not recorded.",
+        "The variant's revision; a library's name and version, `scipy 1.18.1`; 0 if not recorded.",
         matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
     ),
     _text(
         "settings",
-        "Block, tile, delta, grid and source if they are not the usual ones, as `block=512 source=3`; else empty.",
+        "Block, tile, delta, grid and source that differ from the defaults: `block=512 source=3`.",
     ),
     _text(
         "dataset_sha256",
         "SHA-256 of the graph's text form with its weights.",
         matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     ),
-    _text("started", "ISO 8601, UTC.", moment("started")),
+    _text("started", "The time when the run started: ISO 8601, UTC.", moment("started")),
     _text("host", "The machine's name."),
-    _text("host_id", "The machine, as an anonymous id of eight digits."),
-    _text("card_uuid", "The card."),
+    _text("host_id", "An anonymous id of the machine, eight digits."),
+    _text("card_uuid", "The UUID of the card."),
     _text("cpu_model", "The processor."),
     _number(
         "cores",
-        "Of a CPU variant: the number of cores that it may use.",
+        "For a CPU variant: its number of cores.",
         whole("cores", 1, or_empty=True),
     ),
-    _text("substitute", "What the graph is instead of the paper's; empty for the paper's own."),
-    _text("generated", "How a graph without a file was made."),
+    _text("substitute", "For a substitute: a description of the graph."),
+    _text("generated", "For a generated graph: how it was made."),
     _number(
         "limit_s",
-        "Of `timeout`: the limit that was passed.",
+        "For `timeout`: the time limit.",
         Rule(("limit_s", "status"), "must be above 0 where the limit was passed", _limit),
     ),
     _number(
         "needed_bytes",
-        "Of `no_memory`: the memory that was needed.",
+        "For `no_memory`: the memory needed.",
         Rule(("needed_bytes", "status"), "must be above 0 where memory was lacking", _needed),
     ),
-    _layout("reached", "vertices that the source reaches"),
+    _layout("reached", "the number of vertices that the source reaches"),
     _layout("longest_row", "the largest out-degree"),
-    _layout("ell_columns", "columns of the layout"),
-    _layout("ell_slots", "slots of the layout"),
-    _layout("ell_overflow", "arcs in no slot"),
-    _text("note", "For readers only: why there are fewer repeats."),
+    _layout("ell_columns", "the columns of the ELL layout"),
+    _layout("ell_slots", "its slots"),
+    _layout("ell_overflow", "arcs outside its slots"),
+    _text("note", "For readers: why there are fewer repeats."),
 )
 COLUMNS = tuple(column.name for column in DEFINED)
 NUMBERS = tuple(column.name for column in DEFINED if column.number)
