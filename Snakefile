@@ -74,7 +74,7 @@ rule unknown_target:
 
 # Names of rules are targets too.
 if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(dataset)]:
-    raise WorkflowError(f"config: dataset {', '.join(clash)} is called like a rule or target: rename it")
+    raise WorkflowError(f"config: dataset {', '.join(clash)} has the name of a rule or target: rename it")
 
 for target, wanted in plan.targets(config).items():
 

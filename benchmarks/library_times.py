@@ -257,7 +257,9 @@ def main(args: argparse.Namespace) -> None:
     found = []
     with host.one_card():
         if not card.gpu_visible():
-            raise InputError("library_times needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+            raise InputError(
+                "library_times needs a GPU, but none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES"
+            )
         commit, clean = measure.state_of_project(args.commit)
         about = card.describe(on_gpu=True) | {"cpu_model": card.cpu_name(), "commit": commit, "tree_clean": clean}
         about |= {"numba_cuda": importlib.metadata.version("numba-cuda"), "host": platform.node()}

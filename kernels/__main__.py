@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> None:
     """Run the given variant once; check, print or write its result."""
     variant = registry.find(args.algorithm, args.variant)
     if args.to and args.output != "write":
-        raise InputError(f"--to {args.to} goes with --output write: add that, or leave --to out")
+        raise InputError(f"--to {args.to} needs --output write: add it, or omit --to")
     if args.output == "print" and sys.stdout is None:
-        raise InputError("--output print: standard output is closed: take --output write")
+        raise InputError("--output print: standard output is closed: use --output write")
     graph = io.read_graph(args.file)
     graph.check_source(args.source)
     to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
@@ -73,11 +73,11 @@ def run(args: argparse.Namespace) -> None:
         rows = checks.check(
             graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
         )
-        print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all right", file=sys.stderr)
+        print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all correct", file=sys.stderr)
     if searches.has_too_long(graph, result.distances):
         raise InputError(
-            f"{graph.name}: a distance is above 2147483646, the most that a variant finds: scale the weights down, or "
-            f"take python -m kernels {variant.problem}, which has no such limit"
+            f"{graph.name}: a distance is above 2147483646, the most that a variant can find: scale the weights down, "
+            f"or use python -m kernels {variant.problem}, which has no such limit"
         )
     if args.output == "print":
         with naming("standard output"):
@@ -100,7 +100,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     if args.limit is None and (graph.vertices > most or graph.arcs > SIMULATED_ARCS):
         raise InputError(
             f"{graph.name}: {graph.vertices:,} vertices and {graph.arcs:,} arcs are too many to simulate "
-            f"{variant.key}: take a graph of at most {most} vertices and {SIMULATED_ARCS:,} arcs, take a variant for a "
+            f"{variant.key}: use a graph of at most {most} vertices and {SIMULATED_ARCS:,} arcs, use a variant for a "
             "CPU, or add --limit SECONDS to try"
         )
     args.block = SIMULATED_BLOCK if args.block is None else args.block
@@ -125,7 +125,7 @@ def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, 
             return harness.run_once(variant, graph, protocol)
     except TimeLimit as error:
         raise InputError(
-            f"{variant.key} on {graph.name}: {error}: raise it by --limit SECONDS, or take a smaller graph"
+            f"{variant.key} on {graph.name}: {error}: raise it with --limit SECONDS, or use a smaller graph"
         ) from None
 
 
@@ -154,7 +154,7 @@ def solve(args: argparse.Namespace) -> None:
     if args.to:
         not_the_input(io.writable(args.to), args.file)
     elif sys.stdout is None:
-        raise InputError("standard output is closed: name a file by --to")
+        raise InputError("standard output is closed: name a file with --to")
     graph = inputs.as_graph(args.file)
     found: Paths | Distances
     if args.problem == "apsp":
@@ -201,7 +201,7 @@ def default_output(ran: str, graph: str, suffix: str) -> Path:
 def not_the_input(to: Path, file: Path) -> None:
     """Raise InputError if the file to write is the graph's."""
     if to.exists() and to.samefile(file):
-        raise InputError(f"{to}: this is the graph's file: name another file to write")
+        raise InputError(f"{to}: this is the file of the graph: name another file to write")
 
 
 def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
@@ -229,8 +229,8 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]
             path.append(before)
             if len(path) > len(predecessors):
                 raise InputError(
-                    f"the predecessors of vertex {node} form a cycle of arcs of weight 0: take a variant for such "
-                    "weights (python -m kernels sssp or apsp chooses one)"
+                    f"the predecessors of vertex {node} form a cycle of arcs of weight 0: use python -m kernels sssp "
+                    "or apsp, which choose a variant for such weights"
                 )
         yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
 

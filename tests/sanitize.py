@@ -102,7 +102,7 @@ def main(words: list[str] | None = None) -> None:
     if sanitizer is None:
         sys.exit("sanitize: there is no compute-sanitizer on PATH: it comes with the CUDA toolkit")
     if not card.gpu_visible():
-        sys.exit("sanitize: no GPU is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+        sys.exit("sanitize: no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES")
     failed = []
     for tool in [args.tool] if args.tool else TOOLS:
         print(f"{tool}: {len(variants)} variants", flush=True)

@@ -169,7 +169,7 @@ graph = library.graph.Graph.from_arcs(3, [0, 1, 0], [1, 2, 2], [4, 1, 7])
 print(library.shortest_paths(graph, 0).distances, library.distances(graph, [1]).distances)
 assert not {"kernels", "workflow"} & set(sys.modules)
 """
-WARNING = "no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU\n"
+WARNING = "no GPU is visible: SciPy and NetworKit search on the CPU instead\n"
 
 
 def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gpu(site, tmp_path):
@@ -226,7 +226,7 @@ def test_the_wheel_of_the_sdist_runs_in_an_empty_environment(tmp_path):
     assert said.startswith("dijkstra/networkit_apsp on sample1: no GPU is visible")
     command = [PACKAGE, "bellman_ford", "naive", sample, "--validate", "--block", "8"]
     _, said = run("-m", *command, NUMBA_ENABLE_CUDASIM="1")
-    assert said == "bellman_ford/naive on sample1: 1 row checked, all right\n"
+    assert said == "bellman_ford/naive on sample1: 1 row checked, all correct\n"
     install(f"{wheel}[networkx]")
     asked = f"nx.single_source_dijkstra_path_length(nx.path_graph(9), 0, backend={PACKAGE!r})[8]"
     assert run("-c", f"import networkx as nx; print({asked})")[0] == "8\n"

@@ -47,7 +47,7 @@ def test_what_is_missing_is_said(sanitizer, monkeypatch):
     with pytest.raises(SystemExit, match="no GPU variant's name holds dijkstra/cpu"):
         sanitize.main(["dijkstra/cpu"])
     monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: False)
-    with pytest.raises(SystemExit, match="no GPU is visible: see nvidia-smi"):
+    with pytest.raises(SystemExit, match="no GPU is visible: check nvidia-smi"):
         sanitize.main([])
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit, match="there is no compute-sanitizer on PATH"):

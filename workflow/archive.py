@@ -64,8 +64,8 @@ def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[st
     for row in new:
         if hosts.get(name := records.name(row), row["host_id"]) != row["host_id"]:
             raise InputError(
-                f"{name}: the archive has a batch {row['batch']} of another host, which this one would replace: rename "
-                "this one, in the name of its folder below results/batches/ and in the files in it"
+                f"{name}: the archive has a batch {row['batch']} from another host, which this one would replace: "
+                "rename this batch: its folder in results/batches/, and the name in the files there"
             )
     by_cell: dict[str, list[dict[str, str]]] = {}
     for row in [*(row for row in old if records.name(row) not in replaced), *new]:
@@ -167,7 +167,8 @@ def searched(results: Path) -> dict[Path, str]:
     for path in sorted(results.glob("all_pairs/*.json")):
         whole = all_pairs.read_record(path)
         if len(whole["devices"]) > 1:
-            logging.warning("%s: not kept: it is of %s, an archive of one model", path, " and ".join(whole["devices"]))
+            cards = " and ".join(whole["devices"])
+            logging.warning("%s: not archived: measured on %s, but an archive is for one model of card", path, cards)
         elif whole["search_s"] is not None:  # not simulated
             (found[path],) = whole["devices"]
     return found

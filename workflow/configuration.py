@@ -70,9 +70,9 @@ def _advice(error: ValidationError) -> str:
     if error.validator == "pattern":
         return f"{value!r} must be {error.schema['$comment']}"
     if error.validator == "type" and isinstance(value, str) and types & {"integer", "number", "boolean"}:
-        return f"{error.message}: --config gives text only: write numbers, true and false into a file for --configfile"
+        return f"{error.message}: --config passes text only: write numbers, true and false into a file for --configfile"
     if error.validator == "type" and "string" in types and isinstance(value, int | float | date):
-        return f"{value} is no text: put it in quotes"
+        return f"{value} is not a text: put it in quotes"
     if error.validator == "uniqueItems":
         return f"{_duplicate(value)!r} is listed twice: delete one"
     if error.validator == "maximum":
@@ -84,40 +84,41 @@ def _check_patterns(where: str, patterns: list[str]) -> None:
     """Raise InputError for a pattern that matches no variant."""
     for pattern in patterns:
         if not any(fnmatch(key, pattern) for key in VARIANTS):
-            raise InputError(f"config: {where}: {pattern!r} matches no variant: there are {', '.join(VARIANTS)}")
+            raise InputError(f"config: {where}: {pattern!r} matches no variant: choose from {', '.join(VARIANTS)}")
 
 
 def _check_entry(where: str, entry: dict) -> None:
     """Raise InputError for keys of a dataset's entry that exclude each other."""
     form = entry["format"]
     if unfit := {"sources" if form == "random" else "generate"} & set(entry):
-        why = f"not for format {form}: a random graph is generated, every other has sources"
+        why = f"not allowed for format {form}: a random graph is generated, all others have sources"
         raise InputError(f"config: {where}.{unfit.pop()}: {why}")
     if kind := generate.kind_of(entry):
         _check_family(f"config: {where}", kind, entry)
     shown = entry.get("tables", {})
     if twice := set(shown.get("sssp", [])) & set(shown.get("apsp", [])):
-        raise InputError(f"config: {where}.tables: {min(twice)} is under sssp and apsp: a table shows a dataset once")
+        raise InputError(f"config: {where}.tables: {min(twice)} is under sssp and apsp: list it under one of them")
     weights = entry.get("weights")
     if weights and weights["min"] > weights["max"]:
-        raise InputError(f"config: {where}.weights: min {weights['min']} is above max {weights['max']}")
+        said = f"min {weights['min']} is above max {weights['max']}: lower min or raise max"
+        raise InputError(f"config: {where}.weights: {said}")
     _check_patterns(f"{where}.skip", entry.get("skip", []))
 
 
 def _check_family(where: str, kind: str, entry: dict) -> None:
     """Raise InputError if the entry is no graph of this family, or a table shows it that shows no family."""
     if "skew" in entry["generate"]:
-        raise InputError(f"{where}.generate: kind and skew do not go together: leave one out")
+        raise InputError(f"{where}.generate: kind and skew exclude each other: delete one")
     if entry.get("directed", True) or entry["arcs"] % 2:
         raise InputError(
-            f"{where}: family {kind} has each arc both ways: set directed to false, and arcs to an even number"
+            f"{where}: family {kind} has each arc in both directions: set directed to false, and arcs to an even number"
         )
     try:
         generate.check(kind, entry["vertices"], entry["arcs"] // 2)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     if others := {name for names in entry.get("tables", {}).values() for name in names} - {"table6"}:
-        raise InputError(f"{where}.tables: {min(others)} shows no family: only table6 does")
+        raise InputError(f"{where}.tables: {min(others)} cannot show a dataset of a family: only table6 can")
 
 
 def raw_entries(config: dict) -> dict[str, dict]:
@@ -133,9 +134,10 @@ def _check_names(config: dict) -> None:
     """Raise InputError if two files of resources/raw/, or a dataset and a variant, have the same name."""
     raws = [name for entry in raw_entries(config).values() if (name := raw_name(entry))]
     if name := _duplicate(raws):
-        raise InputError(f"config: two datasets have a source called {name}: resources/raw/ needs distinct names")
+        said = f"two datasets have a source called {name}, but resources/raw/ needs distinct names"
+        raise InputError(f"config: {said}: choose another source for one of them")
     if clash := set(config["datasets"]) & {*ALGORITHMS, *(v.name for v in VARIANTS.values())}:
-        raise InputError(f"config: dataset {', '.join(clash)} is called like an algorithm or variant: rename it")
+        raise InputError(f"config: dataset {', '.join(clash)} has the name of an algorithm or variant: rename it")
 
 
 def _check_named_datasets(config: dict) -> None:

@@ -89,7 +89,7 @@ def _can_compile() -> bool:
 @cache
 def _say_no_gpu() -> None:
     if not log.isEnabledFor(logging.INFO):  # else each choice logs it
-        log.warning("no GPU is visible: SciPy and NetworKit find the shortest paths, on the CPU")
+        log.warning("no GPU is visible: SciPy and NetworKit search on the CPU instead")
 
 
 def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:
@@ -98,7 +98,7 @@ def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]
         return SCIPY, "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
     if graph.vertices + graph.arcs < SMALL:
         return SCIPY, f"a GPU takes longer to start than {graph.vertices + graph.arcs:,} vertices and arcs"
-    return NEAR_FAR, "the fastest that was measured from one source"
+    return NEAR_FAR, "the fastest measured variant from one source"
 
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
@@ -123,11 +123,11 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         )
     large = n >= LARGE and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
     if large and not _unfit(graph, n, card, HIERARCHY_REDUCED):
-        return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy is fit"
+        return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy suits"
     shape = TileShape.of(Run(), packed=False)
     matrices = 4 * shape.rounds(n) * shape.tile * shape.pitch(n) + 8 * n * n
     if matrices > card.free:
-        return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, on the card {card.free:,} are free"
+        return "floyd_warshall/staged", f"the matrices take {matrices:,} bytes, but {card.free:,} are free on the card"
     why = "dense" if arcs * SPARSE >= n * n else f"{core:,} vertices with out-arcs do not fit in shared memory"
     farthest = _farthest(graph)
     seen = f"{why}; from one vertex the largest distance is {farthest:,}"
@@ -145,12 +145,12 @@ def choose_many(
     nothing else decides, which takes seconds for a million vertices.
     """
     if card is None:
-        return SCIPY, "no GPU is visible, and SciPy gives rows without predecessors"
+        return SCIPY, "no GPU is visible, and SciPy finds distances without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return SCIPY, f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
     unfit = _unfit(graph, sources, card, search, least)
     if not unfit:
-        return search, f"a contraction hierarchy is fit for the graph and pays from so many sources ({sources:,})"
+        return search, f"a contraction hierarchy suits the graph and pays off for {sources:,} sources"
     if sources * SHARE >= graph.vertices and HOST_BYTES * graph.vertices**2 <= memory.host_memory():
         key, reason = choose_apsp(graph, card)
         return key, f"all pairs, since {sources:,} of {graph.vertices:,} vertices are sources: {reason}"
@@ -173,7 +173,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     fewest = lanes * many_sources.SOURCES_PER_THREAD  # sources of a search
     needed = 2 * 4 * fewest * n  # their rows, in both orders
     if needed > card.free:
-        return f"since rows in a hierarchy take {needed:,} bytes, on the card {card.free:,} are free"
+        return f"since rows in a hierarchy take {needed:,} bytes, but {card.free:,} are free on the card"
     if least:
         return ""
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:

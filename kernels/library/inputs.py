@@ -28,7 +28,7 @@ def check_sources(graph: Graph | FloatGraph, sources: ArrayLike) -> np.ndarray:
     try:
         array = as_array(sources)
     except ValueError as error:
-        raise InputError(f"the sources are no array: {error}") from None
+        raise InputError(f"sources must be an array: {error}") from None
     if array.ndim != 1:
         raise InputError(f"sources must be a list or an array of one dimension, not {reprlib.repr(sources)}")
     if len(array) and array.dtype.kind not in "iu":
@@ -56,7 +56,7 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
         except OSError:
             pass  # reported by the reader
         if not path:
-            raise InputError(f"{graph!r}: no file can have this name: name a graph file")
+            raise InputError(f"{graph!r}: not a valid file name: name a graph file")
         if not io.is_array(path):
             return io.read_graph(path)
         found = as_graph(io.read_array(path))
@@ -65,10 +65,10 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
     dense = is_dense(graph)
     if not dense and not sparse.issparse(graph):
         known = "a kernels.graph.Graph (see from_edges, from_networkx), a file, a NumPy array or a SciPy sparse array"
-        raise InputError(f"a graph is {known}, not {type(graph)}")
+        raise InputError(f"a graph must be {known}, not {type(graph)}")
     array: Any = graph
     if len(set(array.shape)) > 1 or array.ndim != 2:
-        raise InputError(f"the array of a graph is square, not of shape {array.shape}")
+        raise InputError(f"the array of a graph must be square, not of shape {array.shape}")
     weights = getattr(array, "dtype", np.dtype(object))  # missing if the array's data is not an array
     if weights.kind not in "biuf":
         raise InputError(f"the weights of a graph must be real numbers, not {weights}")
@@ -105,7 +105,7 @@ def as_rows(array: Any) -> sparse.csr_array:
         else:
             given = sparse.coo_array(array, copy=True)
     except (ValueError, TypeError, AttributeError) as error:  # the last two if they are not arrays
-        raise InputError(f"the sparse array of a graph is broken: {error}") from None
+        raise InputError(f"the sparse array of a graph is invalid: {error}") from None
     given.data = given.data.astype(np.float64, copy=False)  # before they are summed: a narrow type would wrap
     rows = given.tocsr()
     if array.format == "bsr":
@@ -129,5 +129,5 @@ def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:
         if np.array_equal(whole_weights, weights):
             return Graph(indptr, indices, whole_weights)
     if lowest == -np.inf:
-        raise InputError("a weight is -inf: no path through it has a length")
+        raise InputError("a weight is -inf: remove it, since paths through it have no length")
     return FloatGraph(indptr, indices, weights.copy())

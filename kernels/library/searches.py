@@ -324,11 +324,11 @@ class FloatSearch:
         elif len(sources) * size < choice.SMALL:
             self.reason = f"a GPU takes longer to start than {len(sources):,} searches of so few vertices and arcs"
         elif limit < np.inf:
-            self.variant, self.reason = FLOAT64, "a limit is given, so that no bounds are searched first"
+            self.variant, self.reason = FLOAT64, "a limit is given, so no bounds are searched first"
         else:
             self.variant, self.reason = choose(on.bounds, len(sources))
             if self.variant != SCIPY:
-                self.reason += "; of weights scaled and rounded up, which bounds the search in float64"
+                self.reason += "; run with weights scaled and rounded up, to bound the search in float64"
         log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
     def rows(self, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:

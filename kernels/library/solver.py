@@ -372,7 +372,7 @@ class Solver:
         if not isinstance(out, str) or out not in ("host", "device"):
             raise InputError(f'out must be "host" or "device", not {reprlib.repr(out)}')
         if out == "device" and limit < np.inf:
-            raise InputError('out="device" takes no limit: take the results on the host')
+            raise InputError('out="device" cannot be combined with a limit: take the results on the host')
         with self.working():
             if out == "device":
                 return self._left_on_card(source)

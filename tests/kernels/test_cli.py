@@ -85,7 +85,7 @@ def test_printed_paths_can_be_walked(kernels, algorithm, variant):
     assert end is None
     timed, checked = err.splitlines()
     assert re.fullmatch(rf"{algorithm}/{variant} on sample3: \S+ s", timed)
-    assert checked == f"{algorithm}/{variant} on sample3: {rows} row{'s' * (rows > 1)} checked, all right"
+    assert checked == f"{algorithm}/{variant} on sample3: {rows} row{'s' * (rows > 1)} checked, all correct"
     assert not any(Path().iterdir())
 
 
@@ -95,7 +95,7 @@ def test_a_gpu_variant_in_the_simulator(key):
     ran = command(*arguments, NUMBA_ENABLE_CUDASIM="1")
     assert_paths(ran.stdout, [0] if key.startswith("bellman") else range(13))
     assert ran.returncode == 0
-    assert "all right" in ran.stderr
+    assert "all correct" in ran.stderr
     assert " s\n" not in ran.stderr  # a simulated run has no time
 
 
@@ -134,7 +134,7 @@ def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last
     problem = "apsp" if words[0] == "floyd_warshall" else "sssp"
     assert (out, end) == (
         "",
-        "error: far: a distance is above 2147483646, the most that a variant finds: scale the weights down, or take "
+        "error: far: a distance is above 2147483646, the most that a variant can find: scale the weights down, or use "
         f"python -m kernels {problem}, which has no such limit",
     )
 
@@ -146,7 +146,7 @@ def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last
 def test_the_graphs_file_is_not_overwritten(kernels, words, to):
     Path("graph.txt").write_text("2 1\n0 1 7\n")
     Path("link").symlink_to("graph.txt")
-    assert kernels(*words, "--to", to)[2] == f"error: {to}: this is the graph's file: name another file to write"
+    assert kernels(*words, "--to", to)[2] == f"error: {to}: this is the file of the graph: name another file to write"
     assert Path("graph.txt").read_text() == "2 1\n0 1 7\n"
 
 
@@ -206,13 +206,13 @@ def test_a_complete_graph_is_not_made_where_it_cannot_be_written(kernels, monkey
 @pytest.mark.parametrize("output", ["none", "print"])
 def test_to_goes_with_write(kernels, output):
     out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--output", output, "--to", "paths.txt")
-    assert (out, end) == ("", "error: --to paths.txt goes with --output write: add that, or leave --to out")
+    assert (out, end) == ("", "error: --to paths.txt needs --output write: add it, or omit --to")
 
 
 def test_paths_are_not_printed_where_nothing_listens(kernels, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
     end = kernels("bellman_ford", "cpu", SAMPLE, "--output", "print")[2]
-    assert end == "error: --output print: standard output is closed: take --output write"
+    assert end == "error: --output print: standard output is closed: use --output write"
 
 
 PRINT = ("bellman_ford", "cpu", SAMPLE, "--output", "print")
@@ -247,8 +247,8 @@ def test_standard_output_on_a_full_disk(unbuffered):
         (KeyboardInterrupt(), 130),
         (
             TimeLimit(3600),
-            "error: bellman_ford/cpu on sample3: stopped after its limit of 3600 s: raise it by --limit SECONDS, or "
-            "take a smaller graph",
+            "error: bellman_ford/cpu on sample3: stopped after its limit of 3600 s: raise it with --limit SECONDS, or "
+            "use a smaller graph",
         ),
         (MemoryError(), "error: not enough memory (none is left): take a smaller graph, or a machine with more"),
         (OSError(24, "Too many open files", "libx.so"), "error: libx.so: Too many open files: "),
@@ -327,7 +327,7 @@ def test_without_a_gpu_the_command_simulates(value, settings):
     assert (ran.returncode, ran.stdout) == (0, "")
     assert ran.stderr.splitlines() == [
         "no GPU is visible: floyd_warshall/tiled_shared runs in numba's CUDA simulator, block 8, tile 4",
-        "floyd_warshall/tiled_shared on sample3: 13 rows checked, all right",
+        "floyd_warshall/tiled_shared on sample3: 13 rows checked, all correct",
     ]
 
 
@@ -341,7 +341,7 @@ def test_what_is_too_large_for_the_simulator(words, vertices, arcs, most):
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == (
         f"error: large: {vertices:,} vertices and {arcs:,} arcs are too many to simulate {words.replace(' ', '/')}: "
-        f"take a graph of at most {most} vertices and 10,000 arcs, take a variant for a CPU, or add --limit SECONDS to "
+        f"use a graph of at most {most} vertices and 10,000 arcs, use a variant for a CPU, or add --limit SECONDS to "
         "try\n"
     )
 
@@ -375,7 +375,7 @@ def test_a_kernel_that_never_ends_is_stopped():
 
 
 STOPPED = (
-    "error: {} on sample3: stopped after its limit of {} s: raise it by --limit SECONDS, or take a smaller graph\n"
+    "error: {} on sample3: stopped after its limit of {} s: raise it with --limit SECONDS, or use a smaller graph\n"
 )
 
 
@@ -474,7 +474,7 @@ def test_without_a_file_the_distances_are_printed(kernels):
 @pytest.mark.parametrize("problem", ["sssp", "apsp"])
 def test_distances_are_not_printed_where_nothing_listens(kernels, monkeypatch, problem):
     monkeypatch.setattr(sys, "stdout", None)
-    assert kernels(problem, SAMPLE)[2] == "error: standard output is closed: name a file by --to"
+    assert kernels(problem, SAMPLE)[2] == "error: standard output is closed: name a file with --to"
 
 
 FORMS = {
@@ -515,5 +515,7 @@ def test_distances_from_many_sources(kernels):
 
 def test_predecessors_in_a_circle_are_no_path():
     """As the paper's variants may find them if weights are 0."""
-    with pytest.raises(InputError, match=r"predecessors of vertex 1 form a cycle of arcs of weight 0: take a variant"):
+    with pytest.raises(
+        InputError, match=r"predecessors of vertex 1 form a cycle of arcs of weight 0: use python -m kernels"
+    ):
         list(cli.path_lines(np.array([0, 1, 1]), np.array([-1, 2, 1])))

@@ -121,13 +121,13 @@ def test_an_odd_number_of_arcs_is_refused_by_hand_too(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (entry("rmat", 32, 120), "family rmat has each arc both ways: set directed to false"),
+        (entry("rmat", 32, 120), "family rmat has each arc in both directions: set directed to false"),
         (entry("rmat", 32, 121, directed=False), "arcs to an even number"),
         (entry("rmat", 33, 120, directed=False), "expected a power of two of vertices"),
         (entry("ring", 32, 120, directed=False), "'ring' is not one of"),
         (
             {**entry("rmat", 32, 120, directed=False), "generate": {"kind": "rmat", "seed": 1, "skew": 3}},
-            "generate: kind and skew do not go together",
+            "generate: kind and skew exclude each other",
         ),
     ],
 )

@@ -710,7 +710,7 @@ def test_the_command_on_the_card():
     command = [sys.executable, "-m", "kernels", "bellman_ford", "naive", "workflow/samples/sample3.txt", "--validate"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert "bellman_ford/naive on sample3: 1 row checked, all right" in ran.stderr
+    assert "bellman_ford/naive on sample3: 1 row checked, all correct" in ran.stderr
 
 
 @pytest.mark.gpu

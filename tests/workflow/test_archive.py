@@ -102,7 +102,7 @@ def test_a_batch_of_another_host_replaces_none():
     keep()
     before = Path("results/archive/h200/timings.csv").read_bytes()
     job("a", host_id="01234567")
-    with pytest.raises(InputError, match=r"nyc/a: the archive has a batch a of another host, .*: rename this one"):
+    with pytest.raises(InputError, match=r"nyc/a: the archive has a batch a from another host, .*: rename this batch"):
         keep()
     assert Path("results/archive/h200/timings.csv").read_bytes() == before
     job("a")
@@ -164,6 +164,6 @@ def test_a_job_without_a_record_of_a_row_is_refused():
     found = json.loads(path.read_text())
     del found[f"{CPU}/nyc/a"]
     path.write_text(json.dumps(found))
-    said = rf"provenance\.json: no record of {CPU}/nyc/a: delete .*timings\.csv and measure again"
+    said = rf"provenance\.json: the record of {CPU}/nyc/a is missing: delete .*timings\.csv and measure again"
     with pytest.raises(InputError, match=said):
         collect.read([path.with_name("timings.csv")])

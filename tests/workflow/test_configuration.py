@@ -188,12 +188,12 @@ def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        ("protocol.repeats", "5", "'5' is not of type 'integer': --config gives text only: write numbers, true and"),
-        ("protocol.delta", "5", "'5' is not of type 'integer', 'null': --config gives text only"),
-        ("datasets.nyc.simulate", "false", "'false' is not of type 'boolean': --config gives text only"),
-        ("protocol.batch", date(2026, 11, 22), "2026-11-22 is no text: put it in quotes"),
-        ("protocol.batch", 12, "12 is no text: put it in quotes"),
-        ("commit", 1234567, "1234567 is no text: put it in quotes"),
+        ("protocol.repeats", "5", "'5' is not of type 'integer': --config passes text only: write numbers, true and"),
+        ("protocol.delta", "5", "'5' is not of type 'integer', 'null': --config passes text only"),
+        ("datasets.nyc.simulate", "false", "'false' is not of type 'boolean': --config passes text only"),
+        ("protocol.batch", date(2026, 11, 22), "2026-11-22 is not a text: put it in quotes"),
+        ("protocol.batch", 12, "12 is not a text: put it in quotes"),
+        ("commit", 1234567, "1234567 is not a text: put it in quotes"),
         ("protocol.batch", "a b", "'a b' must be letters, digits, ., _ and -, the first a letter or digit"),
         ("datasets.nyc.sha256", "abc", "'abc' must be 64 hex digits in lower case, or any"),
         ("datasets.nyc.sources", "a.gr", "'a.gr' is not of type 'array'$"),
@@ -201,7 +201,7 @@ def test_a_wrong_value_is_refused_where_it_stands(config, path, value):
         ("protocol.warmup_launches", 10**18, "1000000000000000000 is above the limit of 1000000: lower it$"),
         ("sweeps.delta.deltas", [1, 2, 1], "1 is listed twice: delete one$"),
         ("protocol.once", ["dijkstra/cpu", "dijkstra/cpu"], "'dijkstra/cpu' is listed twice: delete one$"),
-        ("protocol.once", ["nothing/at_all"], "'nothing/at_all' matches no variant: there are bellman_ford/"),
+        ("protocol.once", ["nothing/at_all"], "'nothing/at_all' matches no variant: choose from bellman_ford/"),
     ],
 )
 def test_what_is_wrong_with_a_value_is_said_in_words(config, path, value, said):
@@ -237,11 +237,11 @@ def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern)
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        ("nyc.generate", {"seed": 1}, "not for format dimacs: a random graph is generated, every other has sources"),
-        ("powerlaw.sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
-        ("sample2.sources", ["snap:a.gz"], "not for format random: a random graph is generated"),
+        ("nyc.generate", {"seed": 1}, "not allowed for format dimacs: a random graph is generated, all others"),
+        ("powerlaw.sources", ["snap:a.gz"], "not allowed for format random: a random graph is generated"),
+        ("sample2.sources", ["snap:a.gz"], "not allowed for format random: a random graph is generated"),
         ("bay.cpu", ["bellman_ford/naive"], "'bellman_ford/naive' is no CPU variant"),
-        ("grid250.tables", {"sssp": ["table6", "table1"]}, "table1 shows no family: only table6 does"),
+        ("grid250.tables", {"sssp": ["table6", "table1"]}, "table1 cannot show a dataset of a family: only table6 can"),
     ],
 )
 def test_keys_of_a_dataset_that_exclude_each_other_are_refused(config, path, value, reason):
@@ -257,7 +257,7 @@ def test_a_graph_that_is_not_random_has_sources(config):
 @pytest.mark.parametrize("pattern", ["bellman_ford/frontier", "stride"])
 def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern):
     config["datasets"]["bay"]["skip"].append(pattern)
-    said, variants = refused(config).split(": there are ")
+    said, variants = refused(config).split(": choose from ")
     assert said == f"config: datasets.bay.skip: {pattern!r} matches no variant"
     assert set(variants.split(", ")) == set(VARIANTS)
 
@@ -306,7 +306,7 @@ def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
 
 def test_names_that_would_clash_are_refused(config):
     config["datasets"]["naive"] = config["datasets"].pop("bay")
-    assert "dataset naive is called like an algorithm or variant" in refused(config)
+    assert "dataset naive has the name of an algorithm or variant" in refused(config)
     config["datasets"]["bay"] = config["datasets"].pop("naive")
     config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
     assert "two datasets have a source called USA-road-d.NY.gr.gz" in refused(config)
@@ -446,7 +446,7 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
     [
         (False, "bellman_ford/stride/nyc", "cells", "^$"),
         (False, "bellman_ford/cpu/nyc", "cells", "^$"),
-        (False, "bellman_ford/stride/sample1", "simulated", "only made in mode simulator"),
+        (False, "bellman_ford/stride/sample1", "simulated", "simulated only in the mode simulator"),
         (True, "bellman_ford/stride/sample1", "simulated", "^$"),
         (
             True,
@@ -455,7 +455,7 @@ def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(con
             "on nyc cannot be measured here: .*: run it on a machine with a GPU",
         ),
         (True, "dijkstra/scipy/nyc", "cells", "^$"),
-        (True, "dijkstra/scipy/nyc", "simulated", "nyc is too large for the CUDA simulator: take sample1 or sample3$"),
+        (True, "dijkstra/scipy/nyc", "simulated", "too large for the CUDA simulator: choose sample1 or sample3$"),
         (
             False,
             "bellman_ford/strde/nyc",

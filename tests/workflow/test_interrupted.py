@@ -184,6 +184,6 @@ def test_a_killed_measurement_leaves_the_one_before(tmp_path):
         wait_for(lambda: jobs(process, "measure"), process)
         for one in [psutil.Process(process.pid), *jobs(process, "measure")]:
             one.send_signal(signal.SIGINT)  # as a terminal does after Ctrl-C
-        assert "Interrupted: type the same command to continue\n" in process.stdout.read()
+        assert "Interrupted: run the same command to continue\n" in process.stdout.read()
         assert process.wait() == 1
     assert path.read_bytes() == before

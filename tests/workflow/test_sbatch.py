@@ -79,10 +79,10 @@ def test_a_job_asks_for_the_time_of_all_its_cells(calls):
 
 CELL, PART = "results/cells/a/b/nyc.csv", "results/all_pairs/nyc/4/2.parquet"
 TIME, MEMORY = (
-    "ran into its time limit: raise it with --set-resources",
-    "ran out of memory: raise it with --set-resources",
+    "exceeded its time limit: raise it with --set-resources",
+    "ran out of memory: raise the limit with --set-resources",
 )
-AGAIN = "give the same command again"
+AGAIN = "run the same command again"
 
 
 @pytest.mark.parametrize(
@@ -104,5 +104,5 @@ def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, output, 
     if written is not None:
         path.write_text(f"slurmstepd: {written}\n")
     log = f"SLURM-job '4711' failed, SLURM status is: '{state}'.\n output: {output} (update), b\n log: {path} (check it"
-    expected = [f"{output}: Slurm's job 4711 {advice}"] if advice else []
+    expected = [f"{output}: Slurm job 4711 {advice}"] if advice else []
     assert resources.advice(f"{log}\n{log}") == 2 * expected

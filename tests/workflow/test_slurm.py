@@ -241,7 +241,7 @@ def test_a_cancelled_cell_and_a_killed_part_of_all_pairs_are_all_that_is_measure
         it.slurm.run("scancel", it.jobs()[job][0]["JobId"])
     said = it.end(process, fails=True)
     for path in (f"{cancelled}.csv", "sample1/2/2.parquet"):
-        assert re.search(rf"{path}: Slurm's job \d+ was cancelled: give the same command again", said)
+        assert re.search(rf"{path}: Slurm job \d+ was cancelled: run the same command again", said)
     assert it.measured() == {kept}
     assert list(it.file(cancelled).parent.glob(".*")) == []
     assert first.exists() and not second.exists() and not (it.folder / whole).exists()
@@ -291,6 +291,7 @@ def test_a_cell_over_its_limit_says_what_to_raise(stopped, resource, state):
     (job,) = it.jobs()["bellman_ford_stride_flag_sample1"]
     assert re.fullmatch(state, job["JobState"])
     assert re.search(
-        rf"stride_flag/sample1\.csv: Slurm's job {job['JobId']} ran .*--set-resources measure:{resource}=", said
+        rf"stride_flag/sample1\.csv: Slurm job {job['JobId']} (ran|exceeded) .*--set-resources measure:{resource}=",
+        said,
     )
     assert it.measured() == set()

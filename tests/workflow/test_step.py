@@ -280,7 +280,7 @@ def test_what_is_no_such_file_is_refused_by_its_name(tmp_path, read, content):
 def test_an_archive_that_is_damaged_stays(tmp_path):
     timings = ROOT / "results/archive/h200/timings.csv"
     (tmp_path / "timings.csv").write_text("x\n")
-    with pytest.raises(InputError, match=r"timings\.csv: its first line must be algorithm,variant,"):
+    with pytest.raises(InputError, match=r"timings\.csv: the first line must be algorithm,variant,"):
         archive.keep([], {}, tmp_path, {})
     shutil.copy(timings, tmp_path)
     with pytest.raises(InputError, match=r"provenance\.json: No such file or directory: restore it from git"):
@@ -290,7 +290,7 @@ def test_an_archive_that_is_damaged_stays(tmp_path):
 
 def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
     Graph.from_arcs(2, [0], [1], [1]).save(tmp_path / "bare.npz")
-    with pytest.raises(InputError, match=r"bare\.npz: does not say of which text form it is"):
+    with pytest.raises(InputError, match=r"bare\.npz: has no sha256 of the text form"):
         measure.measure(VARIANTS["bellman_ford/cpu"], tmp_path / "bare.npz", {}, tmp_path / "rows.csv")
 
 

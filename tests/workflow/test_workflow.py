@@ -173,7 +173,7 @@ def test_archive_keeps_what_was_measured(changeable):
 
 def test_what_was_measured_so_far_can_be_audited(tmp_path):
     project = Project.make(tmp_path)
-    assert "made: nothing was made yet" in project.snakemake("-n", "made", code=1)
+    assert "made: there are no results yet" in project.snakemake("-n", "made", code=1)
     project.snakemake(CELL)
     assert project.plan("audit", "table1", "--config", "mode=simulator") == {"Audit", "Table 1"}
     project.snakemake("audit", "--config", "mode=simulator")
@@ -209,7 +209,7 @@ def test_one_rule_makes_a_simulated_cell(fresh):
     together = fresh.plan("simulated", "stride_flag", *mode, **without_gpu)
     assert together == data("sample1") | {"Check", "List"}
     said = fresh.snakemake("-n", "simulated", file, *mode, code=1, **without_gpu)
-    assert f"{file}: another target of this command makes it too: leave one of the two out" in said
+    assert f"{file}: another target of this command makes it too: use one target only" in said
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
     project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))
     said = project.snakemake("nyc", code=1)
-    (clash,) = re.findall("config: dataset (.*) is called like a rule or target: rename it", said)
+    (clash,) = re.findall("config: dataset (.*) has the name of a rule or target: rename it", said)
     assert set(clash.split(", ")) == rules
     assert "Traceback" not in said
 
@@ -300,7 +300,7 @@ def test_a_broken_record_ends_before_any_job(tmp_path):
     record.parent.mkdir(parents=True)
     record.write_text("{}")
     said = project.snakemake(CELL, code=1)
-    assert re.search(rf"nyc\.json: no record of what was run \(.*\): delete {CELL} and measure again", said)
+    assert re.search(rf"nyc\.json: not a valid record of a measurement \(.*\): delete {CELL} and measure again", said)
     assert not (tmp_path / "resources").exists()
 
 
@@ -384,7 +384,7 @@ def test_measurements_without_a_revision_are_refused_and_stay(changeable):
     before = [path.read_bytes() for path in measured_files]
     for target in ("all", f"-f {CELL}"):
         said = changeable.snakemake(*target.split(), code=1)
-        assert "'revision' is a required property" in said or "its first line must be " in said
+        assert "'revision' is a required property" in said or "the first line must be " in said
     assert [path.read_bytes() for path in measured_files] == before
 
 
@@ -451,9 +451,9 @@ def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("bay", "bellman_ford/naive/bay cannot be measured here: there is no GPU, or the CUDA simulator was asked for"),
+        ("bay", "bellman_ford/naive/bay cannot be measured here: there is no GPU, or the CUDA simulator was requested"),
         (CELL, "bellman_ford/naive on nyc cannot be measured here: there is no GPU, or the CUDA simulator was asked"),
-        ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large for the CUDA simulator: take sample1"),
+        ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large for the CUDA simulator: choose sample1"),
     ],
 )
 def test_in_the_simulator_a_measurement_on_a_gpu_ends_before_any_job(fresh, target, why):

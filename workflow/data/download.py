@@ -66,7 +66,7 @@ def check_sources(dataset: str, entry: dict, archives: dict) -> None:
         return
     where, name = f"config: datasets.{dataset}.sources", raw_name(entry)
     if name is None:
-        raise InputError(f"{where}: missing: a graph of format {entry['format']} is read from a file")
+        raise InputError(f"{where}: missing: a graph of format {entry['format']} is read from a file: name one")
     if path := local(entry):
         if NO_LOCAL_PATH.search(path):
             raise InputError(
@@ -89,13 +89,14 @@ def places(dataset: str, entry: dict, archives: dict) -> list[str]:
         where = f"config: datasets.{dataset}.sources: {source if source.isprintable() else repr(source)}"
         archive, colon, path = source.partition(":")
         if not colon:
-            raise InputError(f"{where}: a local file must be the only source")
+            raise InputError(f"{where}: a local file must be the only source: delete the others")
         if " " in source or not source.isprintable():
             raise InputError(f"{where}: an address may not contain blanks: encode them, as %20")
         if path.startswith("//"):
             if archive.lower() not in ("http", "https"):
                 raise InputError(
-                    f"{where}: neither http nor https: download the file yourself, and give its path as the only source"
+                    f"{where}: the address is neither http nor https: download the file yourself, and give its path as "
+                    "the only source"
                 )
             result.append(source)
         elif archive in archives:
@@ -133,7 +134,7 @@ def counts(dataset: str, entry: dict) -> io.Counts | None:
     if "arcs" not in entry:
         return None
     keys = f"datasets.{dataset}.vertices and datasets.{dataset}.arcs"
-    advice = f"if another file is meant, state its counts as {keys} in a second --configfile"
+    advice = f"if you want another file, give its counts as {keys} in a file for --configfile"
     return io.Counts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
 
 
@@ -164,7 +165,7 @@ def _record(path: Path, keys: tuple[str, ...], advice: str) -> dict:
     """Read a JSON object with at least these keys. Raises InputError, which ends with the advice."""
     record = step.read_json(path, advice)
     if missing := [key for key in keys if key not in record]:
-        raise InputError(f"{path}: it has no {missing[0]}: {advice}")
+        raise InputError(f"{path}: the key {missing[0]} is missing: {advice}")
     return record
 
 
@@ -188,7 +189,7 @@ def check_sha256(digest: str, dataset: str, entry: dict, origin: dict | None) ->
     if expected and expected != "any" and digest != expected.lower():
         raise InputError(
             f"its sha256 is {digest}, but {source} says {expected} "
-            f"(if it is the right file, set {key} to its own or to any)"
+            f"(if it is the right file, set {key} to its sha256 or to any)"
         )
 
 
@@ -270,7 +271,7 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
             return
         logging.info("%s", failures[-1])
     raise InputError(
-        f"{dataset}: no source gave the file ({'; '.join(failures)}): put it by hand at {target}, "
+        f"{dataset}: no source provided the file ({'; '.join(failures)}): put it at {target} yourself, "
         f"or name another source in datasets.{dataset}.sources or archives"
     )
 
@@ -287,8 +288,8 @@ def fetch(place: str, part: Part, options: dict) -> None:
             return
         except NotNow as error:
             if wait is None:
-                raise NotHere(f"{error}, asked {len(waits) + 1} times") from None
-            logging.info("%s: %s; asking again in %g s", place, error, wait)
+                raise NotHere(f"{error}, tried {len(waits) + 1} times") from None
+            logging.info("%s: %s; trying again in %g s", place, error, wait)
             time.sleep(wait)
 
 
@@ -315,7 +316,7 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
         cause = error.args[0] if error.args else error
         cause = getattr(cause, "reason", cause)
         if isinstance(cause, urllib3.exceptions.NameResolutionError):
-            raise NotHere("the server's name has no address: see that this machine has a network") from None
+            raise NotHere("the server's name has no address: check this machine's network") from None
         raise NotNow(f"no connection ({type(cause).__name__})") from None
     except urllib3.exceptions.HTTPError as error:
         raise NotNow(f"the connection broke after {part.size():,} bytes ({type(error).__name__})") from None

@@ -54,8 +54,8 @@ def check_reverses(dataset: str, vertices: int, tails, heads, weights) -> None:
         pair, weight = min(tuple(arcs[place]) for arcs in (forth, back) if place < len(arcs))
         tail, head = divmod(int(pair), vertices)
         raise InputError(
-            f"{dataset}: between {tail} and {head} (numbered from 0) the arc of weight {weight} goes one "
-            f"way only: set datasets.{dataset}.directed to true"
+            f"{dataset}: between {tail} and {head} (numbered from 0) an arc of weight {weight} has no reverse: "
+            f"set datasets.{dataset}.directed to true"
         )
 
 

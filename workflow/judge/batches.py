@@ -45,7 +45,7 @@ def pairs(found: Medians, left: str, right: str, dataset: str) -> pd.DataFrame:
         if apart.any():
             raise InputError(
                 f"{left} and {right} on {dataset}, batch {both.index[apart][0]}: their {place} differs, and times of "
-                "different machines are not compared: measure the batch again, or leave its files out"
+                "different machines are not compared: measure the batch again, or remove its files"
             )
     return pd.DataFrame(
         {

@@ -49,7 +49,7 @@ class Part:
     def sources(self, vertices: np.ndarray) -> np.ndarray:
         """Return this part of the vertices, which are in preorder, so that its searches share most of their way."""
         if not 1 <= self.shard <= self.shards <= len(vertices):
-            said = f"there is no part {self.shard} of {self.shards} of {len(vertices):,} vertices"
+            said = f"{len(vertices):,} vertices have no part {self.shard} of {self.shards}"
             raise InputError(f"{said}: choose another all_pairs.shards")
         return np.array_split(vertices, self.shards)[self.shard - 1]
 
@@ -64,7 +64,7 @@ def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting, p
     writable(out)
     with lock.held(out), nullcontext() if card.SIMULATED else host.one_card(setting.cores):
         if not card.SIMULATED and not card.gpu_visible():
-            raise InputError("all_pairs needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+            raise InputError("all_pairs needs a GPU, but none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES")
         rows = search(measure.packed(graph), part, setting, processes)
         records.check(rows.attrs, out)
         with atomic(out) as file:
@@ -140,7 +140,7 @@ def check_source(name: str, expected: np.ndarray, distances: np.ndarray, found: 
     values += [("distance of the farthest", expected[found["farthest"]], true["eccentricity"])]
     for what, value, right in values:
         if value != right:
-            raise WrongResult(f"{name}: {what} is {value}, by the oracle's row {right}: nothing is published")
+            raise WrongResult(f"{name}: {what} is {value}, but {right} by the oracle's row: nothing is written")
 
 
 def merge(paths: Sequence[Path], out: Path) -> None:
@@ -185,7 +185,7 @@ def require_one_graph(parts: Sequence[pd.DataFrame], paths: Sequence[Path]) -> N
             raise InputError(f"{path}: differs from {paths[0]} in {', '.join(differ)}: delete both and run again")
     times = sum((part["reached"] > 0).astype(int) for part in parts)
     if len(wrong := np.flatnonzero(times != 1)):
-        said = f"vertex {wrong[0]} is a source in {times[wrong[0]]} of {len(parts)} parts, and must be one in 1"
+        said = f"vertex {wrong[0]} is a source in {times[wrong[0]]} of {len(parts)} parts, not in exactly 1"
         raise InputError(f"{first['dataset']}: {said}: delete its {first['shards']} parts and run again")
 
 
@@ -196,8 +196,8 @@ def compare_sums(rows: pd.DataFrame, record: dict) -> bool:
     if len(wrong := rows[rows["total"] != rows[TO_VERTEX]]):
         v, total, other = wrong.iloc[0][["vertex", "total", TO_VERTEX]]
         raise WrongResult(
-            f"{record['dataset']}: the distances from vertex {v} sum to {total}, those to it to {other}, "
-            f"though every arc goes both ways ({len(wrong):,} such vertices): nothing is published"
+            f"{record['dataset']}: the distances from vertex {v} sum to {total}, but those to it to "
+            f"{other}, although every arc has its reverse ({len(wrong):,} such vertices): nothing is written"
         )
     return True
 

@@ -61,7 +61,7 @@ def one_card(cores: int = 0) -> Iterator[None]:
             time.sleep(1)
         os.environ["CUDA_VISIBLE_DEVICES"] = taken
         kept = _keep_cores(cards.index(taken), cores)
-        logging.info("on card %s of %d, with %d cores", taken, len(cards), len(kept))
+        logging.info("using card %s of %d and %d cores", taken, len(cards), len(kept))
         yield
 
 

@@ -31,7 +31,7 @@ def measure_job(
         loaded = measure.packed(graph)
         journal = Journal(out.with_name(f"{out.name}.part"), _conditions(protocols, loaded, batch, on_gpu))
         if journal.runs:
-            logging.info("%s: %d runs are kept from before", out, len(journal.runs))
+            logging.info("%s: continuing after %d finished runs", out, len(journal.runs))
         seed = int(step.digest(f"{batch}/{loaded.name}".encode()), 16)
         rows, found = measure.make(protocols, loaded, setting, batch, seed, journal.runs, journal.add)
         measure.publish(rows, found, out, simulated=on_gpu and card.SIMULATED)

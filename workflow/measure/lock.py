@@ -54,12 +54,12 @@ def _lock(file: TextIO, out: Path) -> None:
         file.seek(0)
         holder = file.read().strip() or "another process"
         raise InputError(
-            f"{out}: it is being measured by {holder}: wait until that ends, or stop it, and start again"
+            f"{out}: it is being measured by {holder}: wait until that ends or stop it, then run again"
         ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
-        logging.warning("%s: no file can be locked there: see that no other process measures it too", out.parent)
+        logging.warning("%s: files cannot be locked there: let no other process measure the same file", out.parent)
 
 
 def _at(path: Path, file: TextIO) -> bool:

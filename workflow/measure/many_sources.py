@@ -61,7 +61,7 @@ class Sample:
         for what in ("eccentricity", "reached", "total"):
             value, expected = int(getattr(found, what)[position]), self.expected[source][what]
             if value != expected:
-                self.refuse(source, f"{what} is {value}, by the oracle's row {expected}")
+                self.refuse(source, f"{what} is {value}, but {expected} by the oracle's row")
 
     def refuse(self, source: int, said: str) -> None:
         raise WrongResult(f"{self.graph.name}, source {source}: {said}")
@@ -193,5 +193,5 @@ def measure_many_sources(
         try:
             rows = list(measured(loaded, options, block, setting.commit, processes))
         except NotEnoughMemory as error:
-            raise InputError(f"many_sources of {loaded.name}: {error}: take a card with more memory") from None
+            raise InputError(f"many_sources of {loaded.name}: {error}: use a card with more memory") from None
         MANY_SOURCES.write(rows, out)

@@ -68,18 +68,18 @@ def reserved(out: Path, step: str, cores: int = 0, *, on_card: bool = True) -> I
     writable(out)
     with lock.held(out), host.one_card(cores) if on_card else nullcontext():
         if on_card and not card.gpu_visible():
-            raise InputError(f"{step} needs a GPU and none is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES")
+            raise InputError(f"{step} needs a GPU, but none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES")
         try:
             yield
         except WrongResult as error:
-            raise InputError(f"{out}: wrong result, nothing is published: {error}") from None
+            raise InputError(f"{out}: wrong result, nothing is written: {error}") from None
 
 
 def reserved_for(variants: Iterable[Variant], out: Path, cores: int) -> AbstractContextManager[None]:
     """Reserve what variants need; raise InputError if simulated rows would be written among measurements."""
     on_gpu = [variant.key for variant in variants if variant.on_gpu]
     if on_gpu and card.SIMULATED and "simulated" not in out.parts:
-        raise InputError(f"{out}: a simulated run is no measurement: unset NUMBA_ENABLE_CUDASIM")
+        raise InputError(f"{out}: a simulated run is not a measurement: unset NUMBA_ENABLE_CUDASIM")
     return reserved(out, next(iter(on_gpu), ""), cores, on_card=bool(on_gpu) and not card.SIMULATED)
 
 
@@ -87,7 +87,7 @@ def packed(path: Path) -> Graph:
     """Load a graph; raise InputError if the rule pack did not make it."""
     graph = Graph.load(path)
     if "sha256" not in graph.meta:
-        raise InputError(f"{path}: does not say of which text form it is: make it by the rule pack")
+        raise InputError(f"{path}: has no sha256 of the text form: make it with the rule pack")
     return graph
 
 

@@ -47,5 +47,5 @@ def measure_peak(vertices: list[int], out: Path, commit: str = "", repeats: int 
         try:
             rows = list(measured(vertices, repeats, commit))
         except NotEnoughMemory as error:
-            raise InputError(f"peak: {error}: name smaller matrices than of {max(vertices):,} vertices") from None
+            raise InputError(f"peak: {error}: use matrices of fewer than {max(vertices):,} vertices") from None
         PEAK.write(rows, out)

@@ -18,7 +18,7 @@ IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weig
 TABLES = list(tables.DEFINITIONS)
 PAPER_TABLES = tables.PAPER_TABLES
 OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that do not change how a cell is measured
-NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
+NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was requested"
 
 
 class Cell(NamedTuple):
@@ -143,9 +143,9 @@ def refusal(config: dict, cell: Cell, folder: str = "cells") -> str:
     if folder == "simulated":
         small = simulated_datasets(config)
         if not simulating(config):
-            return "simulated cells are only made in mode simulator (config.yaml, mode)"
+            return "cells are simulated only in the mode simulator: set mode in config.yaml"
         if cell.dataset not in small:
-            return f"{cell.dataset} is too large for the CUDA simulator: take {' or '.join(small)}"
+            return f"{cell.dataset} is too large for the CUDA simulator: choose {' or '.join(small)}"
     elif on_gpu and simulating(config):
         return f"{cell.key} on {cell.dataset} {NEEDS_GPU}: run it on a machine with a GPU"
     return ""

@@ -26,10 +26,10 @@ ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
 ORACLE_MB, ORACLE_BYTES = 300, 60  # of each of the oracle's processes; per n + m
 # What to do if Slurm ended a job, by its state.
 ADVICE = {
-    "TIMEOUT": "ran into its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
-    "OUT_OF_MEMORY": "ran out of memory: raise it with --set-resources {rule}:mem_mb=MEGABYTES",
-    "NODE_FAIL": "lost its node: give the same command again",
-    "CANCELLED": "was cancelled: give the same command again",
+    "TIMEOUT": "exceeded its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
+    "OUT_OF_MEMORY": "ran out of memory: raise the limit with --set-resources {rule}:mem_mb=MEGABYTES",
+    "NODE_FAIL": "lost its node: run the same command again",
+    "CANCELLED": "was cancelled: run the same command again",
 }
 RULES = {"results/batches/": "job", "results/all_pairs/": "all_pairs_shard"}  # that write there; all others: measure
 INTERRUPTED = "Terminating processes on user request"  # as Snakemake logs it
@@ -107,12 +107,12 @@ def _size(config: dict, dataset: str) -> tuple[int, int]:
 
 def advice(log: str) -> list[str]:
     """Return what to do next: a line for each job in Snakemake's log that Slurm ended, and one after Ctrl-C."""
-    lines = ["Interrupted: type the same command to continue"] if INTERRUPTED in log else []
+    lines = ["Interrupted: run the same command to continue"] if INTERRUPTED in log else []
     for job, state, output, slurm_log in FAILED.findall(log):
         # Not every Slurm reports OUT_OF_MEMORY, but the job's own log says so.
         if Path(slurm_log).exists() and re.search("oom.kill|memory limit", Path(slurm_log).read_text()):
             state = "OUT_OF_MEMORY"
         if state in ADVICE:
             rule = next((rule for folder, rule in RULES.items() if output.startswith(folder)), "measure")
-            lines.append(f"{output}: Slurm's job {job} {ADVICE[state].format(rule=rule)}")
+            lines.append(f"{output}: Slurm job {job} {ADVICE[state].format(rule=rule)}")
     return lines

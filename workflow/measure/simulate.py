@@ -38,7 +38,7 @@ def simulate(cells: Mapping[Cell, dict], graphs: Path, results: Path, out: Path,
     Raises InputError with the names of the cells that failed, after all others are checked.
     """
     if not card.SIMULATED:
-        raise InputError("the CUDA simulator is not on: set NUMBA_ENABLE_CUDASIM=1")
+        raise InputError("the CUDA simulator is not enabled: set NUMBA_ENABLE_CUDASIM=1")
     writable(out)
     made, failed = [], []
     for cell, protocol in cells.items():
@@ -54,6 +54,6 @@ def simulate(cells: Mapping[Cell, dict], graphs: Path, results: Path, out: Path,
             (logging.error if said else logging.exception)("%s: %s", name, said or "a defect of the program")
             failed.append(name)
     if failed:
-        raise InputError(f"{len(failed)} of {len(made)} cells failed, the others are kept: {', '.join(failed)}")
+        raise InputError(f"{len(failed)} of {len(made)} cells failed, the other results are kept: {', '.join(failed)}")
     kind = schema(simulated=True)
     kind.write(kind.text(made), out)

@@ -7,7 +7,7 @@ rule archive:
     log:
         "logs/archive.log",
     message:
-        "Keep what was measured in results/archive/"
+        "Archive the measurements in results/archive/"
     script:
         "../scripts/archive.py"
 

@@ -1,4 +1,4 @@
-"""Keep what was measured in results/archive/."""
+"""Archive the measurements in results/archive/."""
 
 from pathlib import Path
 

@@ -32,7 +32,7 @@ def distribution(rows: pd.DataFrame) -> dict[str, list]:
 def check(record: dict, path: Path, advice: str = DEFECT) -> None:
     """Raise InputError unless the record is as the schema says."""
     if wrong := records.fault(record, Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))):
-        raise InputError(f"{path}: no record of all pairs ({wrong}): {advice}")
+        raise InputError(f"{path}: not a valid record of all pairs ({wrong}): {advice}")
 
 
 def read_record(path: Path) -> dict:
@@ -48,7 +48,7 @@ def read_rows(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path, columns=list(COLUMNS))
     except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are such
-        raise InputError(f"{path}: no rows of all pairs ({error}): delete it and run again") from None
+        raise InputError(f"{path}: not a valid table of all pairs ({error}): delete it and run again") from None
 
 
 def kept(archive: Path, datasets: dict) -> list[Path]:

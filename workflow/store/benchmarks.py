@@ -36,8 +36,8 @@ def _schema(
     """Return a schema with the rules of all these files added; `repeated` are the columns that repeats share."""
     on_one_card = (
         matching("device"),
-        Rule(("device",), "a simulated run is no measurement", lambda rows: rows["device"] != SIMULATOR),
-        Rule(("device",), "the rows differ in device", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
+        Rule(("device",), "a simulated run is not a measurement", lambda rows: rows["device"] != SIMULATOR),
+        Rule(("device",), "must be the same in all rows", lambda rows: rows["device"].isin(rows["device"].iloc[:1])),
         *(version(column) for column in VERSIONS if column in columns),
         one_of("tree_clean", "True", "False", ""),
         moment("started"),
@@ -100,7 +100,7 @@ PEAK = _schema(
         whole("relaxations", 1),
         Rule(
             ("benchmark", "vertices", "relaxations"),
-            "dense must have a whole number of vertices, and their cube of relaxations; chains have none",
+            "dense needs a whole number of vertices, and its cube as relaxations; chains needs no vertices",
             _sizes,
         ),
         above_0("seconds"),

@@ -93,7 +93,7 @@ def numbered(column: str, *group: str) -> Rule:
     def holds(rows: pd.DataFrame) -> pd.Series:
         return rows[column] <= rows.groupby(list(group), dropna=False)[column].transform("size")
 
-    return Rule((column,), "must go from 1 up without a gap", holds)
+    return Rule((column,), "must count from 1 without gaps", holds)
 
 
 def same(column: str, *group: str, must: str) -> Rule:
@@ -162,11 +162,11 @@ class Schema:
         """Return the rows as they are written, all str."""
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != self.columns:
-            raise InputError(f"{path}: its first line must be {','.join(self.columns)}: {advice}")
+            raise InputError(f"{path}: the first line must be {','.join(self.columns)}: {advice}")
         records = {f"{path}, line {reader.line_num}": record for record in reader}
         for line, record in records.items():
             if None in record or None in record.values():
-                raise InputError(f"{line}: not {len(self.columns)} values: {advice}")
+                raise InputError(f"{line}: expected {len(self.columns)} values: {advice}")
         return self._frame(records)
 
     def _frame(self, records: dict[str, dict]) -> pd.DataFrame:

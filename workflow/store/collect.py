@@ -31,7 +31,7 @@ def _check_launches(path: Path, row: dict[str, str], record: dict) -> None:
     variant, tile = find(row["algorithm"], row["variant"]), record["protocol"].get("tile", Protocol.tile)
     expected = variant.launches(int(row["vertices"]), tile)
     if row["status"] == "ok" and expected is not None and int(row["launches"]) != expected:
-        raise InputError(f"{path}: {row['launches']} kernels were launched, {variant.key} launches {expected}")
+        raise InputError(f"{path}: {row['launches']} kernels were launched, but {variant.key} launches {expected}")
 
 
 def write(rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, record: Path) -> None:

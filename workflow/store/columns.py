@@ -97,7 +97,7 @@ def _card_version(column: str) -> Rule:
         is_version = rows[column].str.fullmatch(VERSION).astype(bool)
         return is_version.where(_on_gpu(rows) & (rows["device"] != SIMULATOR), rows[column] == "")
 
-    return Rule((column,), "must be a version where a card was used, and else empty", holds)
+    return Rule((column,), "must be a version if a card was used, else empty", holds)
 
 
 def _limit(rows: pd.DataFrame) -> pd.Series:
@@ -119,13 +119,13 @@ def _layout(name: str, meaning: str) -> Column:
 KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
 MEASURED = Rule(
     ("status", "device"),
-    "a simulated run is no measurement",
+    "a simulated run is not a measurement",
     lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
 )
 DEFINED = (
     _text("algorithm", "The algorithm.", KNOWN),
     _text("variant", "The variant of the algorithm."),
-    _text("problem", "`sssp` or `apsp`.", Rule(("problem",), "must be the variant's own", _problem)),
+    _text("problem", "`sssp` or `apsp`.", Rule(("problem",), "must be the variant's problem", _problem)),
     _text("dataset", "The graph.", matching("dataset")),
     _text(
         "batch",
@@ -141,7 +141,7 @@ DEFINED = (
     _text(
         "status",
         "`ok` rows have all times; `timeout`, `no_memory` and `simulated` rows have none.",
-        Rule(("status", *TIMES), "a row that is ok has all times, any other none", _times),
+        Rule(("status", *TIMES), "must have all times if the status is ok, else none", _times),
     ),
     _number(
         "seconds",
@@ -179,7 +179,7 @@ DEFINED = (
         whole("launches", 0),
         Rule(
             ("launches", "status"),
-            "must be 0 on a CPU, and above 0 on a card where the status is ok",
+            "must be 0 on a CPU, and above 0 on a card if the status is ok",
             _launches,
         ),
     ),
@@ -196,7 +196,7 @@ DEFINED = (
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
-            "must be 1 for sssp and from 1 to all for apsp, and 0 where nothing ran to its end",
+            "must be 1 for sssp and from 1 to all vertices for apsp, or 0 if no run was completed",
             _rows_checked,
         ),
     ),
@@ -204,7 +204,7 @@ DEFINED = (
         "device",
         "The card or the processor.",
         matching("device"),
-        Rule(("status", "device"), "a run is simulated in the simulator, and only there", _simulated),
+        Rule(("status", "device"), "the status must be simulated in the simulator, and only there", _simulated),
     ),
     _text("driver", "The version of the driver; empty without a card.", _card_version("driver")),
     _text("cuda", "The version of CUDA; empty without a card.", _card_version("cuda")),
@@ -242,12 +242,12 @@ DEFINED = (
     _number(
         "limit_s",
         "For `timeout`: the time limit.",
-        Rule(("limit_s", "status"), "must be above 0 where the limit was passed", _limit),
+        Rule(("limit_s", "status"), "must be above 0 for timeout, else empty", _limit),
     ),
     _number(
         "needed_bytes",
         "For `no_memory`: the memory needed.",
-        Rule(("needed_bytes", "status"), "must be above 0 where memory was lacking", _needed),
+        Rule(("needed_bytes", "status"), "must be above 0 for no_memory, else empty", _needed),
     ),
     _layout("reached", "the number of vertices that the source reaches"),
     _layout("longest_row", "the largest out-degree"),

@@ -105,7 +105,7 @@ PEERS = Schema(
     ("program", "version", "dataset", "source", "seconds", "contains", "n", "host", "date", "file"),
     ("seconds",),
     (
-        Rule(("program",), "peers.yaml does not name it", lambda rows: rows["program"].isin(list(programs()))),
+        Rule(("program",), "must be a program of peers.yaml", lambda rows: rows["program"].isin(list(programs()))),
         Rule(
             ("dataset",),
             "must be the paper's or one of paper.GENERATED",

@@ -42,16 +42,16 @@ def read(path: Path) -> dict[str, dict]:
             if wrong := fault(record, _schema()):
                 raise ValueError(f"{cell}: {wrong}" if cell else wrong)
             if cell and cell != name(record):
-                raise ValueError(f"{cell}: it is of {name(record)}")
+                raise ValueError(f"{cell}: the record is of {name(record)}")
     except ValueError as error:
-        raise InputError(f"{path}: no record of what was run ({error}): {advice}") from None
+        raise InputError(f"{path}: not a valid record of a measurement ({error}): {advice}") from None
     return {name(record): record for record in named.values()}
 
 
 def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
     """Raise InputError if a record of a CSV's cells is missing."""
     if missing := [name for name in names if name not in found]:
-        raise InputError(f"{beside(table)}: no record of {missing[0]}: delete {table} and measure again")
+        raise InputError(f"{beside(table)}: the record of {missing[0]} is missing: delete {table} and measure again")
 
 
 def text(found: dict[str, dict]) -> str:

@@ -229,6 +229,6 @@ def files(here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: s
     """Return compare.csv, .md and .html; raise InputError if `here` or `archive` has no rows."""
     for rows, place in ((here, "here"), (archive, f"in the archive {name}")):
         if rows.empty:
-            raise InputError(f"nothing to compare: nothing was measured {place}: type snakemake --cores 1 batch first")
+            raise InputError(f"nothing to compare: nothing was measured {place}: run snakemake --cores 1 batch first")
     facts = cells(here, archive, tolerance)
     return pages.files("compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))

@@ -206,6 +206,6 @@ def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch)
 
 def test_peak_without_a_gpu_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match="peak needs a GPU and none is visible"):
+    with pytest.raises(InputError, match="peak needs a GPU, but none is visible"):
         peak_script.measure_peak([8], tmp_path / "peak.csv")
     assert not list(tmp_path.iterdir())

@@ -461,7 +461,7 @@ def test_the_variant_up_to_a_limit(no_card):
 def test_the_variant_up_to_a_limit_on_a_card(on_card):
     found = kernels.shortest_paths(chain(2, 3), 0, limit=2)
     assert found.variant == "bellman_ford/float64" and found.rounds > 0
-    with pytest.raises(InputError, match='out="device" takes no limit: take the results on the host'):
+    with pytest.raises(InputError, match='out="device" cannot be combined with a limit: take the results on the host'):
         kernels.prepare(chain(2, 3)).shortest_paths(0, out="device", limit=2)
 
 

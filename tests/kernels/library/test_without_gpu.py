@@ -41,7 +41,10 @@ def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
         text.replace("\ndef bellman_ford(", "\ndef bellman_ford(graph, result, run): 1 / 0\n\n\ndef was(")
     )
     said = project.snakemake(asked, code=1, environment=SIMULATOR)
-    assert "1 of 3 cells failed, the others are kept: bellman_ford/cpu/sample1" in said and "ZeroDivisionError" in said
+    assert (
+        "1 of 3 cells failed, the other results are kept: bellman_ford/cpu/sample1" in said
+        and "ZeroDivisionError" in said
+    )
     assert one.exists() and other.exists() and not cpu.exists() and not (tmp_path / asked).exists()
 
     broken.write_text(text)

@@ -148,7 +148,7 @@ def test_counts_other_than_in_config_are_refused(changes, reason):
     put(DIMACS)
     with pytest.raises(InputError, match=reason) as error:
         convert.convert("mine", {**ENTRY, **changes}, RAW, TEXT)
-    advice = "state its counts as datasets.mine.vertices and datasets.mine.arcs in a second --configfile"
+    advice = "give its counts as datasets.mine.vertices and datasets.mine.arcs in a file for --configfile"
     assert advice in str(error.value)
     assert not TEXT.parent.exists()
 
@@ -161,12 +161,12 @@ def test_snap_with_its_counts_in_a_bare_first_line():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("0\t5\n" * 5, "mine has at least 4 arcs, config says 3: if another file is meant, state its counts"),
+        ("0\t5\n" * 5, "mine has at least 4 arcs, config says 3: if you want another file, give its counts"),
         ("3\t3\n" + "0\t5\n" * 5, "mine has at least 4 arcs, config says 3: "),
         ("0\t5\n" * 2, "mine has 2 arcs, config says 3: "),
         (
             "0\t5\n" * 3,
-            "2 vertices have arcs, config says 3: if another file is meant, state its counts as datasets.mine",
+            "2 vertices have arcs, config says 3: if you want another file, give its counts as datasets.mine",
         ),
         ("#" + "x" * 60_000 + "\n", None),
     ],
@@ -213,16 +213,16 @@ def test_a_wrong_raw_file_leaves_the_old_text():
 @pytest.mark.parametrize(
     ("old", "new", "arc"),
     [
-        ("a 3 2 5", "a 3 2 6", "between 1 and 2 .* the arc of weight 5"),
-        ("a 3 2 5", "a 3 1 5", "between 0 and 2 .* the arc of weight 5"),
-        ("a 2 3 5", "a 3 2 5", "between 1 and 2 .* the arc of weight 5"),
-        ("a 2 1 7", "a 1 2 7", "between 0 and 1 .* the arc of weight 7"),
-        ("a 2 1 7", "a 1 1 7", "between 0 and 1 .* the arc of weight 7"),
+        ("a 3 2 5", "a 3 2 6", "between 1 and 2 .* an arc of weight 5"),
+        ("a 3 2 5", "a 3 1 5", "between 0 and 2 .* an arc of weight 5"),
+        ("a 2 3 5", "a 3 2 5", "between 1 and 2 .* an arc of weight 5"),
+        ("a 2 1 7", "a 1 2 7", "between 0 and 1 .* an arc of weight 7"),
+        ("a 2 1 7", "a 1 1 7", "between 0 and 1 .* an arc of weight 7"),
     ],
 )
 def test_an_undirected_graph_has_every_reverse(old, new, arc):
     content = DIMACS.replace(old, new)
-    with pytest.raises(InputError, match=f"mine: {arc} goes one way only: set datasets.mine.directed to true"):
+    with pytest.raises(InputError, match=f"mine: {arc} has no reverse: set datasets.mine.directed to true"):
         convert_and_pack(content, ENTRY)
     assert not PACKED.exists()
     assert convert_and_pack(content, {**ENTRY, "directed": True, "sha256": "any"}).directed

@@ -126,20 +126,20 @@ def test_a_name_that_no_raw_file_may_have_is_refused(source):
 @pytest.mark.parametrize(
     ("sources", "reason"),
     [
-        (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: neither http nor https: download the file yourself"),
-        (["file:///a.gz"], "file:///a.gz: neither http nor https"),
+        (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: the address is neither http nor https: download"),
+        (["file:///a.gz"], "file:///a.gz: the address is neither http nor https"),
         (
             ["C:\\a.gz"],
             "C:\\a.gz: there is no archive C: choose one of snap, or the path of a local file, without a colon",
         ),
         (["snap:a b.gz"], "snap:a b.gz: an address may not contain blanks"),
         (["http://h/a.gz\n"], r"'http://h/a.gz\n': an address may not contain blanks"),
-        (["snap:a.gz", "b\n"], r"'b\n': a local file must be the only source"),
+        (["snap:a.gz", "b\n"], r"'b\n': a local file must be the only source: delete the others"),
         (["a{dataset}.txt"], "'a{dataset}.txt': a path may not contain {, }, <, > or"),
         (["<results>.txt"], "'<results>.txt': a path may not contain"),
         (["a\0.txt"], r"'a\x00.txt': a path may not contain"),
         (["a\ud800.txt"], r"'a\ud800.txt': a path may not contain"),
-        ([], "missing: a graph of format text is read from a file"),
+        ([], "missing: a graph of format text is read from a file: name one"),
     ],
 )
 def test_what_is_no_source_is_refused(sources, reason):
@@ -182,23 +182,23 @@ def test_a_source_is_asked_again(site, answer):
 def test_the_wait_before_asking_again_doubles(site, monkeypatch):
     waits = []
     monkeypatch.setattr(download.time, "sleep", waits.append)
-    with pytest.raises(InputError, match="500 Internal Server Error, asked 4 times"):
+    with pytest.raises(InputError, match="500 Internal Server Error, tried 4 times"):
         fetch(site.url("/500", status(500)), options={"retries": 3, "backoff_s": 1})
     assert waits == [1, 2, 4]
 
 
 REFUSALS = {
     "404": (status(404), "404 Not Found"),
-    "500": (status(500), "500 Internal Server Error, asked 3 times"),
+    "500": (status(500), "500 Internal Server Error, tried 3 times"),
     "page": (whole(PAGE), "an HTML page instead of data"),
     "empty": (whole(b""), "an empty file"),
     "no gzip": (whole(b"p sp 3 4"), "not a gzip file"),
     "truncated gzip": (whole(DATA[:-1000]), "a truncated or corrupted gzip file"),
     "corrupted gzip": (whole(DATA[:-8] + b"12345678"), "a truncated or corrupted gzip file"),
     "zipped page": (whole(gzip.compress(PAGE)), "an HTML page instead of data"),
-    "broken": (whole(DATA, **BROKEN), "the connection broke after 4.*, asked 3 times"),
-    "silent": (whole(b"", length=10, stalls=True), "the connection broke after 0 bytes .*, asked 3 times"),
-    "no answer": (lambda handler: handler.server.stopped.wait(20), "no answer within 0.3 s, asked 3 times"),
+    "broken": (whole(DATA, **BROKEN), "the connection broke after 4.*, tried 3 times"),
+    "silent": (whole(b"", length=10, stalls=True), "the connection broke after 0 bytes .*, tried 3 times"),
+    "no answer": (lambda handler: handler.server.stopped.wait(20), "no answer within 0.3 s, tried 3 times"),
 }
 
 
@@ -209,9 +209,9 @@ def test_refused_with_one_message_and_nothing_left(site, refusal):
     neighbour.parent.mkdir(parents=True)
     neighbour.write_bytes(OTHER)
     url = site.url("/bad", answer)
-    with pytest.raises(InputError, match=rf"mine: no source gave the file \({url}: {reason}") as error:
+    with pytest.raises(InputError, match=rf"mine: no source provided the file \({url}: {reason}") as error:
         fetch(url, options={"read_timeout_s": 0.3})
-    assert f"put it by hand at {RAW}" in str(error.value)
+    assert f"put it at {RAW} yourself" in str(error.value)
     assert "\n" not in str(error.value)
     assert files() == [neighbour]
 
@@ -283,7 +283,7 @@ def test_a_part_that_is_a_link_is_not_written_through(site):
 
 def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkeypatch):
     bomb = gzip.compress(bytes(10**6)) * 300
-    reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if another file is meant"
+    reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if you want another file"
     pieces = []
     parts = download.io.unpacked
     monkeypatch.setattr(download.io, "unpacked", lambda path: (pieces.append(1) or part for part in parts(path)))
@@ -302,7 +302,7 @@ def test_every_source_and_its_reason_are_listed(site):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         bad = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
-    reasons = f"{bad}: no connection .*, asked 3 times; .*/page: an HTML page.*; http://: Invalid URL"
+    reasons = f"{bad}: no connection .*, tried 3 times; .*/page: an HTML page.*; http://: Invalid URL"
     with pytest.raises(InputError, match=reasons):
         fetch(bad, site.url("/page", whole(PAGE)), "http://")
     assert files() == []
@@ -321,9 +321,9 @@ def test_without_a_network_each_source_is_asked_once_and_the_message_says_where_
     with pytest.raises(InputError) as error:
         fetch(*sources)
     reasons = "; ".join(
-        f"{source}: the server's name has no address: see that this machine has a network" for source in sources
+        f"{source}: the server's name has no address: check this machine's network" for source in sources
     )
-    assert str(error.value).startswith(f"mine: no source gave the file ({reasons}): put it by hand at {RAW}, or ")
+    assert str(error.value).startswith(f"mine: no source provided the file ({reasons}): put it at {RAW} yourself, or ")
     assert asked == ["one.example", "two.example"]
 
 
@@ -407,7 +407,7 @@ def test_bytes_are_kept_as_served(site):
 
 
 def test_a_local_file_must_be_the_only_source(site):
-    with pytest.raises(InputError, match=r"there/data\.gz: a local file must be the only source"):
+    with pytest.raises(InputError, match=r"there/data\.gz: a local file must be the only source: delete the others"):
         fetch("there/data.gz", site.url("/data", whole(DATA)))
     assert files() == []
 
@@ -493,7 +493,7 @@ def test_a_wrong_file_of_the_users_own_is_not_to_be_deleted(site):
         download.verify_raw(Path(entry["sources"][0]), "mine", entry)
     assert str(error.value) == (
         f"mine.gz: its sha256 is {sha256(DATA)}, but datasets.mine.sha256 says {'0' * 64} "
-        "(if it is the right file, set datasets.mine.sha256 to its own or to any)"
+        "(if it is the right file, set datasets.mine.sha256 to its sha256 or to any)"
     )
     download.verify_raw(Path(entry["sources"][0]), "mine", entry | {"sha256": "any"})
     assert files() == [Path("mine.gz")]

@@ -121,7 +121,7 @@ def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch
     put(results / "all_pairs/mixed.json", timed(project, "mixed", devices=["NVIDIA H100", "NVIDIA H200"]))
     bay = put(results / "all_pairs/bay.json", timed(project, "bay"))
     archive.archive(results, configured())
-    assert "mixed.json: not kept: it is of NVIDIA H100 and NVIDIA H200" in caplog.text
+    assert "mixed.json: not archived: measured on NVIDIA H100 and NVIDIA H200" in caplog.text
     before = bay.read_bytes()
     bay.unlink()
     put(results / "all_pairs/nyc.json", timed(project, "nyc", diameter=1234))
@@ -217,7 +217,7 @@ def test_a_file_that_is_no_part_or_is_damaged_is_refused(parts, project, kind):
 
 
 def test_a_vertex_must_be_a_source_of_one_part(parts):
-    said = "town: vertex {} is a source in {} of {} parts, and must be one in 1: delete its 2 parts and run again"
+    said = "town: vertex {} is a source in {} of {} parts, not in exactly 1: delete its 2 parts and run again"
     refused(parts[:1], InputError, said.format(r"\d+", 0, 1))
     refused([parts[0], parts[0]], InputError, said.format(r"\d+", "[02]", 2))
     spoil(parts[1], "reached", 2)
@@ -234,7 +234,7 @@ def test_parts_of_another_graph_or_revision_are_refused(parts, key, value):
 def test_sums_of_rows_and_columns_that_differ_are_refused(parts, column):
     for vertex in (9, 7):
         spoil(parts[1], column, vertex)
-    said = r"from vertex 7 sum to \d+, those to it to \d+, though .* \(2 such vertices\): nothing is published"
+    said = r"from vertex 7 sum to \d+, but those to it to \d+, although .* \(2 such vertices\): nothing is written"
     refused(parts, WrongResult, f"town: the distances {said}")
 
 
@@ -248,7 +248,7 @@ def test_a_graph_that_is_not_fit_is_refused_with_the_numbers(tmp_path, monkeypat
 
 @pytest.mark.parametrize("shard, shards", [(1, 4), (3, 2)])
 def test_a_part_that_does_not_exist_is_refused(shard, shards):
-    with pytest.raises(InputError, match=f"there is no part {shard} of {shards} of 3 vertices: choose another"):
+    with pytest.raises(InputError, match=f"3 vertices have no part {shard} of {shards}: choose another"):
         all_pairs.Part(shard, shards).sources(np.arange(3))
 
 
@@ -270,10 +270,10 @@ def test_what_is_found_of_a_source_is_compared_with_the_oracle():
     found = pd.Series({"eccentricity": 9, "farthest": 2, "reached": 3, "total": 13})
     row = np.array([0, 4, 9, INF], np.int32)
     all_pairs.check_source("town, source 0", row, row, found)
-    with pytest.raises(WrongResult, match="town, source 0: distance of vertex 1 is 3, by the oracle's row 4: nothing"):
+    with pytest.raises(WrongResult, match="source 0: distance of vertex 1 is 3, but 4 by the oracle's row: nothing"):
         all_pairs.check_source("town, source 0", row, np.array([0, 3, 9, INF]), found)
     for name, wrong in (("eccentricity", 8), ("farthest", 1), ("reached", 4), ("total", 14)):
-        with pytest.raises(WrongResult, match=f"{name}.* by the oracle's row .*: nothing is published"):
+        with pytest.raises(WrongResult, match=f"{name}.* by the oracle's row: nothing is written"):
             all_pairs.check_source("town, source 0", row, row, found.replace({found[name]: wrong}))
 
 

@@ -170,7 +170,7 @@ def test_a_timeout_has_one_row():
 
 
 def test_a_job_of_a_gpu_is_refused_without_one():
-    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU and none is visible"):
+    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU, but none is visible"):
         run(variants=("bellman_ford/naive", "bellman_ford/cpu"))
     assert not list(Path().rglob("one/*"))
 

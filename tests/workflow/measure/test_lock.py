@@ -109,7 +109,7 @@ def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, c
 
     monkeypatch.setattr(fcntl, "flock", none)
     with lock.held(out):
-        assert "no file can be locked there" in caplog.text
+        assert "files cannot be locked there" in caplog.text
     assert list(out.parent.iterdir()) == []
 
 
@@ -145,7 +145,7 @@ def test_no_step_measures_beside_another_process(step, out, monkeypatch):
 @pytest.mark.parametrize("name", ON_GPU)
 def test_without_a_gpu_nothing_is_measured_or_written(name, out, monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match=f"^{name} needs a GPU and none is visible: "):
+    with pytest.raises(InputError, match=f"^{name} needs a GPU, but none is visible: "):
         ON_GPU[name](out)
     assert list(out.parent.iterdir()) == []
     with pytest.raises(InputError, match="this is a folder: name a file to write"):

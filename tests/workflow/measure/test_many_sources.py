@@ -107,7 +107,7 @@ def change_sum(many, numbers):
     ("change", "said"),
     [
         (change_distance, r"town, source \d+: distance of vertex \d+ is \d+, the oracle says \d+"),
-        (change_sum, r"town, source \d+: total is \d+, by the oracle's row \d+"),
+        (change_sum, r"town, source \d+: total is \d+, but \d+ by the oracle's row"),
     ],
     ids=["distance", "sum"],
 )
@@ -147,7 +147,7 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
     monkeypatch.setattr(many_sources, "measured", wrong)
-    with pytest.raises(InputError, match="wrong result, nothing is published: nyc, source 3: distance"):
+    with pytest.raises(InputError, match="wrong result, nothing is written: nyc, source 3: distance"):
         many_sources.measure_many_sources(Path("none.npz"), OPTIONS, 4, tmp_path / "nyc.csv", measure.Setting())
     assert not list(tmp_path.iterdir())
 
@@ -173,7 +173,7 @@ def both(dataset="nyc", **changes):
     ("changes", "said"),
     [
         ({"kind": "columns"}, "kind 'columns': must be one of 'rows', 'reduced'"),
-        ({"repeat": 3}, "repeat '3': must go from 1 up without a gap"),
+        ({"repeat": 3}, "repeat '3': must count from 1 without gaps"),
         ({"repeat": 1}, "must not occur twice"),
         ({"sources": 264_347}, "sources '264347', vertices '264346': more sources than vertices"),
         ({"sources": 49_999}, "sources '50000': the repeats differ in sources"),
@@ -181,11 +181,11 @@ def both(dataset="nyc", **changes):
         ({"order_s": -1}, "order_s '-1': must be 0 or more"),
         ({"rows_checked": 0}, "rows_checked '0': must be a whole number from 1"),
         ({"rows_checked": 50_001}, "more rows checked than sources"),
-        ({"device": SIMULATOR}, "a simulated run is no measurement"),
+        ({"device": SIMULATOR}, "a simulated run is not a measurement"),
         ({"driver": ""}, "driver '': must be a version"),
         ({"dataset_sha256": "5"}, "must be 64 hexadecimal digits"),
         ({"dataset_sha256": "cd" * 32}, "the dataset's rows differ in dataset_sha256"),
-        ({"device": "other card"}, "the rows differ in device"),
+        ({"device": "other card"}, "must be the same in all rows"),
         ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
     ],
 )

@@ -262,7 +262,7 @@ def in_milliseconds(result, run):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (wrong_distance, "wrong result, nothing is published: bellman_ford/cpu on nyc, .*distance of vertex 12"),
+        (wrong_distance, "wrong result, nothing is written: bellman_ford/cpu on nyc, .*distance of vertex 12"),
         (in_milliseconds, r"nyc\.csv, line 2 \(bellman_ford/cpu on nyc\): .*: the phases must sum to .*: nothing was"),
     ],
 )
@@ -300,14 +300,14 @@ def test_a_source_that_is_no_vertex_is_refused_but_for_all_pairs():
 
 def test_without_a_gpu_a_gpu_variant_is_refused(monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU and none is visible"):
+    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU, but none is visible"):
         cell("bellman_ford/naive")
     assert results() == []
 
 
 @pytest.mark.simulator
 def test_a_simulated_run_is_no_measurement():
-    with pytest.raises(InputError, match="a simulated run is no measurement"):
+    with pytest.raises(InputError, match="a simulated run is not a measurement"):
         cell("bellman_ford/naive")
     assert results() == []
     path = cell("bellman_ford/naive", folder="simulated")
@@ -315,7 +315,7 @@ def test_a_simulated_run_is_no_measurement():
     assert (row["status"], row["launches"], row["rows_checked"]) == ("simulated", "25", "1")
     assert {row[name] for name in columns.TIMES} == {""}
     assert row["device"] == "numba CUDA simulator"
-    with pytest.raises(InputError, match=r"a simulated run is no measurement: .*leave the file out"):
+    with pytest.raises(InputError, match=r"a simulated run is not a measurement: .*leave the file out"):
         collect.read([path])
 
     run = cell("dijkstra/cpu", folder="simulated")  # for real, beside it
@@ -377,7 +377,7 @@ def test_collect_refuses_another_count_of_launches():
         assert [row["launches"] for row in rows] == [str(launches)] * 3
         before = out.read_bytes()
         rewrite(path, launches=launches + 1)
-        with pytest.raises(InputError, match=f"{launches + 1} kernels were launched, {key} launches {launches}"):
+        with pytest.raises(InputError, match=f"{launches + 1} kernels were launched, but {key} launches {launches}"):
             run_collect(path)
         assert out.read_bytes() == before
 

@@ -141,7 +141,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     with pytest.raises(InputError, match=r"sweep\.csv, line 4 .*: the phases must sum to .*: nothing was written"):
         sweeps.measure_sweep(DELTA, *args)
     variants[1] = dataclasses.replace(right, function=wrong)
-    with pytest.raises(InputError, match=r"sweep\.csv: wrong result, nothing is published: "):
+    with pytest.raises(InputError, match=r"sweep\.csv: wrong result, nothing is written: "):
         sweeps.measure_sweep(DELTA, *args)
     assert out.read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"sweep.csv", "path.npz"}
@@ -153,7 +153,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
         ({"round": "1"}, "a duplicate round of the cell"),
         ({"delta": ""}, "delta '': must be a whole number from 1"),
         ({"delta": "wide"}, "delta 'wide': must be a number"),
-        ({"status": "simulated"}, "a simulated run is no measurement"),
+        ({"status": "simulated"}, "a simulated run is not a measurement"),
     ],
 )
 def test_refused_rows(change, message, tmp_path):
@@ -165,7 +165,7 @@ def test_refused_rows(change, message, tmp_path):
 
 @pytest.mark.parametrize("columns", [(), columns.SWEEPS[STRIDE]])
 def test_a_sweep_is_no_cell_and_no_other_sweep(columns):
-    with pytest.raises(InputError, match="its first line must be"):
+    with pytest.raises(InputError, match="the first line must be"):
         measurements.load([FILES / "delta_sweep.csv"], columns)
 
 
@@ -257,7 +257,7 @@ def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_
     for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
         assert project.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
         said = project.snakemake(target, code=1, environment=SIMULATOR)
-        why = "cannot be measured here: there is no GPU, or the CUDA simulator was asked for"
+        why = "cannot be measured here: there is no GPU, or the CUDA simulator was requested"
         assert said.count(why) == 1 and "Job " not in said
     assert project.files() == before
 

@@ -66,16 +66,16 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
     [
         (ROW, {"algorithm": "bellman"}, "algorithm 'bellman', variant 'naive': there is no such variant"),
         (ROW, {"variant": "cpu2"}, "variant 'cpu2': there is no such variant"),
-        (ROW, {"problem": "apsp", "source": ""}, "problem 'apsp': must be the variant's own"),
+        (ROW, {"problem": "apsp", "source": ""}, "problem 'apsp': must be the variant's problem"),
         (ROW, {"dataset": ""}, "dataset '': must not be empty"),
         *((ROW, {"round": value}, f"round '{value}': must be a whole number from 1") for value in ("0", "1.5", "")),
-        (ROW, {"round": "2"}, "round '2': must go from 1 up without a gap"),
+        (ROW, {"round": "2"}, "round '2': must count from 1 without gaps"),
         (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory'"),
-        (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is no measurement"),
-        (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is no measurement"),
-        (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, "a simulated run is no measurement"),
-        (ROW, {"kernels_s": ""}, "a row that is ok has all times, any other none"),
-        (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "a row that is ok has all times, any other none"),
+        (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is not a measurement"),
+        (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is not a measurement"),
+        (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, "a simulated run is not a measurement"),
+        (ROW, {"kernels_s": ""}, "must have all times if the status is ok, else none"),
+        (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "must have all times if the status is ok, else none"),
         *((ROW, {"seconds": value}, f"seconds '{value}': must be a number") for value in ("inf", "nan", "1,5")),
         *((ROW, {"seconds": value}, f"seconds '{value}': must be above 0") for value in ("0", "-1")),
         *((ROW, {phase: "-1e-9"}, f"{phase} '-1e-9': must be 0 or more") for phase in columns.PHASES),
@@ -90,9 +90,9 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         (ALL_PAIRS, {"source": "0"}, "source '0', problem 'apsp', .*empty for apsp"),
         *((ROW, {"rows_checked": value}, f"rows_checked '{value}'") for value in ("", "-1", "0", "2")),
         *((ALL_PAIRS, {"rows_checked": value}, f"rows_checked '{value}', .*1 to all") for value in ("0", "10877")),
-        (ROW, NO_TIMES | {"status": "no_memory", "rows_checked": "1"}, "0 where nothing ran to its end"),
+        (ROW, NO_TIMES | {"status": "no_memory", "rows_checked": "1"}, "or 0 if no run was completed"),
         (ROW, {"device": ""}, "device '': must not be empty"),
-        *((ROW, {name: ""}, f"{name} '': must be a version where a card was used") for name in ("driver", "cuda")),
+        *((ROW, {name: ""}, f"{name} '': must be a version if a card was used") for name in ("driver", "cuda")),
         *((ON_CPU, {name: "1.0"}, f"{name} '1.0': must be a .* else empty") for name in ("driver", "cuda")),
         *((ROW, {name: ""}, f"{name} '': must be a version") for name in ("numba_cuda", "numba", "numpy")),
         *((ROW, {"dataset_sha256": value}, f"'{value}': must be 64 hex") for value in ("", "ab" * 31, "AB" * 32)),
@@ -107,9 +107,9 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         ),
         *((ROW, {"revision": value}, f"revision '{value}': must be a whole") for value in ("", "1.5", "scipy")),
         *((ROW, {"batch": value}, f"batch '{value}': must be a name of letters") for value in ("a b", "-a")),
-        (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 where the limit was passed"),
+        (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 for timeout, else empty"),
         *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}', status 'timeout': must be") for value in ("", "0")),
-        (ROW, {"needed_bytes": "9"}, "needed_bytes '9', status 'ok': must be above 0 where memory was lacking"),
+        (ROW, {"needed_bytes": "9"}, "needed_bytes '9', status 'ok': must be above 0 for no_memory, else empty"),
         *((ROW, NO_MEMORY | {"needed_bytes": value}, f"needed_bytes '{value}', .*: must be") for value in ("", "0")),
         *(
             (ROW, {"started": value}, f"started '{value}': must be a date and a time with its offset")
@@ -172,7 +172,7 @@ def test_the_runs_of_a_cell_are_of_one_machine_revision_and_graph(tmp_path, colu
 def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
     paths = [write(tmp_path / f"{i}.csv", ROW | {"round": i}) for i in (1, 2, 3)]
     assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
-    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must go from 1 up without a gap"):
+    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must count from 1 without gaps"):
         measurements.load([paths[0], paths[2]])
     with pytest.raises(InputError, match="a duplicate round of the cell"):
         measurements.load([*paths, paths[0]])
@@ -183,7 +183,7 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
     assert schema.to_csv([ROW], tmp_path / "a.csv").splitlines()[0] == ",".join(columns.COLUMNS)
     with pytest.raises(InputError, match=r"a\.csv, line 2 \(bellman_ford/naive on nyc\): .*: nothing was written: "):
         schema.to_csv([ROW | {"kernels_s": 1000.0}], tmp_path / "a.csv")
-    with pytest.raises(InputError, match="a simulated run is no measurement"):
+    with pytest.raises(InputError, match="a simulated run is not a measurement"):
         schema.to_csv([ROW | SIMULATED], tmp_path / "a.csv")
     lacking = ROW | SIMULATED | NO_MEMORY | {"needed_bytes": 9}
     for row in (ROW | SIMULATED, lacking):
@@ -194,10 +194,10 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
     ("changes", "said"),
     [
         ({"rows_checked": "0"}, "rows_checked '0', status 'simulated'"),
-        ({"device": "test card", "driver": "1", "cuda": "1"}, "a run is simulated in the simulator, and only there"),
+        ({"device": "test card", "driver": "1", "cuda": "1"}, "must be simulated in the simulator, and only there"),
         (
             dict.fromkeys(columns.TIMES, "1") | {"status": "ok", "seconds": "4"},
-            "a run is simulated in the simulator, and only",
+            "the status must be simulated in the simulator",
         ),
     ],
 )
@@ -213,16 +213,16 @@ def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
     [
         ({"benchmark": "sparse"}, "must be one of 'chains', 'dense'"),
         ({"bits": "8"}, "bits '8': must be 16 or 32"),
-        ({"vertices": ""}, "vertices '', relaxations '1000': dense must have a whole number of vertices"),
-        ({"benchmark": "chains"}, "benchmark 'chains', vertices '10', .*: dense .*; chains have none"),
-        ({"relaxations": "1001"}, "relaxations '1001': dense must have .* their cube of relaxations"),
-        ({"repeat": "2"}, "repeat '2': must go from 1 up without a gap"),
+        ({"vertices": ""}, "vertices '', relaxations '1000': dense needs a whole number of vertices"),
+        ({"benchmark": "chains"}, "benchmark 'chains', vertices '10', .*: dense .*; chains needs no vertices"),
+        ({"relaxations": "1001"}, "relaxations '1001': dense needs .* its cube as relaxations"),
+        ({"repeat": "2"}, "repeat '2': must count from 1 without gaps"),
         *(({"seconds": value}, f"seconds '{value}': must be") for value in ("0", "-1", "", "inf")),
-        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
+        ({"device": card.SIMULATOR}, "a simulated run is not a measurement"),
         *(({name: ""}, f"{name} '': must be a version") for name in ("driver", "cuda", "numba_cuda")),
         ({"tree_clean": "maybe"}, "tree_clean 'maybe': must be one of 'True', 'False', ''"),
         ({"started": "2026-01-01T00:00:00"}, "must be a date and a time with its offset"),
-        ({"device": "other card", "bits": "16"}, "device 'other card': the rows differ in device"),
+        ({"device": "other card", "bits": "16"}, "device 'other card': must be the same in all rows"),
     ],
 )
 def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
@@ -246,18 +246,18 @@ VALUE = "must be numbers above 0, low no greater than high, for times_faster and
     [
         ("datasets", "nyc,264346", "nyc,264a", "line 2: vertices '264a': must be a number"),
         ("datasets", "bay,", "nyc,", "line 3: dataset 'nyc': must not occur twice"),
-        ("datasets", "arcs,file", "arc,file", "its first line must be dataset,vertices,arcs,file"),
+        ("datasets", "arcs,file", "arc,file", "the first line must be dataset,vertices,arcs,file"),
         ("times", "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*there is no such variant"),
         ("times", "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
         ("times", "1320", "-1320", "line 2: seconds '-1320': must be above 0"),
         ("times", "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
-        ("peers", "ADDS,", "ADD,", "line 2: program 'ADD': peers.yaml does not name it"),
+        ("peers", "ADDS,", "ADD,", "line 2: program 'ADD': must be a program of peers.yaml"),
         ("peers", "0.005819", "0", "line 2: seconds '0': must be above 0"),
         ("peers", "nyc,any", "nyc,0", "line 3: program 'ADDS', dataset 'nyc', source '0': must not occur twice"),
         ("peers", "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
         ("peers", "NVIDIA H200,", "a GPU,", "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its"),
         ("peers", "h200-one-source.csv", "h.csv", "line 2: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
-        ("claims", "id,section", "name,section", "its first line must be id,section,"),
+        ("claims", "id,section", "name,section", "the first line must be id,section,"),
         ("claims", "stride_large,", "stride_small,", "id 'stride_small': must not occur twice"),
         ("claims", FLAG, f"bellman_ford/strde{FLAG[24:]}", "left 'bellman_ford/strde': there is no such variant"),
         ("claims", FLAG, f"{FLAG[:25]}naive", "right 'naive .*': there is no such variant"),
@@ -311,13 +311,13 @@ def card_with(**changes):
 @pytest.mark.parametrize("read", [lambda path: measurements.load([path]), lambda path: collect.read([path])])
 def test_a_record_that_cannot_be_is_refused(tmp_path, changes, said, read):
     path = cell(tmp_path, changes)
-    with pytest.raises(InputError, match=rf"nyc\.json: no record of what was run \({said}.*: delete {path} and"):
+    with pytest.raises(InputError, match=rf"nyc\.json: not a valid record .*\({said}.*: delete {path} and"):
         read(path)
 
 
 def test_the_record_of_another_cell_is_refused(tmp_path):
     path = cell(tmp_path, {"variant": "stride"})
-    with pytest.raises(InputError, match=r"nyc\.json: no record of bellman_ford/naive/nyc: delete .*nyc\.csv and"):
+    with pytest.raises(InputError, match=r"the record of bellman_ford/naive/nyc is missing: delete .*nyc\.csv and"):
         measurements.load([path])
 
 
@@ -325,8 +325,11 @@ def test_the_record_of_another_cell_is_refused(tmp_path):
     ("content", "said"),
     [
         ("[]", "not a JSON object"),
-        ('{"a/b/c": {}}', r"no record of what was run \(a/b/c: .*\)"),
-        ('{"edge/sssp/nyc": RECORD}', r"no record of what was run \(edge/sssp/nyc: it is of bellman_ford/naive/nyc\)"),
+        ('{"a/b/c": {}}', r"not a valid record of a measurement \(a/b/c: .*\)"),
+        (
+            '{"edge/sssp/nyc": RECORD}',
+            r"not a valid record of .* \(edge/sssp/nyc: the record is of bellman_ford/naive/nyc\)",
+        ),
     ],
 )
 def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content, said):

@@ -127,7 +127,7 @@ def test_the_file_is_written_after_each_kind_of_call(on_card, town, tmp_path, mo
 
 def test_without_a_gpu_it_says_so(on_card, tmp_path, monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match=r"needs a GPU and none is visible"):
+    with pytest.raises(InputError, match=r"needs a GPU, but none is visible"):
         library_times.main(Namespace(graphs=[], out=tmp_path / "out.csv", commit=""))
     assert not list(tmp_path.iterdir())
 
@@ -153,10 +153,10 @@ def write(path, *rows):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"device": card.SIMULATOR}, "a simulated run is no measurement"),
-        ({"device": "other card"}, "the rows differ in device"),
+        ({"device": card.SIMULATOR}, "a simulated run is not a measurement"),
+        ({"device": "other card"}, "must be the same in all rows"),
         ({"driver": ""}, "driver '': must be a version"),
-        ({"repeat": 3}, "repeat '3': must go from 1 up without a gap"),
+        ({"repeat": 3}, "repeat '3': must count from 1 without gaps"),
         ({"repeat": 1}, "must not occur twice"),
         ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
         ({"seconds": 0}, "seconds '0': must be above 0"),

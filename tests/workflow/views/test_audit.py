@@ -87,7 +87,7 @@ def test_nothing_throttled_is_nothing_said(tmp_path):
 def test_a_broken_record_is_refused(tmp_path):
     (path, _) = put(tmp_path, two(1, 2.8, "nyc"))
     path.with_suffix(".json").write_text('{"algorithm": 1}')
-    with pytest.raises(InputError, match=r"nyc\.json: no record of what was run .*: delete .*nyc\.csv and"):
+    with pytest.raises(InputError, match=r"nyc\.json: not a valid record of a measurement .*: delete .*nyc\.csv and"):
         measurements.load([path])
 
 

@@ -442,7 +442,7 @@ def test_the_part_of_the_peak(rows, tmp_path):
     draw("peak_table", rows[:0], tmp_path / "none")
     assert "- No measurement.\n" in (tmp_path / "none/peak_table.md").read_text()
     (tmp_path / "peak.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"peak\.csv: its first line must be benchmark,bits,.*: measure again"):
+    with pytest.raises(InputError, match=r"peak\.csv: the first line must be benchmark,bits,.*: measure again"):
         benchmarks.load_peak([tmp_path / "peak.csv"])
 
 

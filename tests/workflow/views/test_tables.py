@@ -346,14 +346,14 @@ TIMELESS = dict.fromkeys(columns.TIMES, "")
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"status": "simulated", **TIMELESS}, "a simulated run is no measurement"),
+        ({"status": "simulated", **TIMELESS}, "a simulated run is not a measurement"),
         ({"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory': "),
-        ({"seconds": ""}, "a row that is ok has all times, any other none"),
+        ({"seconds": ""}, "must have all times if the status is ok, else none"),
         ({"seconds": "-1"}, "seconds '-1': must be above 0"),
         ({"seconds": "6,0"}, "seconds '6,0': must be a number"),
         ({"kernels_s": "inf"}, "kernels_s 'inf': must be a number"),
         ({"arcs": ""}, "arcs '': must be a whole number from 0"),
-        ({"status": "timeout"}, "a row that is ok has all times, any other none"),
+        ({"status": "timeout"}, "must have all times if the status is ok, else none"),
         ({"round": 3}, "duplicate round"),
         ({"status": "timeout", "limit_s": 9, "rows_checked": 0, **TIMELESS}, "rows differ in status"),
         ({"device": "another card"}, "rows differ in device"),
@@ -370,9 +370,9 @@ def test_refused_rows(tmp_path, values, message):
 def test_refused_files(tmp_path):
     text = TIMINGS.read_text()
     for name, content, message in (
-        ("columns.csv", text.replace("seconds,", "time,", 1), "its first line must be"),
-        ("empty.csv", "", "its first line must be"),
-        ("short.csv", text[:-60], "line 30: not 47 values"),
+        ("columns.csv", text.replace("seconds,", "time,", 1), "the first line must be"),
+        ("empty.csv", "", "the first line must be"),
+        ("short.csv", text[:-60], "line 30: expected 47 values"),
         ("binary.csv", b"\xff\xfe\x00", "not a CSV file"),
     ):
         path = tmp_path / name

@@ -41,7 +41,7 @@ def cell_graph(wildcards):
     plan.check(config, [cell_of(wildcards)], wildcards.folder)
     file = paths.cell_file(*cell_of(wildcards), wildcards.folder)
     if wildcards.folder == "simulated" and simulates_all():
-        raise InputError(f"{file}: another target of this command makes it too: leave one of the two out")
+        raise InputError(f"{file}: another target of this command makes it too: use one target only")
     return unless_changed(wildcards, file)
 
 
@@ -53,7 +53,9 @@ def job_graph(wildcards):
     needs_gpu(f"batch {wildcards.batch}")
     configuration.check_batch(wildcards.batch)
     if (wildcards.problem, wildcards.dataset) not in JOBS:
-        raise InputError(f"config compares no variants on {wildcards.dataset} for {wildcards.problem}")
+        raise InputError(
+            f"config compares no variants on {wildcards.dataset} for {wildcards.problem}: choose another dataset or problem"
+        )
     plan.check(config, job_cells(wildcards))
     return unless_changed(wildcards, paths.job_file(wildcards.batch, wildcards.problem, wildcards.dataset))
 
@@ -131,7 +133,7 @@ def families_files(wildcards):
     """Return the files of all jobs and cells of families, in the batches of this machine."""
     needs_gpu("families")
     if not FAMILIES:
-        raise InputError("families: config names no dataset of a family")
+        raise InputError("families: config has no dataset of a family: add one")
     return paths.to_make(JOBS, BATCHES, FAMILY_CELLS)
 
 

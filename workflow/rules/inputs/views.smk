@@ -30,7 +30,7 @@ MANY_SOURCES = kept("many_sources.csv") if SIMULATING else ["results/many_source
 def needs_many_sources(wildcards):
     needs_gpu("many_sources")
     if not many_sources_files():
-        raise WorkflowError("many_sources: config names no dataset under sweeps.many_sources")
+        raise WorkflowError("many_sources: config names no dataset under sweeps.many_sources: add one")
     return many_sources_files()
 
 
@@ -81,7 +81,7 @@ def all_pairs_parts(wildcards):
 
 def needs_all_pairs(wildcards):
     if not ALL_PAIRS_RECORDS:
-        raise WorkflowError("all_pairs: config names no dataset under all_pairs.datasets")
+        raise WorkflowError("all_pairs: config names no dataset under all_pairs.datasets: add one")
     if ALL_PAIRS_LACKING and not ALL_PAIRS_KEPT:
         lacking = ", ".join(ALL_PAIRS_LACKING)
         raise WorkflowError(f"all_pairs of {lacking} {plan.NEEDS_GPU}: run it on a machine with a GPU")
@@ -170,7 +170,7 @@ def made_files(wildcards):
     """The files of the report that were made so far."""
     files = [path for view in catalogue.VIEWS for path in view.shown if Path(path).exists()]
     if not files:
-        raise WorkflowError("made: nothing was made yet: run snakemake --cores all first")
+        raise WorkflowError("made: there are no results yet: run snakemake --cores all first")
     return files
 
 
