@@ -452,7 +452,10 @@ def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
     ("target", "why"),
     [
         ("bay", "bellman_ford/naive/bay cannot be measured here: there is no GPU, or the CUDA simulator was requested"),
-        (CELL, "bellman_ford/naive on nyc cannot be measured here: there is no GPU, or the CUDA simulator was asked"),
+        (
+            CELL,
+            "bellman_ford/naive on nyc cannot be measured here: there is no GPU, or the CUDA simulator was requested",
+        ),
         ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large for the CUDA simulator: choose sample1"),
     ],
 )

@@ -7,7 +7,7 @@ rule archive:
     log:
         "logs/archive.log",
     message:
-        "Archive the measurements in results/archive/"
+        "Keep the measurements in results/archive/"
     script:
         "../scripts/archive.py"
 

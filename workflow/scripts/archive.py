@@ -1,4 +1,4 @@
-"""Archive the measurements in results/archive/."""
+"""Keep the measurements in results/archive/."""
 
 from pathlib import Path
 

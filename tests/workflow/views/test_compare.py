@@ -207,5 +207,5 @@ def test_a_rerun_of_one_variant_is_compared_too():
 def test_nothing_measured_is_one_message(empty):
     rows = [here(), ARCHIVE]
     rows[empty] = rows[empty].iloc[:0]
-    with pytest.raises(InputError, match=r"nothing was measured (here|in the archive h200): type snakemake"):
+    with pytest.raises(InputError, match=r"nothing was measured (here|in the archive h200): run snakemake"):
         compare.files(*rows, NONE, "h200", TOLERANCE)
