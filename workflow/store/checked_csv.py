@@ -20,7 +20,7 @@ from kernels.errors import InputError
 from kernels.io import atomic
 
 VERSION = r"\d[\w.+-]*"
-DEFECT = "nothing was written: this is a defect of the program or of the machine, and no measurement"
+DEFECT = "nothing was written: this is a defect of the program or of the machine"
 
 
 @dataclass(frozen=True)
