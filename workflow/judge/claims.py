@@ -193,6 +193,7 @@ def rule(tolerance: float) -> list[str]:
         f"them is, else {verdicts.MIXED}. Where none is decided: {INCONCLUSIVE} if any is, else {FEW} or {UNKNOWN}.",
         f'"No faster" is {OPPOSITE} where the interval lies above 1, else {CLAIMED} where it lies below 1 plus the '
         "tolerance.",
+        "If the text names no graph, a claim is judged on all graphs of its table.",
         'A claim that a variant is faster than several is judged against the strongest of them, named after "over".',
         f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value is compared "
         "without an interval. The paper's own program was run outside this workflow (workflow/paper): ratio and range, "

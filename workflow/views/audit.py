@@ -76,7 +76,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
         blocks += [
             ("h2", f"{number}. {one.claim.claim}"),
-            ("p", f"Section {one.claim.section}: {relation_text(one.claim)}. {one.claim.reading}"),
+            ("p", f"Section {one.claim.section}: {relation_text(one.claim)}. {one.claim.reading}".strip()),
             ("table", text),
         ]
         if said := apart(one, tolerance):
@@ -100,7 +100,7 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
 def apart(one: Audited, tolerance: float) -> str:
     """Return a sentence for each dataset on which the paper's own program has another direction than our batches."""
     return " ".join(
-        f"On {dataset} the paper's own program lies {where}, outside our interval."
+        f"On {dataset} the ratio of the paper's own program lies {where} and outside our interval."
         for dataset, where in disagreeing(one, tolerance).items()
     )
 

@@ -12,7 +12,6 @@ from workflow.judge import claims
 from workflow.measure import plan
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit
 from workflow.views.documents import from_template
 from workflow.views.render import CROSS, ratio
 
@@ -43,15 +42,15 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[plan.Cel
 
 
 def expected(one: claims.Audited, others: Container[str]) -> str:
-    """Return, by dataset, the range in which one batch more should lie, and the verdict; others: the substitutes."""
+    """Return, by dataset, the range in which one batch more should lie; others: the substitutes."""
     cross, unit, number = ("", " s", "{:.3g}".format) if one.claim.by_seconds else (CROSS, "", ratio)
     lines = []
     for dataset, finding in one.here.items():
         found = finding.estimate
         if not found:
-            said = finding.why
+            said = finding.verdict
         elif found.has_interval:
-            said = f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}: {audit.verdict_text(finding)}"
+            said = f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}"
         else:
             said = f"about {cross}{number(found.value)}{unit}"
         lines.append(f"{marked(dataset, others)}: {said}")
@@ -66,8 +65,8 @@ def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], 
     of_claims = [job for job in jobs if job in claimed]
     audited = next(iter(of_cards.values()))
     results = [
-        {"Claim": f"{number}. {ones[0].claim.claim}", "Verdict": ones[0].counted}
-        | {f"One batch should give, {card}": expected(one, others) for card, one in zip(of_cards, ones, strict=True)}
+        {"Claim": f"{number}. {ones[0].claim.claim}"}
+        | {card: expected(one, others) for card, one in zip(of_cards, ones, strict=True)}
         for number, ones in enumerate(zip(*of_cards.values(), strict=True), start=1)
     ]
     return from_template(
@@ -78,7 +77,6 @@ def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], 
         cards=list(rows["device"][rows["driver"] != ""].unique()),
         minutes=math.ceil(took.reindex(of_claims).sum()),
         once=_once(rows, config, jobs),
-        substitutes=others,
     )
 
 

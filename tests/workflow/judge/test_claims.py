@@ -318,7 +318,7 @@ def test_where_the_program_has_another_direction_it_is_said():
     assert one.here["gnutella04"].verdict == OPPOSITE and one.program["gnutella04"].value == pytest.approx(
         0.99, abs=0.02
     )
-    said = "On gnutella04 the paper's own program lies within 5 % of 1, outside our interval."
+    said = "On gnutella04 the ratio of the paper's own program lies within 5 % of 1 and outside our interval."
     assert audit.apart(one, TOLERANCE) == said
     same = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}))
     assert audit.apart(same, TOLERANCE) == ""
