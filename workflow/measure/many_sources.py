@@ -25,8 +25,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
-from workflow.measure import host, measure
-from workflow.measure.oracle import in_pieces, oracle_rows, reduce_row
+from workflow.measure import host, measure, oracle
 from workflow.store.benchmarks import KINDS, MANY_SOURCES, REDUCED
 
 SEED = 0  # of the first source, and of the sample that is checked
@@ -37,22 +36,20 @@ class Sample:
 
     def __init__(self, graph: Graph, count: int, processes: int):
         self.graph, self.count, self.processes = graph, count, processes
-        self.expected: dict[int, dict] = {}  # see reduce_row; digest: of the row of distances
+        self.expected: dict[int, dict] = {}  # of reduce_row; digest: of the row of distances
 
     def of(self, sources: np.ndarray) -> np.ndarray:
         """Return the positions of the checked sources; the first call draws them."""
         if not self.expected:
             drawn = np.random.default_rng(SEED).choice(sources, min(self.count, len(sources)), replace=False)
-            for some in in_pieces(drawn, self.graph.vertices):
-                rows = oracle_rows(self.graph, some, self.processes)
-                found = ({"digest": digest(row), **reduce_row(row)} for row in rows)
-                self.expected |= zip(some.tolist(), found, strict=True)
+            for source, row in zip(drawn.tolist(), oracle.rows(self.graph, drawn, self.processes), strict=True):
+                self.expected[source] = {"digest": digest(row), **oracle.reduce_row(row)}
         return np.flatnonzero(np.isin(sources, list(self.expected)))
 
     def check_row(self, source: int, row: np.ndarray) -> None:
         """Raise WrongResult for the first wrong distance."""
         if digest(row) != self.expected[source]["digest"]:
-            (expected,) = oracle_rows(self.graph, np.array([source]))
+            (expected,) = oracle.rows(self.graph, np.array([source]))
             v = np.flatnonzero(row != expected)[0]
             self.refuse(source, f"distance of vertex {v} is {row[v]}, the oracle says {expected[v]}")
 
@@ -173,14 +170,11 @@ def check(
 ) -> int:
     """Compare what was found of the sample with the oracle's; return the number of checked sources."""
     positions = sample.of(sources)
-    for some in in_pieces(positions, sample.graph.vertices):
-        numbers = sources[some].tolist()
+    for source, position in zip(sources[positions].tolist(), positions, strict=True):
         if found:
-            for source, position in zip(numbers, some, strict=True):
-                sample.check_reduced(source, found, position)
+            sample.check_reduced(source, found, position)
         else:
-            for source, row in zip(numbers, searches.rows(some), strict=True):
-                sample.check_row(source, row)
+            sample.check_row(source, *searches.rows([position]))
     return len(positions)
 
 
