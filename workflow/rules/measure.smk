@@ -263,16 +263,12 @@ rule all_pairs_shard:
         update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
     log:
         "logs/all_pairs/{dataset}/{shards}/{shard}.log",
-    wildcard_constraints:
-        shards=r"[1-9]\d*",
-        shard=r"[1-9]\d*",
     threads: job_threads()
     resources:
         **ON_GPU,
         mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
-        entry=entry,
         revision=ALL_PAIRS_REVISION,
         sample=config["all_pairs"]["sample"],
         block=config["simulator" if SIMULATING else "protocol"]["block"],

@@ -180,12 +180,12 @@ def refused(parts, error, message):
     assert not list(parts[0].parent.glob("*town*"))
 
 
-def spoil(path, column=None, vertex=0, by=1, **changes):
+def spoil(path, column=None, vertex=0, **changes):
     """Add to one number of a part, or change its record."""
     rows = pd.read_parquet(path)
     rows.attrs |= changes
     if column:
-        rows.loc[vertex, column] += by
+        rows.loc[vertex, column] += 1
     rows.to_parquet(path, index=False)
 
 
