@@ -41,17 +41,17 @@ class Part(NamedTuple):
     block: int
 
 
-def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting, processes: int = 1) -> None:
-    """Search from a part of the vertices of a packed graph, check, and write. processes: for the oracle."""
+def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting) -> None:
+    """Search from a part of the vertices of a packed graph, check, and write."""
     with measure.reserved(out, "all_pairs", setting.cores, on_card=not card.SIMULATED):
-        rows = search(measure.packed(graph), part, setting, processes)
+        rows = search(measure.packed(graph), part, setting)
         records.check(rows.attrs, out)
         with atomic(out) as file:
             rows.to_parquet(file, index=False, write_page_checksum=True)
     logging.info("%s, part %d of %d: searched and checked", rows.attrs["dataset"], part.shard, part.shards)
 
 
-def search(graph: Graph, part: Part, setting: measure.Setting, processes: int) -> pd.DataFrame:
+def search(graph: Graph, part: Part, setting: measure.Setting) -> pd.DataFrame:
     """Return the checked rows of a part, with its record as attributes."""
     hierarchy = elimination.of(graph)
     sources = np.array_split(hierarchy.vertices, part.shards)[part.shard - 1]  # near each other: their ways are shared
@@ -61,7 +61,7 @@ def search(graph: Graph, part: Part, setting: measure.Setting, processes: int) -
     rows = pd.DataFrame({name: getattr(found, name) for name in store.COLUMNS[1:]}, index=found.sources)
     rows = rows.reindex(range(graph.vertices), fill_value=0).assign(**{TO_VERTEX: 0})
     searches = all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=part.block))
-    check(searches, rows, checked, processes)
+    check(searches, rows, checked)
     if not graph.directed and (found.reached == graph.vertices).all():  # else a sum may include an infinite distance
         rows[TO_VERTEX] = all_pairs.sums_over_sources(searches, sources)
     commit, clean = measure.state_of_project(setting.commit)
@@ -92,11 +92,11 @@ def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Re
     return found, {"started": started, "card": {"before": before, "after": card.card_state()}, **measured}
 
 
-def check(searches: all_pairs.AllPairsSearch, found: pd.DataFrame, sources: np.ndarray, processes: int) -> None:
+def check(searches: all_pairs.AllPairsSearch, found: pd.DataFrame, sources: np.ndarray) -> None:
     """Compare all distances from the sources, and the sources' rows, with the oracle's."""
     graph = searches.on_card.graph
     for piece in searches.pieces(sources):
-        for place, expected in enumerate(oracle.rows(graph, piece, processes)):
+        for place, expected in enumerate(oracle.rows(graph, piece)):
             (row,) = searches.rows([place])
             check_source(f"{graph.name}, source {piece[place]}", expected, row, found.loc[piece[place]])
 

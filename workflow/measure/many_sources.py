@@ -34,15 +34,15 @@ SEED = 0  # of the first source, and of the sample that is checked
 class Sample:
     """At most `count` sources that are checked, and what the oracle says of each."""
 
-    def __init__(self, graph: Graph, count: int, processes: int):
-        self.graph, self.count, self.processes = graph, count, processes
+    def __init__(self, graph: Graph, count: int):
+        self.graph, self.count = graph, count
         self.expected: dict[int, dict] = {}  # of reduce_row; digest: of the row of distances
 
     def of(self, sources: np.ndarray) -> np.ndarray:
         """Return the positions of the checked sources; the first call draws them."""
         if not self.expected:
             drawn = np.random.default_rng(SEED).choice(sources, min(self.count, len(sources)), replace=False)
-            for source, row in zip(drawn.tolist(), oracle.rows(self.graph, drawn, self.processes), strict=True):
+            for source, row in zip(drawn.tolist(), oracle.rows(self.graph, drawn), strict=True):
                 self.expected[source] = {"digest": digest(row), **oracle.reduce_row(row)}
         return np.flatnonzero(np.isin(sources, list(self.expected)))
 
@@ -68,7 +68,7 @@ def digest(row: np.ndarray) -> bytes:
     return hashlib.sha256(row).digest()
 
 
-def measured(graph: Graph, options: dict, block: int, commit: str, processes: int = 1) -> Iterator[dict]:
+def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[dict]:
     """Yield a row a repeat, with all columns. options: repeats, rows_checked and budget_s.
 
     Raises InputError, NotEnoughMemory and WrongResult.
@@ -79,7 +79,7 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
         all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=block)).customize_s
         for _ in range(options["repeats"])
     ]
-    sample = Sample(graph, options["rows_checked"], processes)
+    sample = Sample(graph, options["rows_checked"])
     for kind in KINDS:
         for row in repeats(kind, graph, sample, options, block):
             yield common | row | {"customize_s": customized[row["repeat"] - 1]}
@@ -178,14 +178,12 @@ def check(
     return len(positions)
 
 
-def measure_many_sources(
-    graph: Path, options: dict, block: int, out: Path, setting: measure.Setting, processes: int = 1
-) -> None:
+def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: measure.Setting) -> None:
     """Measure on a packed graph, and write the CSV at the end; options: see measured."""
     with measure.reserved(out, "many_sources", setting.cores):
         loaded = measure.packed(graph)
         try:
-            rows = list(measured(loaded, options, block, setting.commit, processes))
+            rows = list(measured(loaded, options, block, setting.commit))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {loaded.name}: {error}: take a card with more memory") from None
         MANY_SOURCES.write(rows, out)

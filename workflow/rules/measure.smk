@@ -201,7 +201,7 @@ rule measure_many_sources:
     threads: job_threads()
     resources:
         **ON_GPU,
-        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
+        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
         revision=ALL_PAIRS_REVISION,
@@ -266,7 +266,7 @@ rule all_pairs_shard:
     threads: job_threads()
     resources:
         **ON_GPU,
-        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
+        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
         revision=ALL_PAIRS_REVISION,

@@ -21,7 +21,7 @@ from tests.support.project import COMPLETE, ROOT, SIMULATOR, Project
 from tests.support.rows import measurement
 from tests.support.views import configured
 from workflow import archive
-from workflow.measure import all_pairs, oracle, resources
+from workflow.measure import all_pairs, resources
 from workflow.views import all_pairs_figure, catalogue
 
 SAMPLE = "workflow/samples/sample3.txt"  # has sinks and vertices that are not reached
@@ -222,15 +222,6 @@ def test_what_is_found_of_a_source_is_compared_with_the_oracle():
             all_pairs.check_source("town, source 0", row, row, found.replace({found[name]: wrong}))
 
 
-@pytest.mark.ci
-def test_rows_of_a_large_graph_are_shared_out_to_processes(monkeypatch):
-    graph, sources = GRAPHS["town"], np.array([5, 0, 7])
-    expected = list(oracle.rows(graph, sources))
-    monkeypatch.setattr(oracle, "LARGE", 1)
-    monkeypatch.setattr(oracle.check, "oracle", lambda *_: pytest.fail("computed in this process"), raising=False)
-    np.testing.assert_array_equal(list(oracle.rows(graph, sources, processes=2)), expected)
-
-
 def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
     path = tmp_path / "x.co"
     path.write_text("c places\np aux sp co 2\nv 2 -73000000 41500000\nv 1 -74000000 40000000\n")
@@ -248,7 +239,6 @@ def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
 def test_limits_of_a_part():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     assert resources.all_pairs_mb(config, "nyc") < 3000 < 6000 < resources.all_pairs_mb(config, "e") < 8000
-    assert resources.all_pairs_mb(config, "e", 2) == resources.all_pairs_mb(config, "e", 16) > 13_000
     n = 3_000_000
     config["datasets"]["town"] = {"vertices": n, "arcs": n}
     config["all_pairs"]["sample"] = 100
