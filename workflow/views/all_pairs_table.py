@@ -2,14 +2,12 @@
 
 import pandas as pd
 
-from kernels.gpu import SIMULATOR
 from workflow.store import all_pairs, measurements
 from workflow.views import long_table
 from workflow.views.context import Context
 from workflow.views.render import digits, or_dash
 
 TITLE = "All pairs of road networks"
-HEAD = "hierarchy/all_pairs"
 FACTS = (
     *("dataset", "vertices", "arcs", "diameter", "diameter_from", "diameter_to", "radius", "radius_vertex"),
     *("mean_distance", "connected", "height", "hierarchy_arcs", "triangles", "order_s", "tree_s", "customize_s"),
@@ -71,15 +69,12 @@ def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
 
 def notes(parts: pd.DataFrame, source: str) -> list[str]:
     """Return sentences on where the numbers are from, for the table and the figure."""
-    said = [*measurements.origin(parts, source, {HEAD: "all pairs"}), *measurements.run(parts)]
-    simulated = parts["dataset"][parts["device"] == SIMULATOR].unique()
-    return said + ([f"In the simulator, which has no times: {', '.join(simulated)}."] if len(simulated) else [])
+    return [*measurements.origin(parts, source, {"hierarchy/all_pairs": "all pairs"}), *measurements.run(parts)]
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table of the records of all pairs."""
     wholes = [all_pairs.read_record(path) for path in context.paths("all_pairs")]
     found, parts = facts(wholes, context.source), all_pairs.parts(wholes)
-    text = to_text(found, measurements.substitutes(parts))
-    said = [*NOTES, *notes(parts, context.source)]
+    text, said = to_text(found, measurements.substitutes(parts)), [*NOTES, *notes(parts, context.source)]
     return long_table.files("all_pairs", TITLE, text, found, said, list(text.columns[1:]))

@@ -72,17 +72,16 @@ def test_rows_and_record_are_scipys(project, name):
 
 
 def test_a_simulated_run_has_no_times_and_says_what_it_is(project):
-    row, other = pd.read_csv(project.folder / "results/all_pairs.csv").to_dict("records")
-    assert (row["dataset"], other["dataset"]) == ("town", "sample")
-    assert np.isnan([row[name] for name in ("customize_s", "search_s", "us_a_source")]).all()
-    assert [row[name] for name in ("shards", "rows_checked", "cards", "hosts")] == [2, 5, 0, 1]
+    rows = pd.read_csv(project.folder / "results/all_pairs.csv", index_col="dataset")
+    assert rows.index.tolist() == list(GRAPHS)
+    assert rows[["customize_s", "search_s", "us_a_source"]].isna().all(axis=None)
+    row = rows.loc["town"]
+    assert row[["shards", "rows_checked", "cards", "hosts"]].tolist() == [2, 5, 0, 1]
     for end in ("md", "html"):
         text = (project.folder / f"results/all_pairs.{end}").read_text()
-        assert "In the simulator, which has no times: town, sample." in text
+        assert f"On {SIMULATED}: all pairs." in text
         assert f"{row['diameter']:,}, {row['diameter_from']} to {row['diameter_to']}" in text
     assert (project.folder / "figures/all_pairs.svg").read_text().count("<image ") == 2  # a map and its colour bar
-    said = (project.folder / "logs/prepare/town.log").read_text()
-    assert f"height {row['height']}, {row['hierarchy_arcs']} arcs, {row['triangles']} triangles" in said
 
 
 # What an archive keeps, and what is shown of it.
