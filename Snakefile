@@ -60,7 +60,7 @@ rule extensions:
         [catalogue.BY_NAME[name].outputs for name in ("table6", "figure8", "launch_overhead", "growth", "peak_table")],
         [catalogue.BY_NAME[f"draw_{sweep}"].outputs for sweep in SWEPT],
         rules.many_sources_table.output if MANY_SOURCES else [],
-        rules.all_pairs_table.output if ALL_PAIRS_KEPT or (ALL_PAIRS and not ALL_PAIRS_LACKING) else [],
+        rules.all_pairs_table.output if ALL_PAIRS_RECORDS else [],
         measured(GENERATED_CELLS),
 
 

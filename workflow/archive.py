@@ -20,6 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 from kernels.errors import InputError
+from kernels.gpu import SIMULATOR
 from kernels.io import atomic
 from kernels.registry import VARIANTS, find
 from workflow.store import all_pairs, benchmarks, collect, columns, measurements, records, revisions, tables
@@ -165,12 +166,13 @@ def searched(results: Path) -> dict[Path, str]:
     """Return the records of all pairs that were searched on cards of one model, and the model's name."""
     found = {}
     for path in sorted(results.glob("all_pairs/*.json")):
-        whole = all_pairs.read_record(path)
-        if len(whole["devices"]) > 1:
-            cards = " and ".join(whole["devices"])
-            logging.warning("%s: not archived: measured on %s, but an archive is for one model of card", path, cards)
-        elif whole["search_s"] is not None:  # not simulated
-            (found[path],) = whole["devices"]
+        devices = sorted({part["device"] for part in all_pairs.read_record(path)["parts"]})
+        if len(devices) > 1:
+            logging.warning(
+                "%s: not archived: measured on %s, but an archive is for one model of card", path, " and ".join(devices)
+            )
+        elif devices != [SIMULATOR]:
+            (found[path],) = devices
     return found
 
 

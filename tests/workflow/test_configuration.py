@@ -267,10 +267,10 @@ def test_a_second_configfile_may_name_fewer_algorithms_and_leave_skip(config):
     configuration.check(config)
 
 
-def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config):
-    config["sweeps"]["sources"]["datasets"] = ["nyc", "nyk"]
-    said = "config: sweeps.sources.datasets: there is no dataset 'nyk': choose one of nyc"
-    assert refused(config).startswith(said)
+@pytest.mark.parametrize("key", ["sweeps.sources", "all_pairs"])
+def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config, key):
+    (config["all_pairs"] if key == "all_pairs" else config["sweeps"]["sources"])["datasets"] = ["nyc", "nyk"]
+    assert refused(config).startswith(f"config: {key}.datasets: there is no dataset 'nyk': choose one of nyc")
 
 
 @pytest.mark.parametrize("mode", ["simulator", "cuda"])

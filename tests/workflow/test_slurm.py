@@ -253,7 +253,7 @@ def test_a_cancelled_cell_and_a_killed_part_of_all_pairs_are_all_that_is_measure
     times = {name(kept): 1, name(cancelled): 2, parts[0]: 1, parts[1]: 2}
     assert {job: len(records) for job, records in jobs.items()} == times
     found = json.loads((it.folder / whole).with_suffix(".json").read_text())
-    assert (found["vertices"], found["rows_checked"], found["search_s"]) == (6, 6, None)
+    assert [(part["vertices"], part["rows_checked"], part["search_s"]) for part in found["parts"]] == [(6, 3, None)] * 2
     ran = {record["JobId"]: record for part in parts for record in jobs[part]}
     for part in found["parts"]:
         record = ran[part["slurm"]["SLURM_JOB_ID"]]

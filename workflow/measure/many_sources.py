@@ -25,8 +25,7 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
-from workflow.measure import host, measure
-from workflow.measure.oracle import in_pieces, oracle_rows, reduce_row
+from workflow.measure import host, measure, oracle
 from workflow.store.benchmarks import KINDS, MANY_SOURCES, REDUCED
 
 SEED = 0  # of the first source, and of the sample that is checked
@@ -35,24 +34,22 @@ SEED = 0  # of the first source, and of the sample that is checked
 class Sample:
     """At most `count` sources that are checked, and what the oracle says of each."""
 
-    def __init__(self, graph: Graph, count: int, processes: int):
-        self.graph, self.count, self.processes = graph, count, processes
-        self.expected: dict[int, dict] = {}  # see reduce_row; digest: of the row of distances
+    def __init__(self, graph: Graph, count: int):
+        self.graph, self.count = graph, count
+        self.expected: dict[int, dict] = {}  # of reduce_row; digest: of the row of distances
 
     def of(self, sources: np.ndarray) -> np.ndarray:
         """Return the positions of the checked sources; the first call draws them."""
         if not self.expected:
             drawn = np.random.default_rng(SEED).choice(sources, min(self.count, len(sources)), replace=False)
-            for some in in_pieces(drawn, self.graph.vertices):
-                rows = oracle_rows(self.graph, some, self.processes)
-                found = ({"digest": digest(row), **reduce_row(row)} for row in rows)
-                self.expected |= zip(some.tolist(), found, strict=True)
+            for source, row in zip(drawn.tolist(), oracle.rows(self.graph, drawn), strict=True):
+                self.expected[source] = {"digest": digest(row), **oracle.reduce_row(row)}
         return np.flatnonzero(np.isin(sources, list(self.expected)))
 
     def check_row(self, source: int, row: np.ndarray) -> None:
         """Raise WrongResult for the first wrong distance."""
         if digest(row) != self.expected[source]["digest"]:
-            (expected,) = oracle_rows(self.graph, np.array([source]))
+            (expected,) = oracle.rows(self.graph, np.array([source]))
             v = np.flatnonzero(row != expected)[0]
             self.refuse(source, f"distance of vertex {v} is {row[v]}, the oracle says {expected[v]}")
 
@@ -71,7 +68,7 @@ def digest(row: np.ndarray) -> bytes:
     return hashlib.sha256(row).digest()
 
 
-def measured(graph: Graph, options: dict, block: int, commit: str, processes: int = 1) -> Iterator[dict]:
+def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[dict]:
     """Yield a row a repeat, with all columns. options: repeats, rows_checked and budget_s.
 
     Raises InputError, NotEnoughMemory and WrongResult.
@@ -82,7 +79,7 @@ def measured(graph: Graph, options: dict, block: int, commit: str, processes: in
         all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=block)).customize_s
         for _ in range(options["repeats"])
     ]
-    sample = Sample(graph, options["rows_checked"], processes)
+    sample = Sample(graph, options["rows_checked"])
     for kind in KINDS:
         for row in repeats(kind, graph, sample, options, block):
             yield common | row | {"customize_s": customized[row["repeat"] - 1]}
@@ -173,25 +170,20 @@ def check(
 ) -> int:
     """Compare what was found of the sample with the oracle's; return the number of checked sources."""
     positions = sample.of(sources)
-    for some in in_pieces(positions, sample.graph.vertices):
-        numbers = sources[some].tolist()
+    for source, position in zip(sources[positions].tolist(), positions, strict=True):
         if found:
-            for source, position in zip(numbers, some, strict=True):
-                sample.check_reduced(source, found, position)
+            sample.check_reduced(source, found, position)
         else:
-            for source, row in zip(numbers, searches.rows(some), strict=True):
-                sample.check_row(source, row)
+            sample.check_row(source, *searches.rows([position]))
     return len(positions)
 
 
-def measure_many_sources(
-    graph: Path, options: dict, block: int, out: Path, setting: measure.Setting, processes: int = 1
-) -> None:
+def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: measure.Setting) -> None:
     """Measure on a packed graph, and write the CSV at the end; options: see measured."""
     with measure.reserved(out, "many_sources", setting.cores):
         loaded = measure.packed(graph)
         try:
-            rows = list(measured(loaded, options, block, setting.commit, processes))
+            rows = list(measured(loaded, options, block, setting.commit))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {loaded.name}: {error}: use a card with more memory") from None
         MANY_SOURCES.write(rows, out)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from kernels.registry import find
 from workflow.measure import plan
-from workflow.measure.oracle import LARGE, MOST_PROCESSES
 
 # The limits suffice for the paper's card; for a slower one raise them by --set-resources measure:runtime=MINUTES or
 # measure:mem_mb=MEGABYTES.
@@ -23,7 +22,6 @@ BYTES = {
 }
 # Of all pairs as a stream, per n + m: bytes on the host, seconds of one source, seconds of the oracle's one source.
 ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
-ORACLE_MB, ORACLE_BYTES = 300, 60  # of each of the oracle's processes; per n + m
 # What to do if Slurm ended a job, by its state.
 ADVICE = {
     "TIMEOUT": "exceeded its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
@@ -55,14 +53,9 @@ def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     return BASE_MB + math.ceil((BYTES.get(cell.key, BYTES[cell.problem]) * items + 4 * n * rows) / 1e6)
 
 
-def all_pairs_mb(config: dict, dataset: str, threads: int = 1) -> int:
-    """Return the megabytes on the host of a part of all pairs: the hierarchy, the oracle's rows, and BASE_MB.
-
-    With several threads the oracle has processes of its own.
-    """
-    items = sum(_size(config, dataset))
-    processes = MOST_PROCESSES if threads > 1 and items >= LARGE else 0
-    return BASE_MB + math.ceil((ALL_PAIRS_BYTES + processes * ORACLE_BYTES) * items / 1e6) + processes * ORACLE_MB
+def all_pairs_mb(config: dict, dataset: str) -> int:
+    """Return the megabytes on the host of a part of all pairs: the hierarchy, the oracle's rows, and BASE_MB."""
+    return BASE_MB + math.ceil(ALL_PAIRS_BYTES * sum(_size(config, dataset)) / 1e6)
 
 
 def all_pairs_min(config: dict, dataset: str, shards: int) -> int:

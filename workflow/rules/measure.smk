@@ -201,7 +201,7 @@ rule measure_many_sources:
     threads: job_threads()
     resources:
         **ON_GPU,
-        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
+        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
         runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
     params:
         revision=ALL_PAIRS_REVISION,
@@ -263,16 +263,12 @@ rule all_pairs_shard:
         update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
     log:
         "logs/all_pairs/{dataset}/{shards}/{shard}.log",
-    wildcard_constraints:
-        shards=r"[1-9]\d*",
-        shard=r"[1-9]\d*",
     threads: job_threads()
     resources:
         **ON_GPU,
-        mem_mb=lambda wildcards, threads: resources.all_pairs_mb(config, wildcards.dataset, threads),
+        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
         runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
     params:
-        entry=entry,
         revision=ALL_PAIRS_REVISION,
         sample=config["all_pairs"]["sample"],
         block=config["simulator" if SIMULATING else "protocol"]["block"],

@@ -10,4 +10,4 @@ with logged(snakemake.log):
     names, params = snakemake.wildcards, snakemake.params
     part = Part(int(names.shard), int(names.shards), params.sample, params.block)
     graph, out = Path(snakemake.input.graph), Path(snakemake.output[0])
-    measure_part(graph, part, out, Setting.of(snakemake), snakemake.threads)
+    measure_part(graph, part, out, Setting.of(snakemake))

@@ -9,4 +9,4 @@ from workflow.step import logged
 with logged(snakemake.log):
     options = snakemake.config["sweeps"]["many_sources"]
     graph, out = Path(snakemake.input.graph), Path(snakemake.output[0])
-    measure_many_sources(graph, options, snakemake.params.block, out, Setting.of(snakemake), snakemake.threads)
+    measure_many_sources(graph, options, snakemake.params.block, out, Setting.of(snakemake))

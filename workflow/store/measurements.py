@@ -88,10 +88,11 @@ def _cards(path: Path, names: pd.Series) -> dict[str, dict]:
     found = records.read(beside)
     if beside.name != records.ARCHIVED:
         records.require(names, found, path)
-    return {name: _card(record["card"]) for name, record in found.items() if record["card"]}
+    return {name: of_card(record["card"]) for name, record in found.items() if record["card"]}
 
 
-def _card(card: dict) -> dict:
+def of_card(card: dict) -> dict:
+    """Return the columns of CARD from the states of a card before and after."""
     before, after = card["before"], card["after"]
     return {
         "clock_before_mhz": float(before["sm_clock_mhz"]),

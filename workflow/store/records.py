@@ -39,7 +39,7 @@ def read(path: Path) -> dict[str, dict]:
     try:
         named = _expanded(content) if path.name == ARCHIVED else {"": content}
         for cell, record in named.items():
-            if wrong := fault(record, _schema()):
+            if wrong := _fault(record):
                 raise ValueError(f"{cell}: {wrong}" if cell else wrong)
             if cell and cell != name(record):
                 raise ValueError(f"{cell}: the record is of {name(record)}")
@@ -84,13 +84,13 @@ def _expanded(content: dict) -> dict:
 
 def check(record: dict, path: Path) -> None:
     """Raise InputError if `read` would refuse this record at `path`."""
-    if wrong := fault(record, _schema()):
+    if wrong := _fault(record):
         raise InputError(f"{path}: {wrong}: {DEFECT}")
 
 
-def fault(record: dict, schema: Draft202012Validator) -> str:
+def _fault(record: dict) -> str:
     """Return the first violation of the schema in words, or an empty string."""
-    error = best_match(schema.iter_errors(record))
+    error = best_match(_schema().iter_errors(record))
     where = ".".join(map(str, error.absolute_path)) if error else ""
     return ": ".join(filter(None, [where, error.message])) if error else ""
 

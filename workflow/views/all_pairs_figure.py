@@ -25,8 +25,8 @@ UNIT = "arc lengths of the graph's file"  # which for DIMACS' road networks name
 MAP_AREA = 4e4  # square points, about the area of a map; divided among its vertices
 
 
-def read_coordinates(path: Path, vertices: int) -> np.ndarray:
-    """Return each vertex's longitude and latitude in degrees, from the lines "v ID X Y" of a DIMACS .co file."""
+def read_coordinates(path: Path, vertices: int) -> pd.DataFrame:
+    """Return each vertex's x and y in degrees, from the lines "v ID X Y" of a DIMACS .co file."""
     try:
         columns = pd.read_csv(path, sep=r"\s+", comment="c", header=None, names=["kind", "id", "x", "y"], dtype=str)
         places = columns[columns["kind"] != "p"].set_index("kind").astype("int64").sort_values("id")
@@ -35,7 +35,7 @@ def read_coordinates(path: Path, vertices: int) -> np.ndarray:
     except (OSError, EOFError, ValueError, zlib.error) as error:  # pandas' errors are ValueErrors
         advice = "name the coordinates of this graph, or none"
         raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None
-    return places[["x", "y"]].to_numpy() / 1e6
+    return places[["x", "y"]].reset_index(drop=True) / 1e6
 
 
 def distributions(axes: Axes, found: dict[str, list]) -> None:
@@ -51,43 +51,42 @@ def distributions(axes: Axes, found: dict[str, list]) -> None:
     plots.legend(axes, *axes.get_legend_handles_labels(), handlelength=1.5)
 
 
-def draw_map(axes: Axes, rows: pd.DataFrame, degrees: np.ndarray) -> None:
-    """Draw a point for each vertex, coloured by its mean distance to the others."""
-    longitude, latitude = degrees.T
+def draw_map(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw a point for each vertex, at x and y, coloured by its mean distance to the others."""
     size = np.clip(MAP_AREA / len(rows), 0.1, 20)
-    points = axes.scatter(
-        *(longitude, latitude, size, all_pairs.closeness(rows)), cmap="viridis_r", linewidths=0, rasterized=True
-    )
-    axes.set(xlabel="longitude", ylabel="latitude", aspect=1 / max(0.1, np.cos(np.radians(latitude.mean()))))
+    look = {"cmap": "viridis_r", "linewidths": 0, "rasterized": True}
+    points = axes.scatter(rows["x"], rows["y"], size, all_pairs.closeness(rows), **look)
+    axes.set(xlabel="longitude", ylabel="latitude", aspect=1 / max(0.1, np.cos(np.radians(rows["y"].mean()))))
     axes.grid(False)
     bar = axes.figure.colorbar(points, ax=axes, label=f"mean distance\n({UNIT})")
     bar.formatter = FuncFormatter(plots.plain)
 
 
-def picture(wholes: list[dict], maps: Mapping[str, tuple[pd.DataFrame, np.ndarray]], source: str) -> Figure:
-    """Draw the figure, in plots.styled(). maps: of some datasets, the rows and coordinates of the vertices."""
+def picture(wholes: list[dict], maps: Mapping[str, pd.DataFrame], source: str) -> Figure:
+    """Draw the figure, in plots.styled(). maps: of some datasets, the rows of the vertices with their x and y."""
     figure = Figure(figsize=(plots.WIDTH, PANEL * len(wholes) + 1))
     grid = figure.subplots(len(wholes), 2 if maps else 1, squeeze=False)
-    substitutes = measurements.substitutes(pd.DataFrame(wholes))
-    for panels, whole in zip(grid, wholes, strict=True):
-        panels[0].set_title(measurements.marked(whole["dataset"], substitutes))
-        distributions(panels[0], whole["distribution"])
-        if whole["dataset"] in maps:
-            draw_map(panels[1], *maps[whole["dataset"]])
-        elif maps:
-            panels[1].set_axis_off()
-    plots.caption(figure, " ".join(notes(wholes, source)))
+    parts = all_pairs.parts(wholes)
+    for (left, *right), whole in zip(grid, wholes, strict=True):
+        left.set_title(measurements.marked(whole["dataset"], measurements.substitutes(parts)))
+        distributions(left, whole["distribution"])
+        for axes in right:
+            if whole["dataset"] in maps:
+                draw_map(axes, maps[whole["dataset"]])
+            else:
+                axes.set_axis_off()
+    plots.caption(figure, " ".join(notes(parts, source)))
     return figure
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure of the records of all pairs."""
-    wholes, maps = [], {}
-    for record in context.paths("all_pairs"):
-        wholes.append(whole := all_pairs.read_record(record))
-        name = whole["dataset"]
-        for path in context.paths(f"coordinates of {name}"):
-            entry = {"format": "dimacs", **context.config["datasets"][name]["coordinates"]}
-            download.verify_raw(path, f"{name}.coordinates", entry)
-            maps[name] = all_pairs.read_rows(record.with_suffix(".parquet")), read_coordinates(path, whole["vertices"])
+    paths, maps = context.paths("all_pairs"), {}
+    for record in paths:
+        for path in context.paths(f"coordinates of {record.stem}"):
+            entry = {"format": "dimacs", **context.config["datasets"][record.stem]["coordinates"]}
+            download.verify_raw(path, f"{record.stem}.coordinates", entry)
+            found = all_pairs.read_rows(record.with_suffix(".parquet"))
+            maps[record.stem] = found.join(read_coordinates(path, len(found)))
+    wholes = [all_pairs.read_record(path) for path in paths]
     return {"all_pairs": Drawing(lambda: picture(wholes, maps, context.source))}

@@ -2,13 +2,12 @@
 
 import pandas as pd
 
-from kernels.gpu import SIMULATOR
 from workflow.store import all_pairs, measurements
+from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import csv_text, digits, html_page, or_dash, to_markdown
+from workflow.views.render import digits, or_dash
 
 TITLE = "All pairs of road networks"
-HEAD = "hierarchy/all_pairs"
 FACTS = (
     *("dataset", "vertices", "arcs", "diameter", "diameter_from", "diameter_to", "radius", "radius_vertex"),
     *("mean_distance", "connected", "height", "hierarchy_arcs", "triangles", "order_s", "tree_s", "customize_s"),
@@ -29,10 +28,18 @@ NOTES = [
 
 def facts(wholes: list[dict], source: str) -> pd.DataFrame:
     """Return a row with FACTS for each dataset. Simulated times are NaN."""
-    rows = pd.DataFrame(wholes).astype({"customize_s": float, "search_s": float, "mean_distance": float})
-    rows["device"] = rows["devices"].map(", ".join)
+    found, parts = pd.DataFrame(wholes)[list(all_pairs.FOUND)], all_pairs.parts(wholes).groupby("dataset")
+    rows = parts.first().assign(
+        customize_s=parts["customize_s"].median(),
+        search_s=parts["search_s"].agg(lambda seconds: seconds.sum(skipna=False)),
+        rows_checked=parts["rows_checked"].sum(),
+        cards=parts["card_uuid"].agg(lambda uuids: len({*uuids} - {""})),
+        hosts=parts["host_id"].nunique(),
+        device=parts["device"].agg(lambda names: ", ".join(sorted({*names}))),
+        source=source,
+    )
     rows["us_a_source"] = rows["search_s"] / rows["vertices"] * 1e6
-    return rows.assign(source=source)[list(FACTS)]
+    return found.astype({"mean_distance": float}).join(rows, on="dataset")[list(FACTS)]
 
 
 def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
@@ -60,25 +67,14 @@ def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     )
 
 
-def notes(wholes: list[dict], source: str) -> list[str]:
+def notes(parts: pd.DataFrame, source: str) -> list[str]:
     """Return sentences on where the numbers are from, for the table and the figure."""
-    rows = pd.DataFrame(wholes).rename(columns={"devices": "device", "commits": "commit"})
-    for column in ("device", "commit", "started"):
-        rows = rows.explode(column)
-    rows = rows.fillna({"commit": ""}).assign(algorithm="hierarchy", variant="all_pairs")
-    simulated = rows["dataset"][rows["device"] == SIMULATOR].unique()
-    said = [*measurements.origin(rows, source, {HEAD: "all pairs"}), *measurements.run(rows)]
-    return said + ([f"In the simulator, which has no times: {', '.join(simulated)}."] if len(simulated) else [])
+    return [*measurements.origin(parts, source, {"hierarchy/all_pairs": "all pairs"}), *measurements.run(parts)]
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table of the records of all pairs."""
     wholes = [all_pairs.read_record(path) for path in context.paths("all_pairs")]
-    rows, said = facts(wholes, context.source), [*NOTES, *notes(wholes, context.source)]
-    text = to_text(rows, measurements.substitutes(rows))
-    numbers = list(text.columns[1:])
-    return {
-        "all_pairs.csv": csv_text(rows),
-        "all_pairs.md": to_markdown(TITLE, text, said, numbers),
-        "all_pairs.html": html_page(TITLE, text, said, list(range(2, len(text.columns) + 1))),
-    }
+    found, parts = facts(wholes, context.source), all_pairs.parts(wholes)
+    text, said = to_text(found, measurements.substitutes(parts)), [*NOTES, *notes(parts, context.source)]
+    return long_table.files("all_pairs", TITLE, text, found, said, list(text.columns[1:]))

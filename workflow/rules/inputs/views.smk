@@ -42,50 +42,37 @@ def searchable(dataset):
     return not SIMULATING or config["datasets"][dataset].get("simulate")
 
 
-def all_pairs_file(dataset, end):
-    """Return a file that the merge makes; if only a GPU could, the absolute path of an existing file."""
-    file = Path(f"results/all_pairs/{dataset}{end}")
-    return str(file if searchable(dataset) or not file.exists() else file.resolve())
+def all_pairs_files(end):
+    """Return by dataset the file that the merge makes or, if only a GPU could, the absolute path of an existing one."""
+    files = {name: Path(f"results/all_pairs/{name}{end}") for name in ALL_PAIRS}
+    usable = {name: file for name, file in files.items() if searchable(name) or file.exists()}
+    return {name: str(file if searchable(name) else file.resolve()) for name, file in usable.items()}
 
 
-ALL_PAIRS_LACKING = [
-    name for name in ALL_PAIRS if not searchable(name) and not Path(f"results/all_pairs/{name}.json").exists()
-]
+ALL_PAIRS_HERE = list(all_pairs_files(".json").values())
 # Without a GPU the archive's records are shown if there are no others.
-ALL_PAIRS_KEPT = (
-    [str(path) for path in kept_all_pairs(Path(f"results/archive/{config['archive']}"), config["datasets"])]
-    if SIMULATING and ALL_PAIRS_LACKING == ALL_PAIRS
-    else []
-)
-ALL_PAIRS_RECORDS = ALL_PAIRS_KEPT or [all_pairs_file(name, ".json") for name in ALL_PAIRS]
+ALL_PAIRS_KEPT = list(map(str, kept_all_pairs(Path(ARCHIVE), config["datasets"]))) if SIMULATING else []
+ALL_PAIRS_RECORDS = ALL_PAIRS_HERE or ALL_PAIRS_KEPT
 # Datasets with a map, which needs the rows of the vertices.
-MAPS = [
-    name
-    for name in ALL_PAIRS
-    if name in COORDINATES
-    and name not in ALL_PAIRS_LACKING
-    and (searchable(name) or Path(f"results/all_pairs/{name}.parquet").exists())
-]
+MAPS = {name: path for name, path in all_pairs_files(".parquet").items() if name in COORDINATES}
 
 
 def all_pairs_graph(wildcards):
     if not searchable(wildcards.dataset):
-        raise WorkflowError(f"all_pairs of {wildcards.dataset} {plan.NEEDS_GPU}: run it on a machine with a GPU")
-    return f"resources/graphs/{wildcards.dataset}.npz"
+        needs_gpu(f"all_pairs of {wildcards.dataset}")
+    return graph_file(wildcards.dataset)
 
 
 def all_pairs_parts(wildcards):
-    shards = config["all_pairs"]["shards"]
+    shards = min(config["all_pairs"]["shards"], config["datasets"][wildcards.dataset]["vertices"])
     return [f"results/all_pairs/{wildcards.dataset}/{shards}/{shard}.parquet" for shard in range(1, shards + 1)]
 
 
 def needs_all_pairs(wildcards):
     if not ALL_PAIRS_RECORDS:
+        needs_gpu("all_pairs")
         raise WorkflowError("all_pairs: config names no dataset under all_pairs.datasets: add one")
-    if ALL_PAIRS_LACKING and not ALL_PAIRS_KEPT:
-        lacking = ", ".join(ALL_PAIRS_LACKING)
-        raise WorkflowError(f"all_pairs of {lacking} {plan.NEEDS_GPU}: run it on a machine with a GPU")
-    return [f"results/all_pairs/{name}.parquet" for name in ALL_PAIRS if searchable(name)]
+    return list(all_pairs_files(".parquet").values())
 
 
 # The parts of the report, which Snakemake sorts by the alphabet.
@@ -117,7 +104,7 @@ READS = {
     "many_sources": MANY_SOURCES,
     "many_sources_here": [str(path.resolve()) for path in [Path("results/many_sources.csv")] if path.exists()],
     "all_pairs": ALL_PAIRS_RECORDS,
-    "maps": [path for name in MAPS for path in (all_pairs_file(name, ".parquet"), coordinates_file(name))],
+    "maps": [path for name, rows in MAPS.items() for path in (rows, coordinates_file(name))],
     "claims": "workflow/paper/claims.csv",
     "simulated": "results/simulated.csv",
     "provenance": [str(records.beside(Path(path))) for path in COLLECTED],
@@ -146,7 +133,7 @@ def view_source(view):
     if view.name in [f"draw_{sweep}" for sweep in SWEPT]:
         return source(f"{view.reads[0]}.csv")
     if "all_pairs" in view.reads:
-        return ARCHIVED if ALL_PAIRS_KEPT else MEASURED_HERE
+        return MEASURED_HERE if ALL_PAIRS_HERE else ARCHIVED
     return source()
 
 
