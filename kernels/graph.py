@@ -498,7 +498,7 @@ def _read_array(file: zipfile.ZipFile, name: str) -> np.ndarray:
 
 
 def require_size(vertices: int, arcs: int) -> None:
-    """Raise InputError if a graph cannot have so many vertices or arcs, or does not fit in memory."""
+    """Raise InputError if a graph cannot have these numbers of vertices and arcs, or would not fit in memory."""
     if not 1 <= vertices <= MAX_COUNT:
         raise InputError(f"a graph has 1 to {MAX_COUNT:,} vertices, not {vertices:,}")
     if arcs > MAX_COUNT:

@@ -59,7 +59,7 @@ def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

@@ -153,7 +153,7 @@ class Run:
             array.copy_to_host(host)
 
     def launch(self, *launches: tuple, times: int = 1) -> None:
-        """Launch kernels in turn, and repeat this `times` times; wait after every launch if the Run `waits`.
+        """Launch the kernels in turn, `times` times; wait after every launch if the Run `waits`.
 
         A launch is (kernel, blocks, threads, arguments[, bytes of shared memory]). For the argument STEP the kernel
         receives the number of the iteration. If `cuda_graph` is set, launch from CUDA graphs and wait once, at the end.

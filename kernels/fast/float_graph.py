@@ -20,7 +20,7 @@ else:
 # Shared by floats.py and its kernels.
 LANES = 8  # threads that share the arcs of a queued vertex; must divide the threads of a block
 TINY = np.finfo(np.float64).tiny  # added to bounds; larger than the rounding error of a subnormal bound
-NONE, SOURCE = -1, -9999  # predecessor of a vertex without a path so far, and of a source
+NONE, SOURCE = -1, -9999  # the predecessor of a vertex that is not reached yet, and of a source
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """Bellman-Ford from every source of a sparse graph, eight sources per block.
 
-The core is the vertices with out-arcs; the others can only be the last vertex of a path. A block takes the next eight
-core vertices as sources. For each core vertex it keeps a row of distances, one per source, in shared memory if all rows
-fit.
+The core is the set of vertices with out-arcs. Other vertices can only be the last vertex of a path. A block takes the
+next eight core vertices as sources. For each core vertex it keeps a row of distances, one per source, in shared memory
+if all rows fit.
 
     until no distance changes
         each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
@@ -112,7 +112,8 @@ def lesser_word(a, b):
 def arc_reader(narrow: bool, count_hops: bool):
     """Return a device function that reads an arc: its tail, and the number to add to a word of the tail's row.
 
-    narrow: whether a word of a row holds two 16-bit distances. Then an item of `arcs` is tail and weight, else a tail.
+    narrow: whether a word of a row holds two 16-bit distances. If so, a word of `arcs` has tail and weight; if not, it
+    has only the tail.
     count_hops: whether a word of a row has 64 bits, the distance in the upper and the number of arcs in the lower half.
     """
 

@@ -84,7 +84,7 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     np.fill_diagonal(matrix, 0)
     run.require(matrix.nbytes)
     (on_card,) = run.upload(matrix.ravel().view(np.uint32))
-    run.cuda_graph = True  # as in the variants
+    run.cuda_graph = True  # as in the variants of blocked Floyd-Warshall
     with run.timed(), run.phase("kernels"):
         run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))

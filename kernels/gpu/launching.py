@@ -22,7 +22,7 @@ SHARED_LIMITS: dict[tuple[int, int], int] = {}  # bytes of shared memory allowed
 
 
 class _Step:
-    """A placeholder among the arguments of a launch, for which the kernel receives the iteration, a uint32 from 0."""
+    """A placeholder in the arguments of a launch. The kernel receives the number of the iteration, a uint32 from 0."""
 
     dtype, strides, shape = np.dtype(np.uint32), (), ()
     _numba_type_ = types.uint32
@@ -91,7 +91,7 @@ class Prepared:
         self.kept = launches, pointers  # keeps them alive while their addresses are used
 
     def enqueue(self, stream=0, times: int = 1) -> None:
-        """Launch all kernels in turn, and repeat this `times` times, from Python, without waiting."""
+        """Launch all kernels in turn, `times` times, from Python, without waiting."""
         for self.words[0] in range(times):  # sets the argument STEP to the number of the iteration
             for given, index, cooperative in self.rows:
                 address = self.pointers + 8 * index
@@ -102,7 +102,7 @@ class Prepared:
                 _check(error)
 
     def loop(self, *, wait: bool, stream: int = 0) -> Callable[[int], None]:
-        """Return a function (times) that launches all kernels in turn, and repeats this `times` times.
+        """Return a function (times) that launches all kernels in turn, `times` times.
 
         wait: whether to wait after each launch. The loop is compiled and calls the driver directly, as a C program
         would, so that measured times include no time of Python.
@@ -122,7 +122,7 @@ class Prepared:
         return launch
 
     def replay(self, times: int) -> None:
-        """Launch all kernels in turn, and repeat this `times` times, by CUDA graphs. The host waits once, at the end.
+        """Launch all kernels in turn, `times` times, by CUDA graphs. The host waits once, at the end.
 
         If an argument is STEP, one graph holds all iterations. Otherwise a graph of GRAPH_ITERATIONS iterations is
         replayed.

@@ -79,7 +79,7 @@ def gpu_visible() -> bool:
 
 @cache
 def _can_compile() -> bool:
-    """Return whether NVVM is installed, without importing numba, which takes longer than many a search."""
+    """Return whether NVVM is installed. Do not import numba for this, because that takes longer than many searches."""
     try:
         nvvm.version()
     except (RuntimeError, nvvm.nvvmError):

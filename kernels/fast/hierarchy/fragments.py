@@ -1,7 +1,7 @@
 """The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
 
 `sizes` is a decreasing list of sizes of subtrees. The level of a vertex is the number of these sizes that its subtree
-does not exceed, so level 0 is the top of the tree. A fragment is a connected piece of one level, with one topmost
+does not exceed. So level 0 is the top of the tree. A fragment is a connected piece of one level, with one topmost
 vertex. Level 0 is a single fragment, even if it has several roots. The arcs from a fragment lead to its own vertices
 and to its boundary: the ancestors that its top has an arc with.
 

@@ -67,10 +67,10 @@ def fill_records(arcs, weights, words):
 
 @cuda.jit(**BOUNDS)
 def ascend(pitch, height, sources, depths, start, heads, up, found):
-    """Search up from each source; set found[depth, column] to the distance from the column's source to its ancestor.
+    """Search up from each source.
 
-    The ancestor is the one of this depth. A column is a source, given by its row in `sources`. A thread has an array of
-    distances in shared memory, one per depth.
+    Set found[depth, column] to the distance from the column's source to its ancestor of this depth. A column is a
+    source, given by its row in `sources`. A thread has an array of distances in shared memory, one per depth.
     """
     rows = cuda.shared.array(0, uint32)
     lane, column = u32(cuda.threadIdx.x), u64(thread_x())
@@ -357,10 +357,11 @@ class ManySources:
         )
 
     def search(self, numbers: np.ndarray) -> Callable[[], None]:
-        """Return a function that launches a search. numbers: int32: sorted preorder numbers of up to `most` sources.
+        """Return a function that launches a search.
 
-        It sets matrix[row, column], for row < stored, to the distance from the column's source. The matrix is uint32
-        and flat, with `most` columns. Columns after the last source repeat it.
+        numbers: int32, the sorted preorder numbers of up to `most` sources. The search sets matrix[row, column], for
+        row < stored, to the distance from the column's source. The matrix is uint32 and flat, with `most` columns.
+        Columns after the last source repeat it.
         """
         on, run = self.on_card, self.on_card.run
         padded = np.full(self.most, numbers[-1], np.int32)
