@@ -74,7 +74,7 @@ def check(kind: str, vertices: int, edges: int) -> None:
     """
     wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each two arcs"
     if kind not in KINDS:
-        raise InputError(f"there is no kind of generated graph {kind!r}: choose one of {', '.join(KINDS)}")
+        raise InputError(f"{wanted}: there is no kind {kind!r}: choose one of {', '.join(KINDS)}")
     if not 1 <= vertices <= MAX_COUNT or not 0 <= 2 * edges <= MAX_COUNT:
         raise InputError(f"{wanted}: expected 1 to {MAX_COUNT:,} vertices and at most as many arcs")
     side = isqrt(vertices)

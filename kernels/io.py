@@ -106,7 +106,10 @@ def writable(path: StrPath) -> Path:
 
 
 def _replaced(path: Path) -> Path:
-    """Return the regular or new file that `atomic` replaces, after following links. Raises InputError."""
+    """Return the regular or new file that `atomic` replaces, after following links.
+
+    Raises InputError if `atomic` cannot write the path.
+    """
     kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
     if kind in REFUSED:
         raise InputError(f"{path}: this is {REFUSED[kind]}: name a file to write")

@@ -56,9 +56,9 @@ Chooser = Callable[["WholeNumbers", int], tuple[str, str]]
 
 
 def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
-    """Return whether a distance is above 2**31 - 2, given the result of a variant, which stores INF for it.
+    """Return whether a distance is above 2**31 - 2.
 
-    distances: int32, (n,) or (n, n).
+    distances: those that a variant found, int32, (n,) or (n, n). The variant stored INF for such a distance.
     """
     try:
         WholeNumbers(graph)._refuse_too_long(distances)

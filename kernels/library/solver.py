@@ -450,8 +450,10 @@ class Solver:
 
         Parameters
         ----------
-        sources, limit
-            See `kernels.distances`.
+        sources : array_like of int, shape (k,)
+            Vertices in any order; duplicates are allowed.
+        limit
+            See `kernels.shortest_paths`.
 
         Returns
         -------
@@ -489,8 +491,10 @@ class Solver:
 
         Parameters
         ----------
-        sources, limit
-            See `kernels.distances`.
+        sources : array_like of int, shape (k,)
+            Vertices in any order; duplicates are allowed.
+        limit
+            See `kernels.shortest_paths`.
 
         Returns
         -------
