@@ -4,7 +4,7 @@
     indices  int32, m        the head of each arc
     weights  int32, m        the weight of each arc
 
-A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as given.
+A vertex without out-arcs has an empty row. Parallel arcs and self-loops are allowed.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ rounded-up weight is at least the true weight, so an integer distance is the len
 distance. A vertex accepts only distances below this bound, so the first that it accepts is close to the final one. A
 vertex without an integer distance has no bound; the result is the same.
 
-Predecessors. They are found from the distances, first along arcs from a lesser to a larger distance, which cannot form
-a cycle. Along the other arcs, whose weight is 0 or is lost in rounding, a vertex takes a predecessor only if that
-already has a predecessor itself.
+Predecessors. They are found from the distances. The first pass uses arcs from a lesser to a larger distance, which
+cannot form a cycle. Later rounds use arcs whose weight is 0 or is lost in rounding, but only from vertices that already
+have a predecessor.
 
 Several rows, one per source, are searched at once: vertex v of row r is entry r * vertices + v.
 

@@ -55,7 +55,7 @@ def lower(u, at, to, d, x, done, dist, stamps):
 def adopt(u, at, to, d, x, done, dist, predecessor):
     """Set u as the predecessor of `to` if the arc does not add to the distance; return whether this thread set it.
 
-    u must already have a predecessor or be a source.
+    The arc is used only if u already has a predecessor or is a source.
     """
     if x == d and d == dist[to] and predecessor[to] == NONE and predecessor[at] != NONE:
         return cuda.atomic.cas(predecessor, to, NONE, i32(u)) == NONE

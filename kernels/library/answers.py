@@ -66,7 +66,7 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Eccentricities:
-    """How far the vertices lie from each of several sources.
+    """The farthest vertex, and the number and sum of the distances, of each of several sources.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):  
 
 @cuda.jit(device=True)
 def queue_source(n, source, tentative, base, marks, offset, dist, row):
-    """Queue the source alone; return the least distance of a queued vertex that the thread owns, or INF."""
+    """Queue only the source; return the least distance of a queued vertex that the thread owns, or INF."""
     nearest = np.int32(INF)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:

@@ -5,7 +5,7 @@ vertex.
 
     up, down = the graph's weights, INF if there is no arc
     each height from the lowest, each vertex v of this height, each two ancestors a, b that v has arcs with, a nearer:
-        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise in the other direction
+        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) by the reverse arcs
 
 The height of a vertex is the number of vertices below it on the longest path down. v, a and b form a triangle. The
 method is that of customizable contraction hierarchies (see elimination.py).

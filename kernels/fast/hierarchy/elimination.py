@@ -72,7 +72,7 @@ class Hierarchy:
         return count(np.diff(self.start), self.height)
 
     def write(self, file: BinaryIO, digest: str) -> None:
-        """Write an uncompressed .npz to an open binary file. `digest` is that of the graph's arcs."""
+        """Write an uncompressed .npz to an open binary file. digest: the digest of the graph's arcs, by `topology`."""
         arrays: dict[str, Any] = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
@@ -127,7 +127,7 @@ def require_numbers(count: int, what: str) -> None:
 
 
 def refuse_unfit(graph: Graph, counts: Counts) -> None:
-    """Raise InputError, with the numbers, if the graph is unfit for the kernels."""
+    """Raise InputError, whose message has the counts, if the graph is unfit for the kernels."""
     most, why = MAX_ARCS * (graph.vertices + graph.arcs), ""
     if counts.height > MAX_HEIGHT:
         why = f"its elimination tree is {counts.height:,} vertices high, and the kernels take {MAX_HEIGHT:,}"
