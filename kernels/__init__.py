@@ -1,4 +1,4 @@
-"""Shortest paths on a GPU, by the variant that suits the graph.
+"""Find shortest paths on a GPU. Each function chooses the kernels that suit the graph.
 
     shortest_paths(graph, source)   distances and predecessors from one source
     all_pairs(graph)                distances and predecessors from all vertices
@@ -6,8 +6,9 @@
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
-`kernels.csgraph` has SciPy's names and signatures, `kernels.graph` the class Graph, `kernels.io` the readers of files
-and `kernels.errors` the errors. Each module is imported when it is first used. `kernels.__version__` is the version.
+`kernels.csgraph` has the names and signatures of scipy.sparse.csgraph, `kernels.graph` the class `Graph`, `kernels.io`
+the readers of graph files, and `kernels.errors` the exceptions. Each module is imported when it is first used.
+`kernels.__version__` is the version.
 
 Examples
 --------
@@ -48,7 +49,7 @@ MODULES = "csgraph", "errors", "generate", "graph", "io"
 
 
 def __getattr__(name: str) -> Any:
-    """Import late: most modules do not need SciPy and CUDA's bindings."""
+    """Import a module when it is first used, because importing SciPy and CUDA's bindings is slow."""
     if name in __all__:
         from kernels.library import solver
 
@@ -65,7 +66,7 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """Return the version in pyproject.toml, in a checkout from there."""
+    """Return the version: from pyproject.toml in a checkout, else from the installed distribution."""
     if __name__ == "kernels":
         import tomllib
 

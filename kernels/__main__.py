@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kernels.registry import Variant
     from kernels.run import Result, Run
 
-# Imported inside `reported`, which ends quietly after Ctrl-C.
+# Imported when first used, inside `reported`, so that Ctrl-C during a slow import ends the program quietly.
 io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
 choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
 inputs = Later("kernels.library.inputs")
@@ -47,7 +47,7 @@ TOOLS = {
 GRAPH = (
     "a graph: text format, DIMACS (.gr), packed or of scipy.sparse.save_npz (.npz), Matrix Market (.mtx); text also .gz"
 )
-# In numba's CUDA simulator a thread of a card is a thread of Python: the largest graphs whose runs take a minute or so.
+# Numba's CUDA simulator runs each GPU thread as a Python thread. A run on a graph of these sizes takes about a minute.
 SIMULATED_BLOCK, SIMULATED_TILE = 8, 4
 SIMULATED_VERTICES, SIMULATED_ARCS = {"sssp": 200, "apsp": 50}, 10_000
 SIMULATED_LIMIT_S, CPU_LIMIT_S = 300, 3600
@@ -89,9 +89,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
-    """Return whether a GPU variant is simulated; without a GPU, turn the simulator on, before numba is imported.
+    """Return whether to simulate a GPU variant. If no GPU is visible, turn numba's simulator on.
 
-    Raises InputError for a graph that would take too long, unless --limit is given.
+    Call this before numba is imported. Raises InputError if the graph would take too long, unless --limit is given.
     """
     asked = driver.simulated()
     if not asked and choice.gpu_visible():
@@ -107,7 +107,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     args.tile = SIMULATED_TILE if args.tile is None else args.tile
     if not asked:
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
-        if "numba" in sys.modules:  # imported to read its file of settings
+        if "numba" in sys.modules:  # already imported, to read its configuration file
             sys.modules["numba"].config.ENABLE_CUDASIM = 1
         said = f"no GPU is visible: {variant.key} runs in numba's CUDA simulator, block {args.block}, tile {args.tile}"
         print(said, file=sys.stderr)
@@ -115,7 +115,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
 
 
 def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, simulated: bool) -> tuple[Run, Result]:
-    """Run the variant; raise InputError after --limit."""
+    """Run the variant; raise InputError if it takes longer than --limit."""
     limit = args.limit or (SIMULATED_LIMIT_S if simulated else math.inf if variant.on_gpu else CPU_LIMIT_S)
     harness.log.setLevel(logging.INFO)
     given = {name: value for name in ("block", "tile") if (value := getattr(args, name)) is not None}
@@ -131,7 +131,10 @@ def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, 
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise TimeLimit in the main thread after so many seconds, once compiled code and the driver return to Python."""
+    """Raise TimeLimit in the main thread after `seconds`.
+
+    If compiled code or the CUDA driver is running then, the exception is raised when it returns to Python.
+    """
 
     def late(*signal_and_frame: object) -> None:
         raise TimeLimit(seconds)
@@ -140,7 +143,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # again and again, since an error in a finalizer is ignored
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # repeat: Python ignores errors in finalizers
     try:
         yield
     finally:
@@ -149,7 +152,7 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 def solve(args: argparse.Namespace) -> None:
-    """Search by the variant that suits the graph; print the result, or write its fields to an .npz."""
+    """Search with the variant that suits the graph; print the result, or write its fields to an .npz file."""
     choice.log.setLevel(logging.INFO)
     if args.to:
         not_the_input(io.writable(args.to), args.file)
@@ -175,7 +178,7 @@ def solve(args: argparse.Namespace) -> None:
 
 
 def distance_lines(found: Paths | Distances) -> Iterator[str]:
-    """Yield a line for every vertex: the source if there are several, the vertex, its distance and its predecessor."""
+    """Yield one line per vertex: source (if there are several), vertex, distance, predecessor (if they are known)."""
     predecessors = getattr(found, "predecessors", None)
     if found.distances.ndim == 1:
         yield from _vertex_lines(found.distances, predecessors, "")
@@ -194,18 +197,18 @@ def _vertex_lines(distances: np.ndarray, predecessors: np.ndarray | None, head: 
 
 
 def default_output(ran: str, graph: str, suffix: str) -> Path:
-    """Return the file to write without --to, without characters of the graph's name that no path can have."""
+    """Return the default output file. Characters of the graph's name other than A-Za-z0-9._+- become underscores."""
     return Path("results/output") / f"{ran}_{re.sub(r'[^A-Za-z0-9._+-]', '_', graph)}{suffix}"
 
 
 def not_the_input(to: Path, file: Path) -> None:
-    """Raise InputError if the file to write is the graph's."""
+    """Raise InputError if the output file is the graph's own file."""
     if to.exists() and to.samefile(file):
         raise InputError(f"{to}: this is the file of the graph: name another file to write")
 
 
 def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
-    """Write a line for every vertex of every source: node, cost, path; "inf" and "-" without a path."""
+    """Write one line per source and vertex: node, cost and path; "inf" and "-" if there is no path."""
     if variant.problem == "sssp":
         file.write("node\tcost\tpath\n")
         for line in path_lines(result.distances, result.predecessors):
@@ -236,7 +239,7 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]
 
 
 def parser(first: str = "") -> argparse.ArgumentParser:
-    """Return the parser; leave out the algorithms, whose import is slow, if the first word is another command."""
+    """Return the argument parser. Omit the algorithms, whose import is slow, if `first` is another command."""
     top = argparse.ArgumentParser(
         prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -295,7 +298,7 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
 
 
 def seconds(text: str) -> float:
-    """Return a number of seconds above 0; raise ValueError for another text."""
+    """Parse a number of seconds; raise ValueError unless it is above 0."""
     value = float(text)
     if not 0 < value < 1e9:
         raise ValueError
@@ -323,7 +326,7 @@ def drawn(args: argparse.Namespace) -> tuple[int, int, int]:
 
 
 def target(args: argparse.Namespace) -> Path | None:
-    """Return the file that a tool writes; None in place."""
+    """Return the file that a tool writes; None if it overwrites its input."""
     return args.to and io.writable(args.to)
 
 

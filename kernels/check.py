@@ -1,8 +1,10 @@
-"""The check of a result: distances against an oracle, every predecessor, and every arc.
+"""Check a result: compare its distances with an oracle, and prove them by the predecessors and the arcs.
 
-The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits, never one of the kernels. The other two parts prove the
-distances without it, if SciPy itself is measured or would take too long: the walk along the predecessors to the source,
-whose distance is 0, is a path of that length, and if no arc shortens a distance there is no shorter path.
+The oracle is scipy.sparse.csgraph.dijkstra, in 64 bits; it is never one of the kernels. The proof does not need the
+oracle, so it also serves if SciPy itself is measured or would take too long. It has two parts:
+
+    predecessors    they lead from each vertex back to the source, so a path of the given length exists
+    arcs            no arc shortens a distance, so no shorter path exists
 """
 
 from functools import lru_cache
@@ -28,11 +30,11 @@ def check(
     checked_rows: int,
     compared: bool = True,
 ) -> int:
-    """Check rows of the result; return their number.
+    """Check rows of the result; return the number of checked rows.
 
-    Check all rows up to `full_check` vertices, and of larger all-pairs results the rows of `checked_rows` sources,
-    drawn with a fixed seed. compared: whether to compare distances with the oracle, besides the proof.
-    Raises WrongResult, which names the first wrong entry.
+    Check all rows if the graph has at most `full_check` vertices. For all pairs of a larger graph, check the rows of
+    `checked_rows` sources, drawn with a fixed seed. compared: whether to compare distances with the oracle in addition
+    to the proof. Raises WrongResult, which names the first wrong entry.
     """
     n = graph.vertices
     if problem == "sssp":
@@ -53,7 +55,7 @@ def check(
     return len(sources)
 
 
-@lru_cache(maxsize=48)  # the batches of 12,000 sources, for repeats
+@lru_cache(maxsize=48)  # enough for the batches of 12,000 sources, which repeats check again
 def oracle(graph: Graph, sources: tuple[int, ...]) -> np.ndarray:
     """Return the true distances, int32, (len(sources), n); raise WrongResult if one does not fit in int32."""
     exact = csgraph.dijkstra(_scipy(graph), indices=np.array(sources))
@@ -73,7 +75,7 @@ def _scipy(graph: Graph) -> csr_array:
 
 
 def _all_right(graph: Graph, sources: np.ndarray, expected: np.ndarray | None, result: Result) -> bool:
-    """Return whether rows of all pairs pass `_check_row`; runs on all cores."""
+    """Return whether all given rows of an all-pairs result pass `_check_row`. Runs on all cores."""
     distances = result.distances[sources]
     if expected is not None and not np.array_equal(distances, expected):
         return False
@@ -129,7 +131,7 @@ def _shortened(indptr, indices, weights, dist):
 def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
     """Return the first vertex whose predecessor is wrong or does not lead to the source, or -1."""
     n = len(dist)
-    fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor weighs the difference of the two distances
+    fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor has the difference in distance as weight
     for u in range(n):
         if dist[u] == INF:
             continue

@@ -1,6 +1,7 @@
-"""scipy.sparse.csgraph, with the shortest paths of kernels/library/csgraph.py in place of SciPy's.
+"""A replacement for scipy.sparse.csgraph that finds shortest paths on a GPU.
 
-All other names, such as `yen` and `connected_components`, are SciPy's, so that an import is all that a program changes.
+The functions for shortest paths come from kernels/library/csgraph.py. All other names, such as `yen` and
+`connected_components`, are SciPy's. So a program only has to change its import.
 """
 
 from scipy.sparse.csgraph import *  # noqa: F403

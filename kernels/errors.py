@@ -1,4 +1,4 @@
-"""Errors of the input, the user or the machine, and how a command reports them and ends."""
+"""Exceptions for errors of the input, the user or the machine, and how commands report them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 StrPath = str | os.PathLike[str]
 
-# What to do about an OSError, by its number.
+# Advice for an OSError, by errno.
 ADVICE = {
     errno.EACCES: "change its permissions, or choose another path",
     errno.EPERM: "change its permissions, or choose another path",
@@ -37,7 +37,7 @@ TOO_MANY_BLOCKS = "the card cannot hold all blocks of a kernel at once, which wa
 
 
 class InputError(ValueError):
-    """Bad input: one message that says what is wrong, where, and what to do."""
+    """Invalid input. The message says what is wrong, where, and what to do."""
 
 
 class NotEnoughMemory(RuntimeError):
@@ -46,9 +46,9 @@ class NotEnoughMemory(RuntimeError):
     Attributes
     ----------
     needed, free : int
-        Bytes.
+        The bytes that the run needs, and the bytes that are free.
     where : str
-        "the card" or "the host".
+        Whose memory this is: "the card" or "the host".
     """
 
     def __init__(self, needed: int, free: int, where: str = "the card") -> None:
@@ -57,7 +57,7 @@ class NotEnoughMemory(RuntimeError):
 
 
 class TimeLimit(RuntimeError):
-    """A run was stopped after its time limit, in seconds."""
+    """A run was stopped because it exceeded its time limit. The attribute `seconds` is the limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"stopped after its limit of {seconds:g} s")
@@ -69,7 +69,10 @@ class WrongResult(AssertionError):
 
 
 def whole(value: Any, name: str) -> int:
-    """Return an integer of Python or NumPy as an int. Raise InputError with `name` for True, 3.0 and all else."""
+    """Return a Python or NumPy integer as an int.
+
+    Raise InputError, whose message begins with `name`, for any other value, including True and 3.0.
+    """
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -79,7 +82,7 @@ def whole(value: Any, name: str) -> int:
 
 
 def explain(error: BaseException) -> str | None:
-    """Return one line about an error and what to do; None for a defect of the program."""
+    """Return one line that explains an error and what to do; None if the error is a bug in the program."""
     if isinstance(error, InputError | NotEnoughMemory | TimeLimit | WrongResult):
         return str(error)
     if isinstance(error, MemoryError):
@@ -92,7 +95,7 @@ def explain(error: BaseException) -> str | None:
 
 @contextmanager
 def naming(path: StrPath, *temporary: str) -> Iterator[None]:
-    """Put the path into an OSError that names no file, as when a disk is full, or only a temporary file."""
+    """Add `path` to an OSError that names no file (for example, if the disk is full) or only a temporary file."""
     try:
         yield
     except OSError as error:
@@ -103,9 +106,10 @@ def naming(path: StrPath, *temporary: str) -> Iterator[None]:
 
 @contextmanager
 def reported(end: Callable[[str], NoReturn]) -> Iterator[None]:
-    """Pass `end` one line about an error, to end the program with exit status 1; let a defect propagate.
+    """Report an error of the body by `end(message)`, which must end the program with status 1. Let bugs propagate.
 
-    Exit quietly with status 130 after Ctrl-C, and with 141 if standard output was closed, as a shell does for signals.
+    Exit quietly after Ctrl-C (status 130) and if standard output was closed (141). These are the statuses that shells
+    use for the two signals.
     """
     try:
         try:
@@ -124,7 +128,7 @@ def reported(end: Callable[[str], NoReturn]) -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Flush standard output now, so that Python does not fail to at its end."""
+    """Flush standard output now, so that Python does not fail to flush it when the program ends."""
     try:
         with naming("standard output"):
             if sys.stdout:

@@ -1,6 +1,7 @@
-"""Generated graphs and weights: random weights, complete and random graphs, and families of undirected graphs.
+"""Generate graphs and weights: random weights, complete and random graphs, and families of undirected graphs.
 
-The families are grids, and the random graphs of the GAP Benchmark Suite:
+A family is graphs of one kind in several sizes. The kinds are `grid`, and `rmat` and `uniform`, the random graphs of
+the GAP Benchmark Suite:
 
 S. Beamer, K. Asanović and D. Patterson, The GAP Benchmark Suite, arXiv:1508.03619, 2015.
 """
@@ -16,31 +17,46 @@ from kernels.graph import MAX_COUNT, MAX_WEIGHT
 from kernels.io import read_snap, read_text, write_text
 
 KINDS = ("grid", "rmat", "uniform")
-RMAT = 0.57, 0.19, 0.19  # shares of a matrix's quarters: upper left, upper right, lower left (Graph500's, and GAP's)
-MAX_COMPLETE = 46341  # vertices of a complete graph whose arcs fit in int32
-SPARE = 1.25  # edges drawn for each missing one, since some are loops or duplicates
+RMAT = 0.57, 0.19, 0.19  # probabilities of the upper left, upper right and lower left quarter, as in Graph500 and GAP
+MAX_COMPLETE = 46341  # maximum vertices of a complete graph: the number of its arcs fits in int32
+SPARE = 1.25  # edges drawn per missing edge, because some are loops or duplicates
 
 
 def kind_of(entry: Mapping) -> str:
-    """Return the kind of the family of a dataset's entry in config.yaml; empty if it belongs to none."""
+    """Return the kind of graph that a dataset's entry in config.yaml generates; empty if it generates none."""
     return entry.get("generate", {}).get("kind", "")
 
 
 def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the edges of a graph without loops and parallel edges: both ends, int64, (edges,).
+    """Draw the edges of an undirected graph without loops and parallel edges.
 
-    grid: a square of vertices, row by row, each with its neighbours to the right and below; without a seed.
-    uniform: all pairs are equally likely. rmat: the recursive matrix of D. Chakrabarti, Y. Zhan and C. Faloutsos (SDM
-    2004) with shares RMAT, for a power of two of vertices, whose numbers are then permuted at random.
-    Raises InputError if there is no such graph.
+    Parameters
+    ----------
+    kind : {"grid", "rmat", "uniform"}
+        "grid" numbers the vertices of a square row by row and joins each to its right and lower neighbour.
+        "uniform" draws all pairs of vertices with the same probability.
+        "rmat" draws entries of the recursive matrix of D. Chakrabarti, Y. Zhan and C. Faloutsos (SDM 2004) with the
+        probabilities RMAT, then renumbers the vertices at random. The number of vertices must be a power of two.
+    vertices, edges : int
+    seed : int
+        The seed of the random kinds. A grid is not random, so it ignores the seed.
+
+    Returns
+    -------
+    ends, other_ends : ndarray of int64, shape (edges,)
+
+    Raises
+    ------
+    InputError
+        If no graph of this kind has these numbers of vertices and edges.
     """
     check(kind, vertices, edges)
     memory.require_graph(vertices, 2 * edges, f"a {kind} graph")
     if kind == "grid":
         return grid(isqrt(vertices))
-    rng = np.random.default_rng((seed, 2))  # another stream than weights and random arcs of this seed
+    rng = np.random.default_rng((seed, 2))  # independent of the weights and random arcs of this seed
     number = rng.permutation(vertices) if kind == "rmat" else None
-    found = np.empty(0, np.int64)  # the edges as numbers, in the order in which they were drawn
+    found = np.empty(0, np.int64)  # each edge as low * vertices + high, in the order of drawing
     while len(found) < edges:
         count = int(SPARE * (edges - len(found))) + 16
         ends = rmat(rng, vertices, count) if kind == "rmat" else rng.integers(vertices, size=(2, count))
@@ -52,10 +68,13 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndar
 
 
 def check(kind: str, vertices: int, edges: int) -> None:
-    """Raise InputError for counts that a family does not allow; random graphs have at most half of all edges."""
+    """Raise InputError if no graph of this kind has these numbers of vertices and edges.
+
+    A random graph may have at most half of all possible edges.
+    """
     wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each two arcs"
     if kind not in KINDS:
-        raise InputError(f"{wanted}: choose one of {', '.join(KINDS)}")
+        raise InputError(f"{wanted}: there is no kind {kind!r}: choose one of {', '.join(KINDS)}")
     if not 1 <= vertices <= MAX_COUNT or not 0 <= 2 * edges <= MAX_COUNT:
         raise InputError(f"{wanted}: expected 1 to {MAX_COUNT:,} vertices and at most as many arcs")
     side = isqrt(vertices)
@@ -77,7 +96,10 @@ def grid(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
-    """Draw entries of the matrix, int64, (2, count), by a random quarter for each binary digit."""
+    """Draw entries of the recursive matrix: their rows and columns, int64, (2, count).
+
+    For each binary digit of a row and a column, choose a quarter of the matrix at random.
+    """
     upper_left, upper_right, lower_left = np.cumsum(RMAT)
     ends = np.zeros((2, count), np.int64)
     for _ in range(vertices.bit_length() - 1):
@@ -88,19 +110,25 @@ def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
 
 
 def add(file: StrPath, to: StrPath | None = None, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """Convert SNAP to text, with random integer weights in [low, high]; write to `to`, or in place."""
+    """Convert a SNAP file to the text form, with random integer weights from low to high.
+
+    Write to `to`, or overwrite `file` if `to` is None.
+    """
     vertices, tails, heads, _ = read_snap(file)
     write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
 
 
 def replace(file: StrPath, to: StrPath | None = None, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """Replace the weights of a text file by random integers in [low, high]; write to `to`, or in place."""
+    """Replace the weights of a file in text form by random integers from low to high.
+
+    Write to `to`, or overwrite `file` if `to` is None.
+    """
     vertices, tails, heads, _ = read_text(file)
     write_text(to or file, vertices, tails, heads, draw(len(tails), low, high, seed))
 
 
 def random(vertices: int, to: StrPath, low: int = 1, high: int = 100, seed: int = 0) -> None:
-    """Write the complete directed graph without self-loops in text form, with random weights in [low, high]."""
+    """Write the complete directed graph without self-loops in text form, with random weights from low to high."""
     vertices = whole(vertices, "the number of vertices")
     if not 1 <= vertices <= MAX_COMPLETE:
         raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
@@ -112,12 +140,12 @@ def random(vertices: int, to: StrPath, low: int = 1, high: int = 100, seed: int 
 
 
 def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Draw tails and heads of random arcs, int64, (arcs,), without self-loops; arcs may be parallel.
+    """Draw random arcs without self-loops; return tails and heads, int64, (arcs,) each. Arcs may be parallel.
 
-    Heads are uniform, and without skew so are tails. With a skew above 2 the out-degrees follow a power law of that
-    exponent: the k-th of the vertices, in random order, is a tail with a probability proportional to
-    k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
-    Raises InputError if there is no such graph.
+    Heads are uniform. If `skew` is None, tails are uniform too. If it is above 2, out-degrees follow a power law with
+    this exponent: the vertices are ordered at random, and the k-th is drawn as a tail with a probability proportional
+    to k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
+    Raises InputError if the numbers of vertices and arcs or the skew are out of range.
     """
     vertices, arcs = whole(vertices, "the number of vertices"), whole(arcs, "the number of arcs")
     if vertices > MAX_COUNT or arcs > MAX_COUNT or vertices < min(2, arcs + 1) or (skew is not None and not skew > 2):
@@ -126,7 +154,7 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
             f"{MAX_COUNT} of both, and a skew above 2 or none"
         )
     memory.require_graph(vertices, arcs, "a random graph")
-    rng = np.random.default_rng((seed, 1))  # another stream than weights of this seed
+    rng = np.random.default_rng((seed, 1))  # independent of the weights of this seed
     if skew is None:
         tails = rng.integers(vertices, size=arcs)
     else:
@@ -140,9 +168,9 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
 
 
 def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
-    """Draw random integer weights in [low, high], int64, (arcs,)."""
+    """Draw random integer weights from low to high, both included: int64, (arcs,)."""
     if not 1 <= low <= high <= MAX_WEIGHT:
-        raise InputError(f"weights in [{low}, {high}]: expected 1 <= min <= max <= {MAX_WEIGHT}")
+        raise InputError(f"weights from {low} to {high}: expected 1 <= least <= largest <= {MAX_WEIGHT}")
     if seed < 0:
         raise InputError(f"seed {seed}: expected 0 or more")
     return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)

@@ -1,10 +1,10 @@
-"""A weighted directed graph as compressed sparse rows (CSR), the form every kernel works on, and its packed file.
+"""Weighted directed graphs in compressed sparse rows (CSR), the input of every kernel, and their packed files.
 
     indptr   int32, n + 1    the arcs that leave vertex u are indptr[u] to indptr[u + 1] - 1
     indices  int32, m        the head of each arc
     weights  int32, m        the weight of each arc
 
-A vertex without out-arcs has an empty row; parallel arcs and self-loops stay as given.
+A vertex without out-arcs has an empty row. Parallel arcs and self-loops are allowed.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 else:
     sparse = Later("scipy.sparse")
 
-INF = 2**31 - 1  # the distance without a path; one more than the largest distance
+INF = 2**31 - 1  # means that there is no path; one more than the largest distance
 MAX_WEIGHT = INF - 1
-MAX_COUNT = 2**31 - 1  # of vertices and of arcs: both are numbered in int32
+MAX_COUNT = 2**31 - 1  # maximum number of vertices, and of arcs: both are numbered in int32
 ARRAYS = ("indptr", "indices", "weights")
 NO_GRAPH = "name a packed graph, or make this one again"
 
 
 def kept(function: Callable) -> Callable:
-    """Keep the result of a function of one object with that object, such as a graph's layout."""
+    """Decorate a function of one object, such as a graph's layout, to cache its result in that object."""
 
     @wraps(function)
     def found(owner: object) -> Any:
@@ -53,21 +53,26 @@ def kept(function: Callable) -> Callable:
 
 
 def forget(owner: Rows) -> None:
-    """Delete a graph's kept results and its cached properties."""
+    """Delete a graph's cached results and properties."""
     for name in vars(owner).keys() - {one.name for one in fields(owner)}:
         del vars(owner)[name]
 
 
+def starts(counts: np.ndarray) -> np.ndarray:
+    """Return, for consecutive lists of these lengths, the start of each list and the end of the last: int64."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The arcs of a graph as compressed sparse rows, whatever the dtype of their weights."""
+    """The arcs of a graph in compressed sparse rows, with weights of any dtype."""
 
     indptr: np.ndarray
     indices: np.ndarray
     weights: np.ndarray
 
     def __getstate__(self) -> dict:
-        """Return the fields alone, so that another process makes its own layouts."""
+        """Return only the fields, so that a process that unpickles them makes its own layouts."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
@@ -86,7 +91,7 @@ class Rows:
         return len(self.indices)
 
     def check_source(self, source: int) -> int:
-        """Return the source as an int; raise InputError if it is not an integer or not a vertex."""
+        """Return the source as an int; raise InputError if it is not an integer or is not a vertex."""
         source = whole(source, "source")
         if not 0 <= source < self.vertices:
             raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
@@ -114,7 +119,7 @@ class Rows:
         self._check_arcs("head", self.indices, self.vertices - 1)
 
     def _check_arcs(self, name: str, values: np.ndarray, high: int) -> None:
-        """Raise InputError if one of the values, int32, is outside [0, high]."""
+        """Raise InputError if one of `values` (int32) is outside [0, high]."""
         unsigned = values.view(np.uint32)  # negative values become larger than any limit
         if unsigned.max(initial=0) > high:
             arc = int((unsigned > high).argmax())
@@ -134,21 +139,22 @@ class Graph(Rows):
     weights : ndarray of int32, shape (m,)
         The weight of each arc.
     directed : bool, default True
-        False only if every arc has a reverse of the same weight, which is not checked here.
+        False states that every arc has a reverse arc of the same weight. This is not checked.
     meta : dict, optional
-        Data about the graph, such as ``name``, ``sha256`` (of the text form), ``origin`` and ``substitute``.
+        Data about the graph, such as its ``name``, its ``origin`` and the ``sha256`` of its text form.
     file : Path, optional
         The packed file that the graph was loaded from. A prepared hierarchy may lie beside it.
 
     Raises
     ------
     InputError
-        If an array has another dtype or number of dimensions, if the arrays do not fit together, if `meta` is not a
-        dict or its name not a string. Values are checked by `check_values`, `from_arcs` and `load`, not here.
+        If an array has a wrong dtype or number of dimensions, if the arrays do not match each other, if `meta` is not a
+        dict or if its name is not a string.
 
     Notes
     -----
-    Do not change the arrays afterwards: variants keep layouts made from them.
+    The values of the arrays are not checked here, but in `check_values`, `from_arcs` and `load`. Do not change the
+    arrays afterwards, because searches keep layouts made from them.
 
     Examples
     --------
@@ -201,7 +207,7 @@ class Graph(Rows):
         directed: bool = True,
         meta: dict | None = None,
     ) -> Graph:
-        """Build a graph from a list of arcs. Arcs of one vertex keep their order.
+        """Build a graph from a list of arcs. The arcs that leave a vertex keep their order.
 
         Parameters
         ----------
@@ -211,10 +217,8 @@ class Graph(Rows):
             Vertices, from 0 to n - 1. There are at most 2**31 - 1 arcs.
         weights : array_like of int, shape (m,)
             From 0 to 2**31 - 2.
-        directed : bool, default True
-            False if every arc has its reverse.
-        meta : dict, optional
-            Data about the graph; see `Graph`.
+        directed, meta
+            See `Graph`.
 
         Returns
         -------
@@ -223,8 +227,8 @@ class Graph(Rows):
         Raises
         ------
         InputError
-            If the arrays are not integers (booleans and whole floats are not), differ in length or have a value out of
-            range, or if the graph does not fit in memory.
+            If an array is not of integers (booleans and floats such as 3.0 are refused), if the arrays differ in
+            length, if a value is out of range, or if the graph does not fit in memory.
 
         Examples
         --------
@@ -275,9 +279,9 @@ class Graph(Rows):
         vertices : int, optional
             The number of vertices; by default the largest in `u` and `v`, plus 1.
         directed : bool, default True
-            If False, every edge may be used in both directions: its reverse is added.
+            If False, add the reverse of every edge.
         meta : dict, optional
-            Data about the graph; see `Graph`.
+            See `Graph`.
 
         Returns
         -------
@@ -286,7 +290,7 @@ class Graph(Rows):
         Raises
         ------
         InputError
-            As `from_arcs`, if a weight is not whole, and if there is neither an edge nor a number of vertices.
+            As in `from_arcs`. Also if a weight is not whole, or if there are no edges and `vertices` is not given.
 
         Examples
         --------
@@ -313,9 +317,10 @@ class Graph(Rows):
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            An edge of an undirected graph may be used in both directions.
+            An edge of an undirected graph becomes two arcs, one in each direction.
         weight : str or None, default "weight"
-            The attribute of an edge's weight, 1 if it is missing. With None every edge has weight 1.
+            The name of the edge attribute that is the weight. An edge without it has weight 1, and so has every edge if
+            `weight` is None.
 
         Returns
         -------
@@ -324,7 +329,8 @@ class Graph(Rows):
         Raises
         ------
         InputError
-            If this is not a NetworkX graph, it has no node, or a weight is not a whole number from 0 to 2**31 - 2.
+            If `graph` is not a NetworkX graph, has no node, or has a weight that is not a whole number from 0 to
+            2**31 - 2.
 
         Examples
         --------
@@ -345,11 +351,12 @@ class Graph(Rows):
         return cls.from_edges(u, v, weights, vertices=len(index), directed=graph.is_directed())
 
     def undirected(self) -> Self:
-        """Return a graph in which every arc has its reverse, without `meta` except the name; self if it is undirected.
+        """Return the graph with the reverse of every arc. Of `meta` only the name is kept.
 
         Returns
         -------
         Graph
+            The same object if it is already undirected.
         """
         if not self.directed:
             return self
@@ -361,17 +368,17 @@ class Graph(Rows):
         return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
 
     def cheapest(self) -> Graph:
-        """Return the graph with only the cheapest of parallel arcs, its rows sorted by head."""
+        """Return the graph with only the cheapest of parallel arcs, and with the arcs of each row sorted by head."""
         arcs = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
-        arcs = arcs.tocsc().tocsr()  # sorts each row by head, in linear time; parallel arcs stay
+        arcs = arcs.tocsc().tocsr()  # sorts each row by head, in linear time, and keeps parallel arcs
         tails = np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(arcs.indptr))
         first = np.ones(self.arcs, bool)
         first[1:] = (tails[1:] != tails[:-1]) | (arcs.indices[1:] != arcs.indices[:-1])
-        starts = np.flatnonzero(first)
+        firsts = np.flatnonzero(first)
         indptr = np.zeros(self.vertices + 1, np.int32)
-        np.cumsum(np.bincount(tails[starts], minlength=self.vertices), out=indptr[1:])
-        weights = np.minimum.reduceat(arcs.data, starts) if self.arcs else arcs.data
-        return Graph(indptr, arcs.indices[starts].astype(np.int32, copy=False), weights, self.directed, self.meta)
+        np.cumsum(np.bincount(tails[firsts], minlength=self.vertices), out=indptr[1:])
+        weights = np.minimum.reduceat(arcs.data, firsts) if self.arcs else arcs.data
+        return Graph(indptr, arcs.indices[firsts].astype(np.int32, copy=False), weights, self.directed, self.meta)
 
     def to_scipy(self) -> sparse.csr_array:
         """Return a float64 array for scipy.sparse.csgraph, with only the cheapest of parallel arcs.
@@ -379,7 +386,7 @@ class Graph(Rows):
         Returns
         -------
         scipy.sparse.csr_array of float64, shape (n, n)
-            The cheapest of parallel arcs. Arcs of weight 0 are explicit zeros.
+            Arcs of weight 0 are explicit zeros.
 
         Examples
         --------
@@ -395,7 +402,7 @@ class Graph(Rows):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The adjacency matrix, int32, (n, n): the cheapest arc, INF without an arc, 0 on the diagonal."""
+        """The adjacency matrix, int32, (n, n): the cheapest arc's weight, INF if there is none, 0 on the diagonal."""
         matrix = np.full((self.vertices,) * 2, INF, np.int32)
         graph = self.cheapest()
         matrix[graph.tails, graph.indices] = graph.weights
@@ -458,11 +465,11 @@ class Graph(Rows):
 def read_packed(
     path: StrPath, what: str, advice: str, most: int | None = None
 ) -> Iterator[Callable[[str], np.ndarray]]:
-    """Yield a function that reads an array of an .npz file by its name; the file may be damaged.
+    """Yield a function that reads an array of an .npz file by its name; raise InputError if the file is damaged.
 
-    what: the file's contents, for messages ("a packed graph"). advice: what to do about a bad file. most: the limit, in
-    bytes, of all arrays by the sizes that the file states, besides the host's memory. Any error in the body becomes an
-    InputError, so check the arrays there.
+    Any error in the body of the `with` statement becomes an InputError, so check the arrays there. what: the file's
+    contents, for messages ("a packed graph"). advice: what to do about an invalid file. most: maximum size in bytes of
+    all arrays together, as the file states it; the host's memory is always a limit.
     """
     try:
         with zipfile.ZipFile(path) as file:  # reads no member beyond the size in its directory
@@ -485,13 +492,13 @@ def read_packed(
 def _read_array(file: zipfile.ZipFile, name: str) -> np.ndarray:
     with file.open(f"{name}.npy") as member:
         array = np.lib.format.read_array(member, allow_pickle=False)
-        if member.read(1):  # also compares the checksum, which is done at the end
+        if member.read(1):  # reading to the end also compares the checksum
             raise ValueError(f"{name} is longer than its header says")
     return array
 
 
 def require_size(vertices: int, arcs: int) -> None:
-    """Raise InputError if a graph cannot have so many vertices or arcs, or does not fit in memory."""
+    """Raise InputError if a graph cannot have these numbers of vertices and arcs, or would not fit in memory."""
     if not 1 <= vertices <= MAX_COUNT:
         raise InputError(f"a graph has 1 to {MAX_COUNT:,} vertices, not {vertices:,}")
     if arcs > MAX_COUNT:
@@ -500,7 +507,7 @@ def require_size(vertices: int, arcs: int) -> None:
 
 
 def as_array(values: ArrayLike) -> np.ndarray:
-    """Return np.asarray(values), but booleans for a list that mixes integers and booleans."""
+    """Return np.asarray(values), but convert a list that mixes integers and booleans to booleans."""
     array = np.asarray(values)
     may_be_mixed = isinstance(values, list | tuple) and array.dtype.kind in "iu"
     if may_be_mixed and any(isinstance(value, bool | np.bool_) for value in np.asarray(values, object).flat):
@@ -509,7 +516,10 @@ def as_array(values: ArrayLike) -> np.ndarray:
 
 
 def _integers(name: str, given: ArrayLike) -> np.ndarray:
-    """Return the arcs' tails, heads or weights as an integer array of shape (m,); raise InputError if they are not."""
+    """Return the arcs' tails, heads or weights as an integer array of shape (m,).
+
+    Raise InputError if they are not integers or have several dimensions. name: "tail", "head" or "weight".
+    """
     try:
         values = as_array(given)
     except ValueError as error:
@@ -524,7 +534,7 @@ def _integers(name: str, given: ArrayLike) -> np.ndarray:
 
 
 def _without_fractions(given: ArrayLike) -> ArrayLike:
-    """Return whole floats as integers, and other weights as given; raise InputError for a fraction, NaN or inf."""
+    """Convert float weights to integers; raise InputError for a fraction, NaN or inf. Return other weights as given."""
     weights = np.asarray(given)
     if weights.dtype.kind != "f":
         return given

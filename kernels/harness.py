@@ -1,4 +1,4 @@
-"""The measurement of a variant: compile, warm up, then repeats, each with a poisoned result that is checked."""
+"""Measure variants: compile, warm up, then run repeatedly. Each run overwrites a poisoned result, which is checked."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from kernels.registry import Variant
 from kernels.run import Result, Run
 
 log = logging.getLogger(__name__)
-PARALLEL = 8  # arcs between the two vertices on which a variant is compiled: more than a row of any layout holds
-WHOLE = {  # the least and the largest value of each integer of a protocol
+PARALLEL = 8  # parallel arcs of the two-vertex graph that compiles a variant: more than a row of any layout holds
+WHOLE = {  # the least and the largest value of each integer setting
     "warmup_launches": (0, INF),
     "repeats": (1, INF),
     "block": (1, 1024),  # threads a block of a card may have
@@ -40,9 +40,9 @@ WHOLE = {  # the least and the largest value of each integer of a protocol
 
 @dataclass(frozen=True)
 class Protocol:
-    """The settings of a measurement: the keys of `protocol` in config.yaml, times in seconds.
+    """The settings of a measurement: the keys of `protocol` in config.yaml, with times in seconds.
 
-    Raises InputError for a value that is not allowed. The graph checks that source is a vertex.
+    Raises InputError for a value that is not allowed. Whether `source` is a vertex is checked later, by the graph.
     """
 
     warmup_launches: int = 10
@@ -56,7 +56,7 @@ class Protocol:
     source: int = 0
     checked_rows: int = 256
     full_check: int = 12_000
-    compared: bool = True  # whether to compare distances with SciPy's, besides the proof of kernels/check.py
+    compared: bool = True  # whether to compare distances with SciPy's, in addition to the proof (kernels/check.py)
 
     def __post_init__(self) -> None:
         for name, (low, high) in WHOLE.items():
@@ -77,7 +77,7 @@ class Protocol:
 
     @classmethod
     def of(cls, options: dict) -> Protocol:
-        """Make a protocol of values by key; raise InputError for an unknown key or a wrong value."""
+        """Make a protocol from a dict of settings; raise InputError for an unknown key or a wrong value."""
         valid = [field.name for field in fields(cls)]
         if unknown := [key for key in options if key not in valid]:
             raise InputError(f"protocol: unknown key {', '.join(map(repr, unknown))}: choose from {', '.join(valid)}")
@@ -85,7 +85,7 @@ class Protocol:
 
 
 class Heartbeat:
-    """Log what has run for longer than `interval` seconds, from one thread, which wakes up once an interval."""
+    """Log what has been running for longer than `interval` seconds. One thread checks this once per interval."""
 
     def __init__(self, interval: float = 30):
         self.interval = interval
@@ -94,7 +94,7 @@ class Heartbeat:
 
     @contextmanager
     def during(self, what: str, limit_s: float = math.inf) -> Iterator[None]:
-        """Say that `what` runs, if it takes long; limit_s: its limit, if any."""
+        """Log that `what` is running if the body takes long. limit_s: its time limit, if any."""
         if not self._thread:
             self._thread = threading.Thread(target=self._beat, daemon=True)
             self._thread.start()
@@ -129,17 +129,17 @@ def interleave(
     seed: int = 0,
     before: Iterable[tuple[Variant, dict]] = (),
 ) -> Iterator[tuple[Variant, dict]]:
-    """Measure variants of one problem in rounds: in each, one run of every variant that is due, in random order.
+    """Measure variants of one problem in rounds. A round has one run of every variant that is due, in random order.
 
     Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status,
     times (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats or has
     used its budget_s. If the graph does not fit on the card (`no_memory`) or a CPU run passes its limit (`timeout`),
     yield one row without times, and the variant is not due again.
 
-    seed: of the orders. before: the runs that an interrupted call with the same protocols, graph and seed yielded;
-    they are not repeated.
-    Raises InputError for a source that is not a vertex, a graph too large for a variant's indices or variants of
-    several problems, and WrongResult if a check fails.
+    seed: the seed of the orders. before: the runs that an interrupted call with the same protocols, graph and seed
+    yielded; they are not repeated.
+    Raises InputError if the source is not a vertex or the graph is too large for a variant's indices, and WrongResult
+    if a check fails.
     """
     (problem,) = {variant.problem for variant in protocols}
     done = {(variant, row["round"]): row for variant, row in before}
@@ -177,7 +177,10 @@ def interleave(
 
 
 def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
-    """Return the rows of one variant for a file: only the last if it has no time, and notes on the budget."""
+    """Return the rows of one variant that a file stores.
+
+    If the last row has no times, return only that. If the budget ended the repeats early, add a note to each row.
+    """
     if rows[-1]["status"] not in ("ok", "simulated"):
         return [rows[-1] | {"round": 1}]
     if rows[0]["status"] == "ok" and len(rows) < protocol.repeats:
@@ -187,7 +190,7 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
 
 
 def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dict | None]) -> dict:
-    """Return the result of `step`, or a row of status `no_memory` or `timeout` if it lacks memory or time."""
+    """Return the result of `step`, or a row of status `no_memory` or `timeout` if it ran out of memory or time."""
     try:
         return step() or {}
     except NotEnoughMemory as error:
@@ -221,7 +224,7 @@ def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> 
 
 
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
-    """Make one run without a check; return it and its result. Raises as `interleave`, and NotEnoughMemory."""
+    """Make one run without checking its result; return both. Raises the errors of `interleave`, and NotEnoughMemory."""
     graph.check_source(protocol.source)
     variant.check_size(graph)
     _prepare(variant, graph, protocol)
@@ -254,9 +257,9 @@ def _new_run(variant: Variant, protocol: Protocol) -> Run:
 def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     """Compile all kernels of the variant by running it on two vertices and parallel edges; then warm up.
 
-    It runs twice, since it may have one kernel for shared memory and another for global memory. A variant may have
+    The variant runs twice, because it may have one kernel for shared memory and another for global memory. It may have
     other kernels for weights of 0, so the edges have weight 0 if an arc of the graph has. It may also have a kernel for
-    arcs that do not fit in a row, so there are PARALLEL edges.
+    arcs that do not fit in a row of its layout, so there are PARALLEL edges.
     """
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], PARALLEL)

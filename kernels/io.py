@@ -9,12 +9,13 @@ Three forms, each plain or gzipped:
 `read_graph` also reads packed graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of scipy.sparse.save_npz, and
 Matrix Market (.mtx, .mtx.gz).
 
-In the three forms a weight is an integer in [1, 2^31 - 2]. A file is read in pieces: by pandas' C parser if all bytes
-of a piece are as expected, otherwise line by line, to accept an unusual line or to name the wrong one.
+In the three forms a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
+the piece has only the usual characters. Otherwise it is read line by line, to accept an unusual line or to name the
+wrong one.
 
-Reading stops with an error at the first of: more arcs than the header or the caller says; a line of more than LINE
-bytes; more than SPARE bytes plus ARC_BYTES for each arc so far. The last limits comments and blank lines, also in a
-small gzip file that inflates to a very large one.
+Reading stops with an error if there are more arcs than the header or the caller states, if a line has more than LINE
+bytes, or if the text so far has more than SPARE bytes plus ARC_BYTES for each arc. The last rule limits comments and
+blank lines, also in a small gzip file that inflates to a very large one.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
 PIECE = 1 << 22  # bytes of text read at once
 SPARE = 1 << 20  # bytes for comments, blank lines and the header of a file
-ARC_BYTES = 64  # further bytes for each arc; the longest in use take 40
-LINE = 1 << 16  # the most bytes of a line
+ARC_BYTES = 64  # further bytes for each arc; the longest lines in use take 40
+LINE = 1 << 16  # maximum bytes in a line
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 GET_AGAIN = "delete it and get it again"
 
@@ -64,12 +65,12 @@ Arcs = tuple[int, np.ndarray, np.ndarray, Any]  # vertices, tails, heads, and we
 
 @contextmanager
 def atomic(path: StrPath, mode: str = "wb") -> Iterator[IO]:
-    """Open a file that becomes `path` at the end; an exception leaves `path` as it was.
+    """Open a temporary file that is renamed to `path` at the end. After an exception `path` is unchanged.
 
-    Make the folder, write to `.NAME.tmp` beside the file and rename that. Only a regular file is replaced; behind a
-    link the file is replaced and the link stays. A pipe, a character device and an open file of this process, such as
-    /dev/stdout, are written directly. Raises InputError for a folder, a block device, a socket and a broken link, and
-    OSError, which names `path`.
+    The temporary file is `.NAME.tmp` in the same folder, which is made if it is missing. If `path` is a link, its
+    target is replaced and the link stays. A pipe, a character device and an open file of this process, such as
+    /dev/stdout, are written directly. Raises InputError if `path` is a folder, a block device, a socket or a broken
+    link. An OSError names `path`, not the temporary file.
     """
     path = Path(path)
     if (stream := _stream(path)) is not None:
@@ -90,7 +91,7 @@ def atomic(path: StrPath, mode: str = "wb") -> Iterator[IO]:
 
 
 def writable(path: StrPath) -> Path:
-    """Return the path if `atomic` could write it, else raise as that does; change nothing."""
+    """Return the path if `atomic` can write it; otherwise raise the error that `atomic` would raise. Change nothing."""
     path = Path(path)
     if _stream(path) is None:
         folder = _replaced(path).parent
@@ -105,7 +106,10 @@ def writable(path: StrPath) -> Path:
 
 
 def _replaced(path: Path) -> Path:
-    """Return the regular or new file that writing a path replaces, behind a link; raise InputError if it cannot be."""
+    """Return the regular or new file that `atomic` replaces, after following links.
+
+    Raises InputError if `atomic` cannot write the path.
+    """
     kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
     if kind in REFUSED:
         raise InputError(f"{path}: this is {REFUSED[kind]}: name a file to write")
@@ -116,7 +120,10 @@ def _replaced(path: Path) -> Path:
 
 
 def _stream(path: Path) -> Callable[[str], IO] | None:
-    """Return a function of a mode that opens a path to write directly; None for another path. Raises InputError."""
+    """Return a function (mode) that opens a path for direct writing; None if the path is not written directly.
+
+    Raises InputError if an open file is not open for writing.
+    """
     number = _open_number(path)
     if number is not None:
         return lambda mode: _opened(os.dup(number), mode)
@@ -144,7 +151,7 @@ def _open_number(path: Path) -> int | None:
 
 
 class _Stream(io.FileIO):
-    """A file without seek: np.savez would go back in it, and corrupt a file opened to append."""
+    """A file without seek. With seek, np.savez would move back and corrupt a file that is open for appending."""
 
     def seekable(self) -> bool:
         return False
@@ -164,16 +171,16 @@ def sha256(path: StrPath) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """The numbers of vertices and arcs that a graph must have, and the parts of the message about others."""
+    """The numbers of vertices and arcs that a graph must have, and the parts of the message if it has others."""
 
     vertices: int
     arcs: int
-    graph: str  # the subject: "nyc has", "FILE:"
-    source: str  # of the counts: "config says"
+    graph: str  # the subject of the message: "nyc has", "FILE:"
+    source: str  # where the counts come from: "config says"
     advice: str  # what to do
 
     def check(self, least: str = "", **found: int) -> None:
-        """Raise InputError if the found vertices or arcs differ; least: "at least " if there may be more."""
+        """Raise InputError if the numbers found differ. least: "at least " if there may be more than were found."""
         wrong = [
             f"{least}{number} {what}, {self.source} {getattr(self, what)}"
             for what, number in found.items()
@@ -215,7 +222,7 @@ def unpacked(path: StrPath) -> Iterator[bytes]:
 
 
 def contents(path: StrPath) -> Iterator[bytes]:
-    """Yield as `unpacked`, but raise InputError with the file's name, also if the file cannot be read."""
+    """Yield what `unpacked` yields. All errors, including an unreadable file, are InputErrors that name the file."""
     try:
         yield from unpacked(path)
     except OSError as error:
@@ -292,8 +299,8 @@ def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
     Raises
     ------
     InputError
-        Names a wrong line. Also, before arcs are read, if the header's counts are not the expected ones or the graph
-        does not fit in memory.
+        If a line is wrong; the message names it. Also, before arcs are read, if the header's counts differ from the
+        expected ones or if the graph does not fit in memory.
     """
     header, (tails, heads, weights) = _read(path, DIMACS, expected)
     tails -= 1
@@ -322,14 +329,17 @@ def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
     Raises
     ------
     InputError
-        As `read_dimacs`. Without a header or expected counts, only memory limits the arcs.
+        As in `read_dimacs`. Without a header or expected counts, only memory limits the number of arcs.
 
     Notes
     -----
-    The first line may be the counts "N M", without a "#", instead of an arc. If the counts are known, from
-    "# Nodes: N Edges: M" or from the caller, such a line is the counts if M lines follow. Otherwise it is the counts if
-    M lines follow and N vertices occur in them; if fewer vertices occur the file is ambiguous and refused. A graph
-    whose first arc looks like counts by chance needs known counts.
+    The first line "N M", without a "#", may be an arc or the numbers of vertices and arcs (the counts). It is the
+    counts if M lines follow and
+
+    * the counts are known, from a comment "# Nodes: N Edges: M" or from the caller, and are N and M; or
+    * the counts are not known, and exactly N vertices occur in the M lines.
+
+    If the counts are not known and fewer than N vertices occur in the M lines, the file is ambiguous and is refused.
     """
     counts, (tails, heads) = _read(path, SNAP, expected)
     if not counts and len(heads) > 1 and heads[0] == len(heads) - 1:
@@ -355,13 +365,16 @@ def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
 
 
 def read_text(path: StrPath, expected: Counts | None = None) -> Arcs:
-    """Read the text form, as `read_dimacs`."""
+    """Read a file in text form. Parameters, results and errors are those of `read_dimacs`."""
     header, (tails, heads, weights) = _read(path, TEXT, expected)
     return header.vertices, tails, heads, weights
 
 
 def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any, list[np.ndarray]]:
-    """Return the counts of the header, else the expected ones or None, and the arcs' columns, int64, as in the file."""
+    """Return the counts and the columns of the arcs, int64, with the numbers in the file.
+
+    The counts are those of the header; without a header they are `expected`, which may be None.
+    """
     reader = _Reader(path, form, expected)
     for piece in _pieces(path):
         reader.take(piece)
@@ -369,7 +382,10 @@ def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any
 
 
 def _pieces(path: StrPath) -> Iterator[bytes]:
-    """Yield the text of a file, cut at ends of lines; a line of more than LINE bytes ends it with its beginning."""
+    """Yield the text of a file in pieces that end at ends of lines.
+
+    If a line has more than LINE bytes, stop after its beginning.
+    """
     rest = b""
     for part in contents(path):
         part = rest + part
@@ -387,7 +403,7 @@ class _Reader:
     def __init__(self, path: StrPath, form: FileFormat, expected: Counts | None):
         self.path, self.form, self.expected = path, form, expected
         self.header: Counts | None = None
-        self.lines = self.bytes = 0  # taken so far
+        self.lines = self.bytes = 0  # read so far
         self.columns = [array("q") for _ in range(form.arc.groups)]
         if expected:
             self.require_memory(expected.vertices, expected.arcs)
@@ -404,7 +420,7 @@ class _Reader:
         memory.require_graph(vertices, arcs, f"{self.path}: a graph")
 
     def take(self, piece: bytes) -> None:
-        """Read lines; raise InputError."""
+        """Read the lines of a piece."""
         start = 0
         if not self.header and not self.arcs:
             found = self.form.first_arc.search(piece)
@@ -414,7 +430,7 @@ class _Reader:
             self.take_arcs(piece[start:])
 
     def take_arcs(self, arcs: bytes) -> None:
-        """Read lines of which at least the first is an arc."""
+        """Read lines, the first of which is an arc."""
         self.check_header()
         columns = _columns(arcs, self.form)
         if columns is None or not _in_range(columns, self.ranges()):
@@ -435,7 +451,7 @@ class _Reader:
             raise InputError(f"{self.path}: no header: expected {self.form.header_needed}")
 
     def begins_with_counts(self) -> bool:
-        """Return whether the first line of a SNAP file is the known counts."""
+        """Return whether the first line of a SNAP file has the known counts."""
         assert self.counts is not None
         first = [column[:1].tolist() for column in self.columns]
         return self.form is SNAP and first == [[self.counts.vertices], [self.counts.arcs]]
@@ -488,7 +504,7 @@ class _Reader:
                 raise InputError(f"{self.path}, line {self.lines}: {_quoted(line)}: {wrong}")
 
     def begin(self, vertices: int, arcs: int) -> str:
-        """Set the header's counts; return an error in the line itself, or an empty string."""
+        """Set the header's counts; return what is wrong with the line, or an empty string."""
         if not 1 <= vertices <= MAX_COUNT or arcs > MAX_COUNT:
             return f"expected 1 to {MAX_COUNT} vertices and at most as many arcs"
         if self.expected:
@@ -508,7 +524,7 @@ def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
     if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
         return None
-    import pandas as pd  # late: it takes a quarter of a second, and packed graphs do not need it
+    import pandas as pd  # imported late: it takes 0.25 s, and packed graphs do not need it
 
     try:
         table = pd.read_csv(
@@ -534,7 +550,7 @@ def _in_range(columns, ranges) -> bool:
 
 
 def _quoted(line: bytes) -> str:
-    """Return a line for a message: every byte visible, without the middle of a long line."""
+    """Return a line for a message: make every byte visible, and leave out the middle of a long line."""
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if len(line) <= 60:
         return repr(line)[1:]
@@ -542,7 +558,7 @@ def _quoted(line: bytes) -> str:
 
 
 def write_text(path: StrPath, vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> None:
-    """Write the text form; tails, heads and weights are integers, (m,), vertices from 0."""
+    """Write a graph in text form; tails, heads and weights are integers, (m,), with vertices from 0."""
     if Path(path).suffix == ".gz":
         raise InputError(f"{path}: the text form is written plain: choose a name without .gz")
     with atomic(path) as file:
@@ -553,28 +569,29 @@ def write_text(path: StrPath, vertices: int, tails: np.ndarray, heads: np.ndarra
 
 
 def parse(file: StrPath, to: StrPath | None = None) -> None:
-    """Convert DIMACS to text; write to `to`, or in place."""
+    """Convert a DIMACS file to the text form. Write to `to`, or overwrite `file` if `to` is None."""
     write_text(to or file, *read_dimacs(file))
 
 
 def read_graph(path: StrPath) -> Graph:
-    """Read a graph: packed, in text or DIMACS form, or a SciPy sparse array or Matrix Market file of whole weights.
+    """Read a graph file.
 
     Parameters
     ----------
     path : path
-        A regular file.
+        A regular file: a packed graph, a graph in text or DIMACS form, or a sparse array of whole weights, written by
+        scipy.sparse.save_npz or in Matrix Market form.
 
     Returns
     -------
     Graph
-        Its `meta` has `name` (of the file, without the suffix) and, of a text form, `sha256`.
+        Its `meta` has `name`, the file's name without the suffix. If the file is in text form, `meta` has `sha256` too.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a regular file, is in another form (with the command that converts it) or has
-        weights that are not whole.
+        If the file cannot be read, is not a regular file, is in another form or has weights that are not whole. If the
+        form can be converted, the message has the command.
 
     Examples
     --------
@@ -600,12 +617,12 @@ def read_graph(path: StrPath) -> Graph:
 
 
 def graph_name(path: StrPath) -> str:
-    """Return the name of a file's graph: the file's, without folder and suffix."""
+    """Return the name of a file's graph: the file's name without folder and suffix."""
     return Path(Path(path).name.removesuffix(".gz")).stem
 
 
 def is_array(path: StrPath) -> bool:
-    """Return whether a file is one that `read_array` reads, by its suffix and, of an .npz, its members."""
+    """Return whether `read_array` reads a file, judging by its suffix and, if it is an .npz file, its members."""
     path = Path(path)
     if path.name.removesuffix(".gz").endswith(".mtx"):
         return True
@@ -624,8 +641,8 @@ def read_array(path: StrPath) -> Any:
     Returns
     -------
     sparse array of real numbers, shape (n, n)
-        Of a Matrix Market file all stored entries, also zeros, and both directions if it is symmetric; 1 if it has a
-        pattern alone.
+        For a Matrix Market file: all stored entries, including zeros, and both directions of a symmetric matrix. If the
+        file has only a pattern, all entries are 1.
 
     Raises
     ------
@@ -665,10 +682,10 @@ def _read_matrix_market(path: StrPath) -> Any:
 
 
 def _whole(path: Path, array: Any, name: str) -> Graph:
-    """Return the graph of an array with whole weights; raise InputError for others."""
+    """Return the graph of an array with whole weights; raise InputError for other weights."""
     rows = array.tocsr()
     if array.format == "bsr":
-        rows.eliminate_zeros()  # they fill its blocks
+        rows.eliminate_zeros()  # zeros that only fill the blocks of a BSR array
     wrong = np.flatnonzero(~((rows.data >= 0) & (rows.data <= MAX_WEIGHT) & (rows.data == np.floor(rows.data))))
     if len(wrong):
         raise InputError(

@@ -7,7 +7,10 @@ from typing import Any
 
 
 class Later:
-    """Stand for the module of that full name, whose import takes long and is often not needed."""
+    """Stand in for the module `name` and import it when an attribute is first used.
+
+    This saves the time of an import that is slow and often not needed.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -43,7 +43,7 @@ def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
 
 def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
     """Call networkit.distance.SPSP from one source or all, then find predecessors from its distances."""
-    import networkit  # takes most of a second and is needed only here
+    import networkit  # imported here because the import takes most of a second
 
     networkit.setNumberOfThreads(cores())
     arcs = graph.weights.astype(np.float64), (graph.tails.astype(np.uint64), graph.indices.astype(np.uint64))
@@ -59,7 +59,7 @@ def networkit_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -74,7 +74,7 @@ def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray
 
 
 def _write(found_distances, found_predecessors, distances, predecessors) -> None:
-    """Store SciPy's results; no path is inf and -9999 there, INF and -1 here."""
+    """Store SciPy's results. If there is no path, SciPy has inf and -9999; store INF and -1."""
     distances[:] = np.minimum(found_distances, INF, out=found_distances)
     np.maximum(found_predecessors, -1, out=predecessors)
     predecessors[distances == INF] = -1
@@ -82,7 +82,7 @@ def _write(found_distances, found_predecessors, distances, predecessors) -> None
 
 @njit(parallel=True, cache=True)
 def _narrow(found, distances):
-    """Store NetworKit's float64 distances; no path is the largest double there, INF here."""
+    """Store NetworKit's float64 distances. If there is no path, NetworKit has the largest double; store INF."""
     for row in prange(len(found)):
         for v in range(found.shape[1]):
             distances[row, v] = min(found[row, v], INF)
@@ -98,7 +98,7 @@ def _find_predecessors(indptr, indices, weights, sources, distances, predecessor
 def _find_predecessors_from(indptr, indices, weights, source, dist, predecessor):
     """Set each vertex's predecessor to the tail of an arc whose weight is the difference of the two distances.
 
-    Arcs of weight 0 may form cycles: they are used last, and only from vertices that already have a predecessor.
+    Arcs of weight 0 may form cycles. Therefore they are used last, and only from vertices that have a predecessor.
     """
     n, some_free = len(dist), False
     predecessor[:] = -1

@@ -1,4 +1,4 @@
-"""The host's memory, and errors for what does not fit, raised before anything is allocated."""
+"""The host's memory, and checks that raise an error before too much of it is allocated."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from kernels.errors import InputError
 
-MEMBERSHIP = Path("/proc/self/cgroup")  # lists the control groups of this process, on Linux
-GROUPS = Path("/sys/fs/cgroup")  # where they are mounted
-BYTES_OF_VERTEX = 12  # at the peak of reading and building a graph; 4 afterwards
-BYTES_OF_ARC = 80  # the same; SNAP's form takes 76 and the text form 45 at the peak; 8 afterwards
+MEMBERSHIP = Path("/proc/self/cgroup")  # lists the control groups of this process (Linux)
+GROUPS = Path("/sys/fs/cgroup")  # the mount point of control groups
+BYTES_OF_VERTEX = 12  # peak while a graph is read and built; 4 remain afterwards
+BYTES_OF_ARC = 80  # the same peak: 76 for SNAP files, 45 for the text form; 8 remain afterwards
 ADVICE = "take a smaller graph, or a machine with more"
 
 
 @functools.cache
 def host_memory() -> int:
-    """Return the bytes of memory that this process may have: the machine's, or less by its control group (v1 or v2)."""
+    """Return the memory of this process in bytes: the machine's, or its control group's limit (v1, v2) if lower."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for line in MEMBERSHIP.read_text().splitlines() if MEMBERSHIP.exists() else []:
         _, controllers, group = line.split(":", 2)
@@ -37,7 +37,7 @@ def host_memory() -> int:
 
 
 def require(needed: int, what: str, advice: str) -> None:
-    """Raise InputError if `needed` bytes are more than this process may have; what: the message's beginning."""
+    """Raise InputError if this process cannot have `needed` bytes. what: the beginning of the message."""
     if needed > host_memory():
         raise too_much(needed, what, advice)
 
@@ -48,7 +48,7 @@ def too_much(needed: int, what: str, advice: str) -> InputError:
 
 
 def require_graph(vertices: int, arcs: int, what: str = "a graph") -> None:
-    """Raise InputError if reading and building a graph takes more memory than this process may have."""
+    """Raise InputError if reading and building a graph takes more memory than this process can have."""
     needed = BYTES_OF_VERTEX * int(vertices) + BYTES_OF_ARC * arcs
     size = f"{vertices:,} vertices and {arcs:,} arcs"
     require(needed, f"{what} of {size} takes", ADVICE)

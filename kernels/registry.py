@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from kernels.graph import Graph
 
 ORIGINS = ("paper", "sparry", "ours", "library")
-ALL_PAIRS_REVISION = 1  # as Variant.revision, of searches of all pairs without a matrix (fast/hierarchy/all_pairs.py)
-MAX_IN_32_BITS = 2**16 - 1  # the most vertices whose pairs can be numbered in 32 bits
+ALL_PAIRS_REVISION = 1  # like Variant.revision, for all pairs without a matrix (fast/hierarchy/all_pairs.py)
+MAX_IN_32_BITS = 2**16 - 1  # maximum number of vertices whose pairs can be numbered in 32 bits
 
 
 class Lazy:
-    """A function of a module of this package; the module is imported at the first call."""
+    """A function of a module of this package. The module is imported at the first call."""
 
     def __init__(self, module: str, name: str):
         self.__module__, self.__name__ = f"{__package__}.{module}", name
@@ -42,18 +42,18 @@ class Variant:
     name: str
     title: str  # its name in the paper or in a document, without the algorithm
     problem: Literal["sssp", "apsp"]  # from one source; all pairs
-    function: Any  # (graph, result, run): fills the result
+    function: Any  # called as function(graph, result, run); fills the result
     origin: str  # one of ORIGINS; "ours" is repeated more often (extensions in config.yaml)
-    # (vertices, tile): number of kernel launches, None if it depends on the weights.
+    # A function (vertices, tile) that returns the number of kernel launches, or None if it depends on the weights.
     # By default the function `launches` of the same module.
     launches: Any = ""
     device: Literal["gpu", "cpu"] = "gpu"
     index_bits: int = 64  # the width in which its kernels number pairs of vertices
     cuda_graph: bool = False  # whether it replays the launches of its plain variant from CUDA graphs
     parallel: bool = False  # whether a CPU variant runs on all cores
-    facts: Any = None  # (graph, source): columns of measurements on its layout of the graph
+    facts: Any = None  # function (graph, source) that returns extra columns about the layout
     revision: int = 1
-    package: str = ""  # the library's distribution; its version takes the place of the revision
+    package: str = ""  # the library's distribution; its version replaces the revision
 
     def __post_init__(self):
         if not self.launches:
@@ -76,12 +76,12 @@ class Variant:
 
     @property
     def in_32_bits(self) -> bool:
-        """Whether its kernels number all pairs of vertices in 32 bits."""
+        """Whether the kernels number all pairs of vertices in 32 bits."""
         return self.problem == "apsp" and self.index_bits == 32
 
     @property
     def plain(self) -> str:
-        """The key of the variant that waits after every launch: its own unless it is a CUDA-graph variant."""
+        """The key of the variant that makes the same launches without CUDA graphs; its own key if it uses none."""
         return self.key.removesuffix("_graph") if self.cuda_graph else self.key
 
     def check_size(self, graph: Graph) -> None:
@@ -183,7 +183,7 @@ ALGORITHMS = tuple(dict.fromkeys(variant.algorithm for variant in VARIANTS.value
 
 
 def find(algorithm: str, name: str) -> Variant:
-    """Return the variant; raise InputError that lists the valid ones."""
+    """Return the variant; if there is none, raise InputError, which lists the valid ones."""
     try:
         return VARIANTS[f"{algorithm}/{name}"]
     except KeyError:
@@ -191,7 +191,7 @@ def find(algorithm: str, name: str) -> Variant:
 
 
 def select(pattern: str, on_gpu: bool) -> list[Variant]:
-    """Return the GPU (or CPU) variants of an algorithm, or the one variant that "algorithm/name" names."""
+    """Return the GPU or CPU variants that match `pattern`, which is an algorithm or "algorithm/name"."""
     found = [v for v in VARIANTS.values() if pattern in (v.algorithm, v.key) and v.on_gpu == on_gpu]
     if not found:
         kind = "GPU" if on_gpu else "CPU"

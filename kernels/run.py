@@ -1,8 +1,8 @@
 """One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A variant's function takes a Graph, a Result to fill and a Run. It calls `upload_untimed` for what is on the card before
-the clock starts, opens `timed`, and inside it one `phase` after the other; the harness then reads `seconds` and
-`phases`. The same functions run in numba's CUDA simulator.
+A variant's function takes a Graph, a Result to fill and a Run. First it copies the graph to the card by
+`upload_untimed`, before the clock starts. Then it opens `timed` and, inside it, one `phase` after the other. Afterwards
+the harness reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kernels.gpu.card import SIMULATED, CardTimer
 from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
-SMALL = 2**26  # bytes; below, a Run that does not wait skips the query of free memory
+SMALL = 2**26  # bytes; for less, a Run that does not wait skips the query of free memory
 POISON = -7  # fills every result before a run; neither a distance nor a predecessor
 
 
 @dataclass
 class Result:
-    """Distances and predecessors, int32: (n,) for one source, (n, n) with a row for each source for all pairs.
+    """Distances and predecessors, int32: (n,) for one source; (n, n) for all pairs, one row per source.
 
-    Without a path the distance is INF and the predecessor -1. The source's predecessor is -1.
+    If there is no path, the distance is INF and the predecessor -1. The source's predecessor is -1.
     """
 
     distances: np.ndarray
@@ -55,7 +55,7 @@ class Run:
     source : int
         The source of single-source paths.
     block, tile : int
-        Threads per block; side of a tile.
+        Threads per block, and the number of rows and columns of a tile.
     limit_s : float
         Seconds after which `check_limit` stops a run on the CPU.
     on_gpu : bool
@@ -67,22 +67,22 @@ class Run:
     grid : int, optional
         Blocks of a kernel whose blocks share the work; by default the variant's own rule.
     waits : bool
-        Wait after each launch, as in the paper. If False, launch from Python, which compiles no loop of launches, and
-        lay out the arguments of `prepare` while the card has other work.
+        Wait after each launch, as in the paper. If False, launch from Python instead of from a compiled loop, and lay
+        out the arguments of `prepare` only when its function is called, while the card may have other work.
     shared : int, optional
-        Bytes of shared memory that a block may have; by default the card's limit.
+        The maximum shared memory of a block in bytes; by default the card's limit.
 
     Attributes
     ----------
     seconds, phases : float, dict of str to float
         The timed region and its parts, in seconds.
     launches : int
-        Launched kernels.
+        The number of launched kernels.
     started : str
         Start of the timed region, ISO 8601, UTC.
     prepare_host_s, prepare_card_s : float
-        Seconds from when the Run was made until the timed region: on the host, where layouts are made in a graph's
-        first run only, and in `upload_untimed`.
+        Seconds between the creation of the Run and the timed region: those on the host, and those in `upload_untimed`.
+        On the host, layouts are made only in the first run on a graph.
     """
 
     source: int = 0
@@ -110,20 +110,20 @@ class Run:
 
     @property
     def multiprocessors(self) -> int:
-        """Return the card's multiprocessors; a kernel whose blocks wait for each other has a block for each."""
+        """Return the number of multiprocessors; a kernel whose blocks wait for each other has one block on each."""
         return 1 if SIMULATED else card.current().MULTIPROCESSOR_COUNT
 
     @property
     def shared_limit(self) -> int:
-        """Return the bytes of shared memory that a launch may ask for, besides the few that a kernel declares."""
+        """Return the maximum dynamic shared memory of a launch in bytes; a few bytes are left for static arrays."""
         if self.shared is not None:
             return self.shared
         return 0 if SIMULATED else card.current().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - 64
 
     def require(self, needed: int) -> None:
-        """Raise NotEnoughMemory if fewer bytes than needed are free on the card.
+        """Raise NotEnoughMemory if fewer than `needed` bytes are free on the card.
 
-        If the Run does not wait and needs less than SMALL, skip the query, which takes longer than the allocation.
+        Skip the query if the Run does not wait and needs less than SMALL: it takes longer than the allocation.
         """
         asks = not SIMULATED and (self.waits or needed >= SMALL)
         if asks and needed > (free := card.free_memory()):
@@ -135,12 +135,12 @@ class Run:
             return [cuda.device_array(length, dtype) for length, dtype in arrays]
 
     def upload(self, *arrays: np.ndarray) -> list:
-        """Copy arrays of the host to the card."""
+        """Copy arrays from the host to the card."""
         with card.allocating(sum(array.nbytes for array in arrays)):
             return [cuda.to_device(array) for array in arrays]
 
     def upload_untimed(self, *arrays: np.ndarray) -> list:
-        """Copy what is on the card before the clock starts, as the paper's graph is."""
+        """Copy arrays to the card before the clock starts, as the paper's program copies its graph."""
         started = time.perf_counter()
         uploaded = self.upload(*arrays)
         cuda.synchronize()
@@ -148,15 +148,15 @@ class Run:
         return uploaded
 
     def download(self, *pairs: tuple) -> None:
-        """Copy arrays of the card to the host, each given as (device array, host array)."""
+        """Copy arrays from the card to the host, each given as (device array, host array)."""
         for array, host in pairs:
             array.copy_to_host(host)
 
     def launch(self, *launches: tuple, times: int = 1) -> None:
-        """Launch kernels in turn, `times` over; wait after every launch if the Run `waits`.
+        """Launch the kernels in turn, `times` times; wait after every launch if the Run `waits`.
 
-        A launch is (kernel, blocks, threads, arguments[, bytes of shared memory]); the argument STEP is the number of
-        the iteration. With `cuda_graph` launch from CUDA graphs, and wait once, at the end.
+        A launch is (kernel, blocks, threads, arguments[, bytes of shared memory]). For the argument STEP the kernel
+        receives the number of the iteration. If `cuda_graph` is set, launch from CUDA graphs and wait once, at the end.
         """
         if SIMULATED:
             for step in range(times):
@@ -173,10 +173,10 @@ class Run:
         self.launches += times * len(launches)
 
     def prepare(self, *launches: tuple) -> Callable[[], None]:
-        """Return a function that launches the kernels in turn, as `launch` does without `cuda_graph`.
+        """Return a function that launches the kernels in turn, as `launch` does if `cuda_graph` is not set.
 
-        If the Run waits, lay out the arguments now, outside the phase of the launches: it takes longer than a short
-        kernel.
+        If the Run waits, lay out the arguments now, so that this is not timed with the launches: it takes longer than
+        a short kernel.
         """
         if not self.waits or not card.gpu_visible():
             return lambda: self.launch(*launches)
@@ -191,8 +191,8 @@ class Run:
     def prepare_async(self, *steps: tuple | list[tuple]) -> Callable[[], None]:
         """Return a function that launches the steps in order, without waiting.
 
-        A step is a launch, as `launch` takes it, or a list of launches that may overlap. A kernel may occur with
-        several sizes of shared memory.
+        A step is a launch, in the form that `launch` takes, or a list of launches that may overlap. The same kernel may
+        be launched with different sizes of shared memory.
         """
         ordered = [step if isinstance(step, list) else [step] for step in steps if step]
         launches = [launch for step in ordered for launch in step]
@@ -212,11 +212,11 @@ class Run:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Time the region that `seconds` covers; it ends when the card is idle."""
+        """Measure `seconds`, the time of the region in the `with` statement; it ends when the card is idle."""
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self.prepare_host_s = time.perf_counter() - self._clock - self.prepare_card_s
         if self.on_gpu and not SIMULATED:
-            check_arguments()  # whose launch, once a process, is not to be timed
+            check_arguments()  # launches a kernel once per process, which must not be timed
         self._clock = time.perf_counter()
         yield
         if self.on_gpu:
@@ -225,7 +225,7 @@ class Run:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time a part of the timed region: on the card, or by the host's clock without one."""
+        """Measure a part of the timed region: by events on the card, or by the host's clock if there is no card."""
         if self.on_gpu and not SIMULATED:
             with CardTimer() as timer:
                 yield
@@ -252,7 +252,7 @@ def _warm_up(seen):
 
 
 def warm_up(vertices: int, block: int, launches: int) -> None:
-    """Launch the paper's warm-up kernel (its utils.cuh), which stores thread numbers, with a thread for each vertex."""
+    """Launch the paper's warm-up kernel (in its utils.cuh), with one thread per vertex. It stores thread numbers."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)

@@ -1,7 +1,7 @@
 """Blocked Floyd-Warshall with register tiles: first the distances, then the predecessors from them.
 
-The matrix M is cut into tiles. A round takes the next `tile` vertices K as intermediate vertices (Venkataraman, Sahni
-and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the (min, +) product:
+The distance matrix M is cut into tiles. Each round takes the next `tile` vertices, the set K, as intermediate vertices
+(Venkataraman, Sahni and Mukhopadhyaya, 2003; Katz and Kider, 2008). With (x) for the (min, +) product, a round is:
 
     diagonal    D = M[K, K] by Floyd-Warshall
     panel       M[K, :] = D (x) M[K, :]                the rows of K
@@ -10,22 +10,22 @@ and Mukhopadhyaya, 2003; Katz and Kider, 2008), where (x) is the (min, +) produc
 The names are those of blocked LU factorisation, but here `trailing` updates all tiles, including those above and left
 of the diagonal tile. The paper calls the diagonal tile the primary tile.
 
-`trailing` reads M[:, K] while another block writes it, and `panel` reads M[K, :] while it is written. The old and the
-new value give the same result: the new value is itself the minimum over K of old + D, or of D + old, and D already
-contains all paths through K.
+`trailing` reads M[:, K] while another block writes it, and `panel` reads M[K, :] while it is written. These races are
+harmless, because the old and the new value give the same result: the new value is the minimum over K of old + D (or of
+D + old), and D already contains all paths through K.
 
-A block of threads computes half a tile of the product, a thread 8 x 8 words of it in registers, with one VIADDMNMX
-instruction per word and k. Index arithmetic shares that unit of the card. Therefore four words are loaded at once, and
-the loop over k is unrolled four times (measured in docs/performance.md).
+A block of threads computes half a tile of the product. A thread keeps 8 x 8 words of it in registers and executes one
+VIADDMNMX instruction per word and per vertex k of K. Index arithmetic runs on the same unit of the card. To reduce it,
+four words are loaded at once and the loop over k is unrolled four times (measured in docs/performance.md).
 
-Infinity is 2^31 - 1 in unsigned words: the sum of two infinities does not wrap and is not less. Packed, a word holds
-the distances to two neighbouring vertices, and infinity is 2^15 - 1: no sum carries into the other half. Rows and
-columns past the last vertex are infinite.
+A word is unsigned and infinity is 2^31 - 1, so the sum of two infinities does not wrap around and is not less than
+infinity. In a packed matrix a word holds the distances to two successive vertices, and infinity is 2^15 - 1, so no sum
+carries into the other half. Rows and columns past the last vertex are filled with infinity.
 
-A distance that does not fit in 15 bits is detected. On its shortest path take the first vertex v whose distance does
-not fit. The vertex u before it has its true distance, since distances that fit are never rounded; v is at infinity. So
-an arc leads from a reached vertex to an unreached one, and `find_predecessors`, which reads all arcs, looks for such
-an arc.
+A packed distance that does not fit in 15 bits becomes infinity. Such an overflow is detected: on the shortest path,
+let v be the first vertex whose distance does not fit. The vertex u before v has its exact distance, because all
+distances that fit are exact. So there is an arc from a reached vertex, u, to an unreached one, v. `find_predecessors`
+reads all arcs and looks for such an arc.
 """
 
 from dataclasses import dataclass
@@ -42,15 +42,18 @@ from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
 MAX_DEPTH = 16  # maximum of TileShape.depth
-PAD = 4  # unused words after each row of to_k, against bank conflicts: a warp writes to several rows at once
+PAD = 4  # unused words after each row of to_k, to avoid bank conflicts of a warp that writes to several rows at once
 PACKED_INF = 2**15 - 1
-BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product whose registers fit in a multiprocessor
+BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product that the registers of a multiprocessor can hold
 ROW_THREADS = 256  # maximum threads per block of the kernels with one block per row
 
 
 @dataclass(frozen=True)
 class TileShape:
-    """The shape of a tile, which two blocks compute with side x side threads in all, `per` x `per` words each."""
+    """The shape of a tile. Two blocks of threads compute a tile, with side x side threads together.
+
+    A thread computes `per` x `per` words.
+    """
 
     side: int
     per: int
@@ -58,57 +61,57 @@ class TileShape:
 
     @classmethod
     def of(cls, run: Run, packed: bool) -> "TileShape":
-        """Return tiles of 128 x 128 words; of 4 x 4, for the simulator, if run.tile is less than 32."""
+        """Return the shape of 128 x 128 words; 4 x 4 words, for the simulator, if run.tile is less than 32."""
         return cls(16, 8, packed) if run.tile >= 32 else cls(2, 2, packed)
 
     @property
     def tile(self) -> int:
-        """Rows and words of a tile, and vertices of a round."""
+        """Number of rows of a tile, of words in each row, and of intermediate vertices of a round."""
         return self.side * self.per
 
     @property
     def height(self) -> int:
-        """Rows of half a tile, upper or lower, which one block of threads computes."""
+        """Number of rows of half a tile (upper or lower), which one block of threads computes."""
         return self.side // 2 * self.per
 
     @property
     def threads(self) -> int:
-        """Threads of a block of the product."""
+        """Number of threads in a block of the product."""
         return self.side * self.height // self.per
 
     @property
     def diagonal_per(self) -> int:
-        """Rows and columns of distances per thread of `diagonal`: fewer than `per`, so that its loop is unrolled."""
+        """Number of rows, and of columns, per thread of `diagonal`: fewer than `per`, so that loops are unrolled."""
         return max(2, self.per // 2)
 
     @property
     def diagonal_side(self) -> int:
-        """Threads along the tile's side in `diagonal`."""
+        """Number of threads along one side of the tile in `diagonal`."""
         return self.tile // self.diagonal_per
 
     @property
     def per_word(self) -> int:
-        """Distances per word."""
+        """Number of distances per word."""
         return 2 if self.packed else 1
 
     @property
     def inf(self) -> int:
-        """A word of infinities."""
+        """A word in which every distance is infinity."""
         return PACKED_INF * 0x10001 if self.packed else INF
 
     @property
     def relax(self):
-        """Device function that returns the minimum of a word and the sum of two others."""
+        """Device function (a, b, c) that returns min(a + b, c) for each distance in a word."""
         return add_min_pairs if self.packed else add_min
 
     @property
     def wide(self) -> int:
-        """Neighbouring words that a thread of the product loads at once."""
+        """Number of successive words that a thread of the product loads at once."""
         return self.per // 2
 
     @property
     def depth(self) -> int:
-        """Vertices k whose distances are in shared memory at a time."""
+        """Number of intermediate vertices whose distances are in shared memory at a time."""
         return min(MAX_DEPTH, self.tile)
 
     def rounds(self, vertices: int) -> int:
@@ -116,15 +119,15 @@ class TileShape:
         return blocks_for(vertices, self.tile)
 
     def blocks(self, tiles: int) -> int:
-        """Return the blocks of threads for the product in `tiles` tiles, one below the other."""
+        """Return the number of blocks of threads for the product in a column of `tiles` tiles."""
         return tiles * self.tile // self.height
 
     def columns(self, vertices: int) -> int:
-        """Return the number of tiles along a row."""
+        """Return the number of tiles in a row of tiles."""
         return blocks_for(vertices, self.tile * self.per_word)
 
     def pitch(self, vertices: int) -> int:
-        """Return the words from one row of the matrix to the next: whole tiles."""
+        """Return the number of words in a row of the matrix, a multiple of the tile."""
         return self.columns(vertices) * self.tile
 
 
@@ -132,9 +135,10 @@ class TileShape:
 def kernels(shape: TileShape) -> SimpleNamespace:
     """Return the kernels for tiles of one shape: initial, diagonal, panel, trailing, unpack.
 
-    Matrices are flat, with `pitch` words per row. `pivot` is an array whose row 0 is vertex first_tile * tile; a round
-    takes its rows from round_ * tile on, where round_ is the number of the round. `target` holds whole tiles of any
-    rows. Without strips, pivot = target = the matrix, and first_tile = 0.
+    Matrices are flat arrays with `pitch` words per row. They may be strips, some rows of the whole matrix
+    (staged_floyd_warshall.py). `pivot` is the strip of the intermediate vertices. Its row 0 is vertex
+    first_tile * tile, and round number round_ uses its rows from round_ * tile on. `target` is the strip to update.
+    Without strips, `pivot` and `target` are the whole matrix, and first_tile is 0.
     """
     panel, trailing = products(shape)
     return SimpleNamespace(
@@ -147,12 +151,12 @@ def kernels(shape: TileShape) -> SimpleNamespace:
 
 
 def initial_kernel(shape: TileShape):
-    """Return the first kernel, which fills the matrix from the graph."""
+    """Return the kernel that fills the matrix from the graph."""
     per_word, packed, inf, relax = shape.per_word, shape.packed, shape.inf, shape.relax
 
     @cuda.jit(device=True)
     def word_of(distance, v):
-        """Return the word that holds this distance to v; packed, the other half is infinity."""
+        """Return a word with this distance to v. If packed, the other half of the word is infinity."""
         if packed:
             distance = min(distance, PACKED_INF)
             return u32(distance << 16 | PACKED_INF) if v % 2 else u32(PACKED_INF << 16 | distance)
@@ -160,7 +164,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
-        """Lower matrix[at] to word; packed, each half separately, for which cards have no atomic minimum."""
+        """Lower matrix[at] to word, atomically. If packed, lower each half; cards have no such atomic instruction."""
         old = matrix[at]
         seen = u32(~old)
         while seen != old:
@@ -169,7 +173,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit
     def initial(n, pitch, first_vertex, indptr, indices, weights, matrix):
-        """Set one row per block: the weights of the arcs from vertex first_vertex + row, 0 to itself, else infinity."""
+        """Fill one row per block, for vertex first_vertex + row: 0 to itself, weights of its arcs, else infinity."""
         row, t, stride = u64(cuda.blockIdx.x) * pitch, u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         at = t
         while at < pitch:
@@ -190,7 +194,7 @@ def initial_kernel(shape: TileShape):
 
 
 def unpack_kernel(shape: TileShape):
-    """Return the last kernel, which converts the matrix to 32-bit distances."""
+    """Return the kernel that converts the final matrix to 32-bit distances."""
     per_word, packed = shape.per_word, shape.packed
 
     @cuda.jit(device=True)
@@ -216,7 +220,7 @@ def unpack_kernel(shape: TileShape):
 def tile_copiers(shape: TileShape) -> tuple:
     """Return device functions (pitch, corner, pivot, dist) that load and store a thread's words of the diagonal tile.
 
-    dist: the unpacked distances. corner: index of the thread's first word in pivot.
+    dist: the thread's distances, one per word. corner: index of the thread's first word in pivot.
     """
     per_word, packed, per = shape.per_word, shape.packed, shape.diagonal_per
 
@@ -263,7 +267,7 @@ def diagonal_kernel(shape: TileShape):
         y, x = u32(cuda.threadIdx.x // diagonal_side), u32(cuda.threadIdx.x % diagonal_side)
         corner = u64(round_ * tile + y * per) * pitch + u32(((first_tile + round_) * tile + x * per) // per_word)
         load_tile(pitch, corner, pivot, dist)
-        owner = u32(0)  # the threads with this y have row k, those with this x column k
+        owner = u32(0)  # threads with y == owner have row k, threads with x == owner have column k
         while owner < diagonal_side:
             k = u32(0)
             while k < per:  # the row and the column of k are double-buffered, so one barrier is enough
@@ -295,7 +299,7 @@ def diagonal_kernel(shape: TileShape):
 
 @cache
 def part_movers(wide: int) -> tuple:
-    """Return device functions (matrix, at, part) that load `wide` words of a matrix into `part`, and store them."""
+    """Return two device functions (matrix, at, part): load `wide` words from matrix[at] on into `part`, store them."""
 
     @cuda.jit(device=True)
     def load(matrix, at, part):
@@ -321,14 +325,14 @@ def part_movers(wide: int) -> tuple:
 
 
 def product_readers(shape: TileShape) -> tuple:
-    """Return device functions that read the distances to and from `depth` vertices k into shared memory."""
+    """Return device functions that copy the distances to, and from, `depth` vertices k to shared memory."""
     tile, height, packed, depth = shape.tile, shape.height, shape.packed, shape.depth
     threads, wide, to_k_words = shape.threads, shape.wide, shape.depth // shape.per_word
     load, _ = part_movers(wide)
 
     @cuda.jit(device=True)
     def read_to_k(pitch, columns, target, t, to_k, part):
-        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex; packed, in both halves."""
+        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex. If packed, set both halves."""
         e = u32(0)
         while e < to_k_words * height // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
@@ -347,7 +351,7 @@ def product_readers(shape: TileShape) -> tuple:
 
     @cuda.jit(device=True)
     def read_from_k(pitch, rows, pivot, t, from_k, part):
-        """Set from_k[k, j] to the word of the distances from the k-th vertex to column j."""
+        """Set from_k[k, j] to the j-th word of the distances from the k-th vertex."""
         e = u32(0)
         while e < depth * tile // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
@@ -363,15 +367,16 @@ def product_readers(shape: TileShape) -> tuple:
 
 
 def product_relaxers(shape: TileShape) -> tuple:
-    """Return device functions that relax a thread's words through one k, and the target by these words."""
+    """Return two device functions: relax a thread's words through one vertex k, and merge them into the target."""
     per, tile, height, wide, relax = shape.per, shape.tile, shape.height, shape.wide, shape.relax
     load, store = part_movers(wide)
 
     @cuda.jit(device=True)
     def position(thread, i, length):
-        """Return the index, below `length`, of a thread's i-th row or column; half are in each half of the tile.
+        """Return the index, below `length`, of a thread's i-th row or column.
 
-        So neighbouring 16-byte loads have no bank conflicts.
+        Half of a thread's rows or columns are in each half of the tile, so that the 16-byte loads of neighbouring
+        threads have no bank conflicts.
         """
         return u32((i // wide) * (length // 2) + thread * wide + i % wide)
 
@@ -394,7 +399,7 @@ def product_relaxers(shape: TileShape) -> tuple:
 
     @cuda.jit(device=True)
     def relax_rows(pitch, top, j0, y, x, dist, target, part):
-        """Set target to min(target, dist) in the thread's words."""
+        """Set target to min(target, dist) for the thread's words."""
         r = u32(0)
         while r < per:
             row = u64(top + position(y, r, height)) * pitch + j0
@@ -449,7 +454,7 @@ def product(shape: TileShape):
                 relax_through(u32(k + 2), y, x, to_k, from_k, dist)
                 relax_through(u32(k + 3), y, x, to_k, from_k, dist)
                 k = u32(k + 4)
-            cuda.syncthreads()  # needed also before `panel` writes the rows that it has read
+            cuda.syncthreads()  # also needed because `panel` writes rows that all its threads read
             done = u32(done + depth)
             columns, rows = columns + u64(to_k_words), rows + u64(depth) * pitch
         relax_rows(pitch, top, j0, y, x, dist, target, part)
@@ -458,7 +463,7 @@ def product(shape: TileShape):
 
 
 def products(shape: TileShape) -> tuple:
-    """Return the kernels panel and trailing, which compute the same product of tiles."""
+    """Return the kernels `panel` and `trailing`, which compute the same product for different rows."""
     tile, per_word, height, multiply = shape.tile, shape.per_word, shape.height, product(shape)
     bounds = {} if SIMULATED else {"launch_bounds": (shape.threads, BLOCKS_PER_MULTIPROCESSOR)}
 
@@ -479,13 +484,14 @@ def products(shape: TileShape) -> tuple:
 
 @cuda.jit
 def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow):  # noqa: PLR0913
-    """Set the predecessors of a row per block, whose source is first_source + row; arcs by head, cheapest first.
+    """Set the predecessors of one row per block. The source of a row is first_source + row.
 
-    Sets overflow[0] = 1 if an arc leads from a reached vertex to an unreached one: that distance did not fit.
+    indptr, tails, weights: the result of `arcs_by_head`. Sets overflow[0] = 1 if an arc leads from a reached vertex to
+    an unreached one, whose distance did not fit.
 
-    A first pass takes arcs of positive weight only: their tails are nearer, so that predecessors lead to the source.
-    Arcs of weight 0 could form cycles. Along them a vertex takes only predecessors that already have one, until
-    nothing changes.
+    The first pass uses only arcs of positive weight. Their tails are nearer to the source than their heads, so these
+    predecessors lead to the source. Arcs of weight 0 could form cycles. Later passes use such an arc only if its tail
+    is the source or already has a predecessor. They end when nothing changes.
     """
     row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
     dist_row, predecessor_row = row * pitch, row * n
@@ -524,7 +530,10 @@ def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, pred
 
 
 def arcs_by_head(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return int32 indptr (n + 1), tails (m) and weights (m) of the arcs by head, the cheapest arc of a head first."""
+    """Return the arcs grouped by head, the cheapest arc of a head first.
+
+    They are int32 arrays: indptr, (n + 1,), tails and weights, (m,).
+    """
     order = np.lexsort((graph.weights, graph.indices))
     indptr = np.zeros(graph.vertices + 1, np.int32)
     np.cumsum(np.bincount(graph.indices, minlength=graph.vertices), out=indptr[1:])
@@ -537,9 +546,9 @@ def blocked(graph: Graph, result: Result, run: Run) -> None:
 
 
 def blocked16(graph: Graph, result: Result, run: Run) -> None:
-    """Search with two 15-bit distances per word, again with 32 bits if one does not fit; fill `result`, (n, n).
+    """Search with two 15-bit distances per word; if one does not fit, search again with 32 bits. Fill `result`, (n, n).
 
-    Before compute capability 9.0 a packed minimum takes several instructions; such cards use only 32 bits.
+    Cards before compute capability 9.0 search only with 32 bits, because a packed minimum takes several instructions.
     """
     shapes = [TileShape.of(run, packed=False)]
     if has_16_bit_pair_minimum() or not gpu_visible():
@@ -548,21 +557,21 @@ def blocked16(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return three launches per round, and three for the first matrix, its unpacking and the predecessors."""
+    """Return the number of launches: three per round, and three to fill and unpack the matrix and find predecessors."""
     return 3 * TileShape.of(Run(tile=tile), packed=False).rounds(vertices) + 3
 
 
 def launches16(vertices: int, tile: int) -> None:
-    """Return None: whether 32 bits follow 16 depends on the weights, and on n <= tile."""
+    """Return None: the number depends on whether a second search with 32 bits follows, so on the weights."""
 
 
 def upload_arcs(graph: Graph, run: Run) -> tuple[list, list]:
-    """Upload the graph's arrays, and its arcs by head, before the clock starts."""
+    """Copy the graph's arrays, and its arcs by head, to the card before the clock starts."""
     return run.upload_untimed(graph.indptr, graph.indices, graph.weights), run.upload_untimed(*arcs_by_head(graph))
 
 
 def _find_paths(graph: Graph, result: Result, run: Run, *shapes: TileShape) -> None:
-    """Fill `result` in the first of these shapes in which all distances fit."""
+    """Fill `result` with the first of these shapes in which all distances fit."""
     n = graph.vertices
     run.require(4 * max(s.rounds(n) * s.tile * s.pitch(n) for s in shapes) + 2 * 4 * n * n)
     out_arcs, in_arcs = upload_arcs(graph, run)
@@ -578,7 +587,7 @@ def _find_paths(graph: Graph, result: Result, run: Run, *shapes: TileShape) -> N
                 arguments = np.uint32(n), np.uint32(n), np.uint32(0), *in_arcs, dist, predecessor, overflow
                 run.launch((find_predecessors, n, min(run.block, ROW_THREADS), arguments))
                 run.download((overflow, overflowed))
-            # The warm-up graph has one tile; it runs in every shape, so that all kernels are compiled.
+            # A graph of one tile, such as the warm-up graph, runs in every shape, so that all kernels are compiled.
             if n > shape.tile and not overflowed[0]:
                 break
         with run.phase("copy_out"):
@@ -597,7 +606,10 @@ def _find_distances(shape: TileShape, n: int, out_arcs: list, dist, run: Run) ->
 
 
 def run_rounds(shape: TileShape, vertices: int, matrix, run: Run) -> None:
-    """Run all rounds on a whole matrix on the card: uint32, flat, rounds * tile rows of `shape.pitch` words."""
+    """Run all rounds on a whole matrix on the card.
+
+    matrix: uint32, flat; it has rounds * tile rows of shape.pitch(vertices) words.
+    """
     kernel, rounds, columns, threads = kernels(shape), shape.rounds(vertices), shape.columns(vertices), shape.threads
     arguments = np.uint32(shape.pitch(vertices)), np.uint32(0), STEP, matrix
     run.launch(

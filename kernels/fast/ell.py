@@ -1,4 +1,4 @@
-"""Bellman-Ford from one source, as `bellman_ford/stride`, on an ELL layout instead of CSR arrays.
+"""Bellman-Ford from one source, with the launches of `bellman_ford/stride`, on an ELL layout instead of CSR arrays.
 
     heads, weights    one row per vertex with its first out-arcs, stored by columns: arc j of vertex u is in slot
                       j * pitch + u, so that the threads of a warp read neighbouring words
@@ -6,10 +6,10 @@
     overflow          the remaining arcs of longer rows, as (tail, head, weight): one thread per arc
 
 Because of the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and
-loads its next arc before it relaxes the present one. The hybrid of ELL and coordinates is N. Bell and M. Garland's
-(Supercomputing 2009), who keep a column if a third of the rows fill it. This layout has as many columns as leave at
-least a quarter of all slots filled, so that a road network has no overflow, and a few vertices with thousands of arcs
-add no slots to all other rows. The overflow is relaxed in the same launch.
+loads its next arc before it relaxes the current one. N. Bell and M. Garland (Supercomputing 2009) introduced the hybrid
+of ELL and a list of overflow arcs; they keep a column if a third of the rows fill it. This layout has the most columns
+that leave at least a quarter of all slots filled. So a road network has no overflow, and a few vertices with thousands
+of arcs do not add slots to all other rows. The overflow is relaxed in the same launch.
 """
 
 from typing import NamedTuple
@@ -35,20 +35,20 @@ class Layout(NamedTuple):
     lengths: np.ndarray  # (n,)
     heads: np.ndarray  # (columns * pitch,): -1 is padding
     weights: np.ndarray  # (columns * pitch,)
-    overflow_tails: np.ndarray  # (overflow arcs,), as the next two
+    overflow_tails: np.ndarray  # (overflow arcs,), like the next two
     overflow_heads: np.ndarray
     overflow_weights: np.ndarray
 
 
 def pitch(vertices: int) -> int:
-    """Return the slots of a column: whole warps, so that each column starts at an aligned address."""
+    """Return the number of slots in a column: a multiple of a warp, so that columns start at aligned addresses."""
     return WARP * blocks_for(vertices, WARP)
 
 
 def columns(graph: Graph) -> int:
-    """Return the number of columns that the module's rule allows."""
+    """Return the number of columns: the most that leave at least 1 / SLOTS_PER_ARC of the slots filled."""
     rows_of_degree = np.bincount(np.diff(graph.indptr))
-    filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # slots, by number of columns
+    filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # filled slots, by number of columns
     count = np.arange(1, len(filled) + 1)
     fits = (graph.vertices * count <= SLOTS_PER_ARC * filled) & (pitch(graph.vertices) * count <= MAX_SLOTS)
     return int(np.count_nonzero(fits))  # with more columns, the filled share only decreases
@@ -56,9 +56,9 @@ def columns(graph: Graph) -> int:
 
 @kept
 def layout(graph: Graph) -> Layout:
-    """Return the layout of a graph; made once, before the clock starts, like its CSR arrays."""
+    """Return the layout of a graph. It is made once, before the clock starts, like the CSR arrays."""
     width, column = columns(graph), pitch(graph.vertices)
-    position = np.arange(graph.arcs) - graph.indptr[graph.tails]  # of an arc in its row
+    position = np.arange(graph.arcs) - graph.indptr[graph.tails]  # position of each arc in its row
     inside = position < width
     slots = position[inside] * column + graph.tails[inside]
     heads, weights = np.full(width * column, -1, np.int32), np.zeros(width * column, np.int32)
@@ -68,7 +68,7 @@ def layout(graph: Graph) -> Layout:
 
 
 def facts(graph: Graph, source: int) -> dict[str, int]:
-    """Return columns of a measurement: the layout, and how many vertices the source reaches, including itself."""
+    """Return extra columns of a measurement: sizes of the layout, and the number of vertices that are reached."""
     parts = layout(graph)
     reached = csgraph.breadth_first_order(graph.to_scipy(), source, return_predecessors=False)
     return {
@@ -119,6 +119,6 @@ def find_predecessors(column, rows, dist, predecessor):
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
-    """Make the launches of `bellman_ford/stride` with half the blocks; fill `result`, (n,), from run.source."""
+    """Run half as many blocks as give each vertex a thread; fill `result`, (n,), with the paths from run.source."""
     arcs = np.uint32(pitch(graph.vertices)), Layout(*run.upload_untimed(*layout(graph)))
     drive(graph, result, run, arcs, (relax, update_stride, find_predecessors), divide_blocks_by=2)

@@ -18,14 +18,14 @@ else:
     sparse = Later("scipy.sparse")
 
 # Shared by floats.py and its kernels.
-LANES = 8  # threads that share the arcs of a queued vertex; divides the threads of a block
-TINY = np.finfo(np.float64).tiny  # above 0, and above the rounding error of a subnormal bound
-NONE, SOURCE = -1, -9999  # predecessor of a vertex without a path so far, and of a source
+LANES = 8  # threads that share the arcs of a queued vertex; must divide the threads of a block
+TINY = np.finfo(np.float64).tiny  # added to bounds; larger than the rounding error of a subnormal bound
+NONE, SOURCE = -1, -9999  # the predecessor of a vertex that is not reached yet, and of a source
 
 
 @dataclass(frozen=True, eq=False)
 class FloatGraph(Rows):
-    """A directed graph in compressed sparse rows, as kernels.graph.Graph, but with any finite weights."""
+    """A directed graph in compressed sparse rows, like kernels.graph.Graph, but with any finite weights."""
 
     indptr: np.ndarray  # int32, (n + 1,)
     indices: np.ndarray  # int32, (m,)
@@ -38,7 +38,7 @@ class FloatGraph(Rows):
         return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
 
     def check_values(self) -> None:
-        """Raise InputError unless the values are as in Rows and all weights are finite."""
+        """Raise InputError unless the arrays are valid (see `Rows.check_values`) and all weights are finite."""
         super().check_values()
         if len(wrong := np.flatnonzero(~np.isfinite(self.weights))):
             raise InputError(f"arc {wrong[0]}: weight {self.weights[wrong[0]]} is not finite")
@@ -47,12 +47,13 @@ class FloatGraph(Rows):
     def exponent(self) -> int:
         """Return the largest e such that, with weights scaled by 2**e, no path is longer than 2^31 - 2.
 
-        A path leaves each vertex at most once, so the sum of each vertex's largest weight bounds its length.
+        A shortest path leaves each vertex at most once. So its length is at most the sum, over all vertices, of the
+        largest weight of the vertex's arcs.
         """
         starts = self.indptr[:-1][np.diff(self.indptr) > 0]
-        largest = np.maximum.reduceat(self.weights, starts) if self.arcs else np.zeros(1)  # of each vertex's arcs
+        largest = np.maximum.reduceat(self.weights, starts) if self.arcs else np.zeros(1)  # weight of each vertex
         _, shift = np.frexp(largest.max())
-        total = np.ldexp(largest, -shift).sum()  # weights up to 1, so that the sum is finite
+        total = np.ldexp(largest, -shift).sum()  # of weights scaled to at most 1, so that the sum is finite
         if total == 0:
             return 0
         room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each weight

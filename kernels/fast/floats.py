@@ -1,7 +1,7 @@
-"""Shortest paths with float64 weights, bit for bit as Dijkstra's algorithm finds them.
+"""Shortest paths with float64 weights; distances equal those of Dijkstra's algorithm bit for bit.
 
     scale the weights by a power of two and round them up; find the integer distances (by any variant)
-    dist = these, scaled back and slightly enlarged; dist[source] = 0; queue = the source
+    dist = the integer distances, scaled back and slightly enlarged; dist[source] = 0; queue = the source
     while queue has entries
         each u of queue, each arc (u, v, w):
             if dist[u] + w < dist[v], set dist[v] = dist[u] + w and queue v for the next round
@@ -13,18 +13,18 @@ SciPy's, bit for bit. The order of the threads does not change them.
 
 Integer distances. Without them the rounds are those of Bellman-Ford, which lowers most vertices many times. A
 rounded-up weight is at least the true weight, so an integer distance is the length of a path, and is at least the true
-distance. A vertex takes only lower distances, so it takes nearly its final one at once. If the integer search found no
-path, there is no bound, and the result is the same.
+distance. A vertex accepts only distances below this bound, so the first that it accepts is close to the final one. A
+vertex without an integer distance has no bound; the result is the same.
 
-Predecessors follow from the distances: first along arcs that lead to a larger distance, which cannot form a cycle. The
-other vertices (their arc has weight 0, or its weight is lost in rounding) are reached from vertices that already have
-a predecessor.
+Predecessors. They are found from the distances. The first pass uses arcs from a lesser to a larger distance, which
+cannot form a cycle. Later rounds use arcs whose weight is 0 or is lost in rounding, but only from vertices that already
+have a predecessor.
 
 Several rows, one per source, are searched at once: vertex v of row r is entry r * vertices + v.
 
 Negative weights need potentials (D. B. Johnson, Efficient Algorithms for Shortest Paths in Sparse Networks, JACM 24,
-1977). They are the distances from an additional vertex with an arc of weight 0 to every other vertex, found by the
-same rounds with all vertices queued. Distances are then exact up to rounding, as SciPy's Johnson.
+1977). They are the distances from an additional vertex with an arc of weight 0 to every other vertex. The same rounds
+find them, with all vertices queued. Distances are then exact up to rounding, as in SciPy's `johnson`.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def enough_blocks(items: int, block: int) -> int:
 
 
 class Float64Search:
-    """Searches on one graph, whose arrays are copied to the card once.
+    """Search one graph repeatedly. Its arrays are copied to the card once.
 
-    No weight of `graph` is negative, except for `potentials`. `run` makes the launches, with blocks of its size.
+    Weights must not be negative, except for `potentials`. `run` makes the launches, with run.block threads per block.
     """
 
     def __init__(self, graph: FloatGraph, run: Run):
@@ -72,10 +72,10 @@ class Float64Search:
         self.arcs = run.upload(*arrays)
 
     def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
-        """Search from the entries `starts`, distinct integers, in `rows` rows.
+        """Search `rows` rows at once, from the entries `starts`, distinct integers (see the module).
 
-        whole: int32, (rows, n): distances in graph.scaled, as bounds. limit: at least 0; vertices farther away have no
-        path, and the search does not go beyond them. tree: whether to find predecessors.
+        whole: int32, (rows, n): distances in graph.scaled, used as bounds. limit: the largest distance to search, 0 or
+        more; vertices farther away are treated as unreachable. tree: whether to find predecessors.
         Raises NotEnoughMemory if the card has less than 24 bytes free for each entry.
         """
         size = rows * self.graph.vertices
@@ -109,7 +109,7 @@ class Float64Search:
     def potentials(self) -> np.ndarray:
         """Return float64 potentials, 0 or less, such that potential[u] + w >= potential[v] for each arc (u, v, w).
 
-        Raises scipy.sparse.csgraph.NegativeCycleError if a cycle is negative.
+        Raises scipy.sparse.csgraph.NegativeCycleError if there is a negative cycle.
         """
         n = self.graph.vertices
         state = self._begin(np.arange(n), n, np.zeros(2), None, 1)
@@ -144,7 +144,7 @@ class Float64Search:
 
 
 def reduced(graph: FloatGraph, potential: np.ndarray) -> FloatGraph:
-    """Return the graph with weights w + potential[u] - potential[v], at least 0."""
+    """Return the graph with the weights w + potential[u] - potential[v], which are 0 or more."""
     tails = np.repeat(np.arange(graph.vertices), np.diff(graph.indptr))
     weights = graph.weights + potential[tails] - potential[graph.indices]
     return FloatGraph(graph.indptr, graph.indices, np.maximum(weights, 0), graph.name)

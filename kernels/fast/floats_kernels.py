@@ -14,9 +14,9 @@ LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # threads per bloc
 
 @cuda.jit
 def set_bounds(constants, whole, dist, stamps, predecessor):
-    """Set dist to the bounds.
+    """Set dist to the bounds, and reset stamps and predecessor.
 
-    constants: the factor of integer distances, and the distance of vertices beyond the limit.
+    constants: the factor that scales integer distances back, and the distance of a vertex that has no such bound.
     """
     at, threads = u64(thread_x()), u64(cuda.gridsize(1))
     while at < u64(len(dist)):
@@ -45,7 +45,7 @@ def start(starts, dist, predecessor, queues):
 
 @cuda.jit(device=True)
 def lower(u, at, to, d, x, done, dist, stamps):
-    """Lower the distance of `to`; return whether to queue it. The first thread in a round queues it for the next."""
+    """Lower the distance of `to` to x; return whether to queue it. In each round only the first thread queues it."""
     if x < dist[to] and x < cuda.atomic.min(dist, to, x):
         return cuda.atomic.max(stamps, to, u32(done + u32(1))) <= done
     return False
@@ -53,9 +53,9 @@ def lower(u, at, to, d, x, done, dist, stamps):
 
 @cuda.jit(device=True)
 def adopt(u, at, to, d, x, done, dist, predecessor):
-    """Set u as the predecessor of `to` if the arc adds nothing; return whether this thread set it.
+    """Set u as the predecessor of `to` if the arc does not add to the distance; return whether this thread set it.
 
-    u must already have a predecessor or be a source.
+    The arc is used only if u already has a predecessor or is a source.
     """
     if x == d and d == dist[to] and predecessor[to] == NONE and predecessor[at] != NONE:
         return cuda.atomic.cas(predecessor, to, NONE, i32(u)) == NONE
@@ -64,12 +64,14 @@ def adopt(u, at, to, d, x, done, dist, predecessor):
 
 @cache
 def rounds(take):
-    """Return a kernel of all blocks; each round relaxes the arcs of queued vertices and queues heads if `take` says so.
+    """Return a cooperative kernel that runs rounds until no vertex is queued.
 
-    Arguments: most is the maximum number of rounds, marks is for `take`. queues is uint32, two per entry; a round
-    reads one half and fills the other. counts is uint32, (4,). Round r reads the number of queued vertices in word
-    r mod 3, counts in the next word, and sets the one after to 0, so that one barrier is enough. The last word is the
-    number of rounds.
+    A round calls `take` for each arc of a queued vertex. If `take` returns True, the head is queued for the next round.
+
+    most: maximum number of rounds. marks: the last argument of `take`. queues: uint32, two words per entry; a round
+    reads one half and fills the other. counts: uint32, (4,). Round r reads the number of queued vertices from word
+    r mod 3, counts those of the next round in the next of the first three words, and sets the third to 0. So one
+    barrier per round is enough. The last word becomes the number of rounds.
     """
 
     @cuda.jit(**LAUNCH_BOUNDS)

@@ -1,20 +1,23 @@
 """Bellman-Ford from every source of a sparse graph, eight sources per block.
 
-Paths lead only through vertices with out-arcs: they are the core. A block takes the next eight core vertices as
-sources. For each core vertex it keeps a row of distances, one per source, in shared memory if they fit.
+The core is the set of vertices with out-arcs. Other vertices can only be the last vertex of a path. A block takes the
+next eight core vertices as sources. For each core vertex it keeps a row of distances, one per source, in shared memory
+if all rows fit.
 
     until no distance changes
         each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
     each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
 
-Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed reads half as many arcs, and
-took longer when measured (docs/performance.md).
+Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed would read half as many arcs,
+but was slower when measured (docs/performance.md).
 
-A vertex outside the core is reached only in the last step, and as a source it reaches only itself: other blocks fill
-the rows of such sources. A row has four words. At first a word holds two 16-bit distances. If one of a block's
-distances could exceed 16 bits, the block starts again with one 32-bit distance per word, four sources at a time. If
-the graph has a weight of 0, a word has 64 bits, the distance above the number of arcs: then each arc makes a path
-longer, so that predecessors cannot form a cycle.
+A vertex outside the core, a sink, is reached only in the last step. As a source it reaches only itself; other blocks
+fill the rows of these sources.
+
+A row has four words. At first a word holds two 16-bit distances. If one of a block's distances could exceed 16 bits,
+the block starts again with one 32-bit distance per word, four sources at a time. If the graph has a weight of 0, a word
+has 64 bits: the distance in the upper half, the number of arcs of the path in the lower half. Then each arc increases
+the word, even if its weight is 0, so that predecessors cannot form a cycle.
 """
 
 from functools import cache
@@ -26,22 +29,24 @@ from numba import cuda, uint32, uint64
 from kernels.gpu.card import SIMULATED, has_16_bit_pair_minimum
 from kernels.gpu.intrinsics import HIGH, LOW, i32, min_pairs, min_pairs_native, u32, u64
 from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph, kept
+from kernels.graph import INF, Graph, kept, starts
 from kernels.run import Result, Run
 
 SOURCES_PER_BLOCK = 8
-SLICE = 32  # vertices whose arcs are interleaved: a warp reads an arc of each of its vertices at once
+SLICE = 32  # vertices whose arcs are interleaved, so that a warp reads one arc of each of its vertices at once
 MAX_NARROW_WEIGHT = 0x7FFF
-ALIGNMENT = None if SIMULATED else 16  # allows loading a row at once; the simulator rejects the option
+ALIGNMENT = None if SIMULATED else 16  # lets a thread load a row at once; the simulator rejects the option
 
 
 class Layout(NamedTuple):
-    """A graph as the kernel reads it: uint32 arrays. Core vertices are numbered by their index in `core`.
+    """A graph in the form that the kernel reads; all arrays are uint32. Core vertices are numbered by index in `core`.
 
-    Slices have the arcs between core vertices, by head. Arc j of vertex i of slice s is at slices[s] + SLICE * j + i.
-    Shorter lists are padded with arcs of weight 0 from vertex len(core), which is never reached. The other arrays have
-    all arcs by head, in compressed rows; a head is any vertex. For 16-bit distances, slice_arcs and arcs have the tail
-    in the upper and the weight in the lower half of a word.
+    A slice is SLICE core vertices with their arcs from the core. Arc j of the i-th vertex of slice s is at index
+    slices[s] + SLICE * j + i of slice_arcs, slice_tails and slice_weights. The lists of a slice are padded to the same
+    length with arcs of weight 0 from vertex len(core), which is never reached.
+
+    in_indptr, arcs, tails and weights have all arcs by head, in compressed rows; here a head is any vertex. slice_arcs
+    and arcs are for 16-bit distances: they have the tail in the upper and the weight in the lower half of a word.
     """
 
     core: np.ndarray  # vertices with out-arcs, by decreasing number of arcs from the core
@@ -58,7 +63,7 @@ class Layout(NamedTuple):
 
 @kept
 def layout(graph: Graph) -> Layout:
-    """Return the layout of a graph; made once, before the clock starts, like its CSR arrays."""
+    """Return the layout of a graph. It is made once, before the clock starts, like the CSR arrays."""
     graph = graph.cheapest()
     n, has_out = graph.vertices, np.diff(graph.indptr) > 0
     by_head = np.argsort(graph.indices, kind="stable")
@@ -72,30 +77,26 @@ def layout(graph: Graph) -> Layout:
 
     degrees = in_core[core]
     lengths = np.pad(degrees, (0, -len(core) % SLICE)).reshape(-1, SLICE).max(axis=1, initial=0)
-    slices = _starts(SLICE * lengths)
+    slices = starts(SLICE * lengths)
     order = np.argsort(index[heads[within]], kind="stable")
     head, tail = index[heads[within]][order], index[tails[within]][order]
-    at = slices[head // SLICE] + SLICE * (np.arange(len(head)) - _starts(degrees)[head]) + head % SLICE
+    at = slices[head // SLICE] + SLICE * (np.arange(len(head)) - starts(degrees)[head]) + head % SLICE
     slice_tails, slice_weights = np.full(slices[-1], len(core)), np.zeros(slices[-1], np.int64)
     slice_tails[at], slice_weights[at] = tail, weights[within][order]
 
     arrays = (
         *(core, np.flatnonzero(~has_out), slices),
         *(slice_tails << 16 | slice_weights, slice_tails, slice_weights),
-        *(_starts(np.bincount(heads, minlength=n)), index[tails] << 16 | weights, index[tails], weights),
+        *(starts(np.bincount(heads, minlength=n)), index[tails] << 16 | weights, index[tails], weights),
     )
     return Layout(*(array.astype(np.uint32) for array in arrays))
 
 
-def _starts(counts: np.ndarray) -> np.ndarray:
-    """Return where each list starts, given the lengths, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(counts)])
-
-
 def no_path_in_16_bits(graph: Graph) -> int:
-    """Return the 16-bit number for "no path", whose sum with any weight still fits in 16 bits.
+    """Return the 16-bit number that means "no path"; its sum with any weight still fits in 16 bits.
 
-    Returns 0, so that 16-bit distances are not tried, if 16 bits are too few, a weight is 0, or there are no arcs.
+    Return 0 if 16-bit distances must not be tried: if a weight is 0 or too large, if the core has too many vertices, or
+    if there are no arcs.
     """
     weights, core = graph.weights, np.count_nonzero(np.diff(graph.indptr))
     fits = len(weights) and weights.min() > 0 and weights.max() <= MAX_NARROW_WEIGHT and core < 1 << 16
@@ -109,10 +110,11 @@ def lesser_word(a, b):
 
 @cache
 def arc_reader(narrow: bool, count_hops: bool):
-    """Return a device function that reads an arc's tail, and its weight as it is added to a word of a row.
+    """Return a device function that reads an arc: its tail, and the number to add to a word of the tail's row.
 
-    narrow: a word of a row holds two distances, and `arcs` has tail and weight in one word; else `arcs` has the tails.
-    count_hops: a word of a row has 64 bits and holds the number of arcs below the distance.
+    narrow: whether a word of a row holds two 16-bit distances. If so, a word of `arcs` has tail and weight; if not, it
+    has only the tail.
+    count_hops: whether a word of a row has 64 bits, the distance in the upper and the number of arcs in the lower half.
     """
 
     @cuda.jit(device=True)
@@ -130,7 +132,7 @@ def arc_reader(narrow: bool, count_hops: bool):
 
 @cache
 def row_setter(narrow: bool, count_hops: bool):
-    """Return a device function that sets all distances to no path, except 0 from each source of the block to itself."""
+    """Return a device function that sets the distance from each source to itself to 0, and all others to no path."""
     word, sources = u64 if count_hops else u32, u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
@@ -148,7 +150,7 @@ def row_setter(narrow: bool, count_hops: bool):
             if first_source <= v and v < u32(first_source + sources) and v < size:
                 k = u32(v - first_source)  # v is the block's k-th source
                 if narrow:
-                    half = HIGH if k & u32(1) == 0 else LOW  # the half of the word that is not the k-th's
+                    half = HIGH if k & u32(1) == 0 else LOW  # mask of the other source's half of the word
                     rows[u32(at | (k >> u32(1)))] = u32(unreached & half)
                 else:
                     rows[u32(at | k)] = word(0)
@@ -161,7 +163,8 @@ def row_setter(narrow: bool, count_hops: bool):
 def relaxation(narrow: bool, count_hops: bool, native: bool):
     """Return a device function that finds the distances from the block's sources to the `size` core vertices.
 
-    native: the card takes the minimum of both halves of a word in one instruction.
+    narrow, count_hops: see `arc_reader`. native: whether one instruction of the card takes the minimum of both halves
+    of a word.
     """
     word = u64 if count_hops else u32
     lesser = lesser_word if not narrow else min_pairs_native if native else min_pairs
@@ -254,7 +257,11 @@ read_narrow = arc_reader(narrow=True, count_hops=False)
 
 @cuda.jit(device=True)
 def better_pair(low, high, word, u):
-    """Return the minimum of each best and the path through tail u; word holds the lengths of two such paths."""
+    """Return, for two sources, the shorter of the best path so far and the path through tail u.
+
+    low, high: the best path so far of each source, as in `write_narrow_results`. word: the lengths of the two paths
+    through u.
+    """
     return min(low, u32(word << u32(16) | u)), min(high, u32(word & HIGH | u))
 
 
@@ -262,8 +269,9 @@ def better_pair(low, high, word, u):
 def write_narrow_results(n, first_source, no_path, graph, rows, dist, predecessor):
     """Write distances and predecessors of eight sources.
 
-    A best is a distance above the index of its tail in core, so that one minimum finds both. The eight are separate
-    variables so that they stay in registers while each arc is read once: an array in a loop would be in local memory.
+    The best path of each source, b0 to b7, is a word with the distance in the upper half and the tail (its index in
+    core) in the lower half, so that one minimum finds both. They are separate variables, because an array that is
+    indexed in a loop would be in local memory, not in registers.
     """
     v = u32(cuda.threadIdx.x)
     while v < n:
@@ -318,7 +326,7 @@ def wide_results(count_hops: bool):
 
 @cuda.jit(device=True)
 def fill_sinks(n, i, sinks, dist, predecessor):
-    """Fill the rows of the i-th eight sources without out-arcs: each reaches only itself."""
+    """Fill the rows of the i-th group of eight sinks. As a source, a sink reaches only itself."""
     i = u32(u32(SOURCES_PER_BLOCK) * i)
     end = min(u32(i + u32(SOURCES_PER_BLOCK)), u32(len(sinks)))
     while i < end:
@@ -334,11 +342,13 @@ def fill_sinks(n, i, sinks, dist, predecessor):
 
 @cache
 def search_from_all(in_shared: bool, count_hops: bool, native: bool):
-    """Return the kernel. Blocks that search and blocks that fill are interleaved evenly, so that both run at once.
+    """Return the kernel. A block searches from a batch of eight core vertices, or fills the rows of eight sinks.
 
-    A block searches if block * batches // blocks is greater for the next block, else it fills.
-    in_shared: a block's rows are in shared memory, else in `work`. count_hops, native: as above.
-    no_path_16: 0 if 16-bit distances are not tried.
+    The two kinds of blocks are interleaved evenly, so that both run at the same time. Block b searches if
+    (b + 1) * batches // blocks is greater than b * batches // blocks, else it fills rows.
+
+    in_shared: whether a block's rows are in shared memory or in `work`. count_hops, native: see `arc_reader` and
+    `relaxation`. The kernel's argument no_path_16 is the result of `no_path_in_16_bits`.
     """
     word, word_type = (u64, uint64) if count_hops else (u32, uint32)
     no_path = word(INF << 32 if count_hops else INF)
@@ -377,7 +387,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
 
 
 def bytes_of_block(core: int, count_hops: bool) -> int:
-    """Return the shared memory of a block's rows: one per core vertex, and one for the vertex that is never reached."""
+    """Return the bytes of a block's rows: one per core vertex, and one for the vertex that is never reached."""
     return (core + 1) * (32 if count_hops else 16)
 
 
@@ -407,5 +417,5 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return 1."""
+    """Return 1: a single launch makes all searches."""
     return 1

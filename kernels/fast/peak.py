@@ -4,7 +4,7 @@
               and after them: the peak
     dense     the rounds of blocked Floyd-Warshall on a random matrix with an arc for every pair
 
-Packed, one instruction makes two relaxations.
+If distances are packed, one instruction makes two relaxations.
 """
 
 from functools import cache
@@ -18,8 +18,8 @@ from kernels.gpu.intrinsics import add_min, add_min_pairs, u32
 from kernels.run import Run
 
 CHAINS = 48
-THREADS = 512  # maximum per block; each holds 2 * CHAINS registers
-PAIR = 0x10001  # multiplied by a number: that number in both halves of a word
+THREADS = 512  # maximum per block; each thread needs 2 * CHAINS registers
+PAIR = 0x10001  # PAIR * x is a word with x in both halves
 MAX_WEIGHT = 100
 CHECKED = 2  # rows of a dense matrix that are checked
 
@@ -53,9 +53,9 @@ def chains_kernel(packed: bool):
 
 
 def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
-    """Return the number of relaxations and their seconds, with `times` in each of CHAINS chains of every thread.
+    """Make `times` relaxations in each of CHAINS chains per thread; return the number of relaxations and the seconds.
 
-    Raises WrongResult if a chain has a wrong end.
+    Raises WrongResult if a chain ends in a wrong value.
     """
     threads = min(run.block, THREADS)
     limits = np.random.default_rng(0).integers(1, 2**15, run.blocks * threads * CHAINS).astype(np.uint32)
@@ -71,7 +71,7 @@ def chains(run: Run, packed: bool, times: int) -> tuple[int, float]:
 
 
 def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
-    """Return n^3 relaxations and the seconds of their rounds, on random weights from 1 to MAX_WEIGHT.
+    """Run the rounds on random weights from 1 to MAX_WEIGHT; return the number of relaxations, n^3, and the seconds.
 
     Raises NotEnoughMemory if the card has less than n^2 words free, and WrongResult if one of CHECKED rows does not
     solve Bellman's equation, whose solution is unique because all weights are positive.
@@ -84,13 +84,13 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     np.fill_diagonal(matrix, 0)
     run.require(matrix.nbytes)
     (on_card,) = run.upload(matrix.ravel().view(np.uint32))
-    run.cuda_graph = True  # as in the variants
+    run.cuda_graph = True  # as in the variants of blocked Floyd-Warshall
     with run.timed(), run.phase("kernels"):
         run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))
     for source in random.choice(n, min(n, CHECKED), replace=False):
         dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
-        for u in range(n):  # a vertex's own term is never the least, because weights are positive
+        for u in range(n):  # weights are positive, so a vertex's own term is never the least
             np.minimum(through, dist[u] + weights[u], out=through)
         through[source] = 0
         if (dist != through).any():

@@ -1,10 +1,10 @@
 """Test whether a graph is narrow: so deep for its size that a search on the card takes longer than SciPy's.
 
-A search on the card works in rounds of about a microsecond, however few vertices a round has. A path of a million
-vertices takes a second, and SciPy's Dijkstra a tenth of that. So, before the first search of a graph, one block
-searches it breadth first. It stops at a wide level, after LEVELS levels, or when it reaches no further vertices. The
-number of vertices reached by then predicts the number of rounds. The search starts from the vertex with most arcs, so
-that a path that leads into a random graph does not make the graph narrow.
+A search on the card works in rounds. A round takes about a microsecond, even if it has few vertices. So a path of a
+million vertices takes a second, and SciPy's Dijkstra takes a tenth of that. Therefore, before the first search of a
+graph, one block searches it breadth first. It stops at a wide level, after LEVELS levels, or when it reaches no further
+vertices. The number of vertices reached by then predicts the number of rounds. The probe starts from the vertex with
+the most arcs, so that a random graph to which a path is attached does not count as narrow.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from kernels.fast import near_far
 from kernels.graph import Graph
 from kernels.later import Later
 
-LEVELS = 500  # maximum
-WIDE = 64  # vertices of a wide level
-THREADS = 256  # maximum, of the block
+LEVELS = 500  # maximum number of levels of the breadth-first search
+WIDE = 64  # minimum number of vertices of a wide level
+THREADS = 256  # maximum number of threads of the block
 LEVEL_US = 1.5  # time of a search per level: a round takes 1 us, and there are more rounds than levels
 VERTEX_US, ARC_US = 0.05, 0.025  # time of SciPy's search on a narrow graph, including making its array
 kernels = Later("kernels.fast.probe_kernels")  # imports numba
@@ -37,7 +37,7 @@ class Reached(NamedTuple):
 def is_narrow(searches: near_far.NearFarSearch) -> bool:
     """Return whether SciPy should search the graph instead of `searches`.
 
-    `searches` must have allocated their memory; the next search overwrites it.
+    `searches` must have allocated its memory, which the probe uses; the next search overwrites it.
     """
     graph = searches.graph
     hub = int(np.diff(graph.indptr).argmax())

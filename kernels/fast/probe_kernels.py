@@ -6,7 +6,7 @@ from kernels.fast.near_far_kernels import COUNT, NO_ARC
 from kernels.fast.near_far_layout import DEGREE, FAN, LINK
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 
-ADDED, HUBS = 0, 1  # counters: the vertices in the queue, and whether the link of one of them leads to rows
+ADDED, HUBS = 0, 1  # counters: number of queued vertices; whether one of them has more arcs than a link can name
 
 
 @cuda.jit
@@ -18,7 +18,7 @@ def clear(seen):
 
 @cuda.jit(device=True)
 def enqueue(arc, seen, queue, counters):
-    """Queue the head of an arc when it is seen for the first time."""
+    """Queue the head of an arc if it is seen for the first time."""
     v = u32(arc)
     if arc != NO_ARC and cuda.atomic.cas(seen, v, i32(-1), i32(0)) == -1:
         queue[cuda.atomic.add(counters, ADDED, u32(1))] = u64(v)
@@ -28,8 +28,8 @@ def enqueue(arc, seen, queue, counters):
 def walk(source, levels, wide, arcs, seen, queue, words):
     """Search breadth first from the source with one block, until a level has `wide` vertices or for `levels` levels.
 
-    arcs: as returned by near_far.lay_out. seen: int32, (n,), all -1. queue: uint64, at least (n,). words: the result,
-    in the order of probe.Reached. A vertex with more arcs than a link leads to counts as a wide level.
+    arcs: the result of near_far.lay_out. seen: int32, (n,), all -1. queue: uint64, at least n items. words: receives
+    the result, in the order of probe.Reached. A vertex with more arcs than a link can name counts as a wide level.
     """
     counters = cuda.shared.array(2, uint32)
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)

@@ -21,7 +21,7 @@ def as_scipy(dist, predecessor, distances):
 
 @cuda.jit
 def as_lengths(dist, fits, lengths, far):
-    """Convert distances to float64, inf if there is no path; set far[0] = 1 if another distance is above `fits`."""
+    """Convert distances to float64, inf if there is no path. Set far[0] = 1 if a finite distance is above `fits`."""
     v = thread_x()
     if v < len(dist):
         d = dist[v]

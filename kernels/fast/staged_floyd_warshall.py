@@ -2,10 +2,10 @@
 
 A strip is some rows of tiles. Each strip takes one turn as the pivot strip P. First the launches of blocked
 Floyd-Warshall run the rounds of P's diagonal tiles within P. Then every other strip is copied to the card, relaxed
-through P's vertices and copied back, while the card computes on the strip before it. So 2 * 4 * n * n bytes are copied
-for n * n * (rows of P) relaxations.
+through P's vertices and copied back. The copies of a strip run while the card computes on another strip. So a turn
+copies 2 * 4 * n * n bytes and makes n * n * (rows of P) relaxations.
 
-The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
+The card has STRIPS buffers. If there are strips 0 to 6, the turn of pivot strip 2 is
 
     computed    coming    going    on the card
        2          3         0      0  2  3            the rounds of strip 2 within itself
@@ -16,12 +16,13 @@ The card has STRIPS buffers. With strips 0 to 6, the turn of pivot strip 2 is
        0          1         6      0  1  2  3  6
        1          -         0      0  1  2  3         nothing comes: 3 is on the card
 
-and the next turn starts with strip 3, while 4 comes and 1 goes. In the first turn no strip comes from the host:
-`initial` writes each on the card.
+The columns name the strip on which the card computes, the strip that is copied to the card, and the strip that is
+copied to the host. The next turn starts with strip 3, while 4 comes and 1 goes. In the first turn no strip comes from
+the host: `initial` fills each on the card.
 
-The matrix is the array of the result's distances: n * n words on the host, page-locked meanwhile. Predecessors follow
-strip by strip, in two pairs of buffers: while those of one strip are found, the next distances come and the previous
-predecessors go.
+The matrix is the array of the result's distances: n * n words on the host, which are page-locked during the run. Then
+predecessors are found strip by strip, in two pairs of buffers. While those of one strip are found, the distances of the
+next strip come and the predecessors of the previous strip go.
 """
 
 import numpy as np
@@ -35,13 +36,13 @@ from kernels.graph import Graph
 from kernels.run import Result, Run
 
 MATRIX_PARTS = 4  # at most 1 / MATRIX_PARTS of the matrix is on the card, but a strip has at least one row of tiles
-STRIPS = 5  # on the card at a time: the pivot, the next pivot, and those coming, computed and going
+STRIPS = 5  # on the card at a time: the pivot, the next pivot, and the strips that are coming, computed and going
 
 
 def staged(graph: Graph, result: Result, run: Run) -> None:
-    """Search as `blocked`, with a quarter of the matrix on the card, and fill `result`, of shape (n, n).
+    """Search as `blocked` does, with a quarter of the matrix on the card; fill `result`, of shape (n, n).
 
-    Equals `blocked` if one strip is the whole matrix.
+    If one strip is the whole matrix, call `blocked`.
     """
     shape, n = TileShape.of(run, packed=False), graph.vertices
     height, strips = strips_of(shape, n)
@@ -54,7 +55,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
     size = height * shape.tile
     pairs = [(distances[top : top + size], result.predecessors[top : top + size]) for top in range(0, n, size)]
     pinned = cuda.pinned(result.distances), cuda.pinned(result.predecessors)
-    with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until all copies end
+    with run.timed(), pinned[0], pinned[1], Copies() as copies:  # page-locked until all copies have ended
         with run.phase("copy_in"):
             buffers = run.allocate(*[(size * shape.pitch(n), np.uint32)] * STRIPS)
             (overflow,) = run.upload(np.zeros(1, np.int32))
@@ -66,7 +67,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return three launches per round in the pivot strip, one per round in each other strip, and two per strip."""
+    """Return the number of launches: per round three on the pivot strip and one on each other; per strip two more."""
     shape = TileShape.of(Run(tile=tile), packed=False)
     tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
     return launches_blocked(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips
@@ -120,7 +121,7 @@ def _find_distances(
 def _find_predecessors(
     shape: TileShape, n: int, in_arcs: list, pairs: list, buffers: list, overflow, copies: Copies, run: Run
 ) -> None:
-    """Fill the predecessors; `pairs` are the distances and predecessors of each strip, on the host."""
+    """Fill the predecessors. pairs: the distances and predecessors of each strip, on the host."""
     dist, predecessor, pitch = buffers[:2], [buffer.view(np.int32) for buffer in buffers[2:4]], shape.pitch(n)
     copies.to_card(pairs[0][0], dist[0], pitch)
     copies.wait()

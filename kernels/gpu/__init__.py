@@ -1,3 +1,3 @@
 """Launching, timing and the card: the only package that touches the internals of numba and of the CUDA driver."""
 
-SIMULATOR = "numba CUDA simulator"  # the device of its runs
+SIMULATOR = "numba CUDA simulator"  # the name of the device in simulated runs

@@ -1,13 +1,13 @@
-"""Compiled kernels on disk, in numba's own cache: a later process loads them instead of compiling.
+"""Compiled kernels on disk, in numba's own cache, so that a later process loads them instead of compiling.
 
-They are kept in CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. There is a folder
-for each key, a digest of all that machine code depends on besides the types of a kernel's arguments and the card: the
-source of this package, the versions of the compilers, numba's settings, and the versions of Python and of the driver.
-The KEYS most recent folders are kept.
+The cache is in the folder CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. It has
+one folder per key. A key is a digest of what machine code depends on: the source of this package, the versions of the
+compilers, numba's settings, and the versions of Python and of the driver. Within a folder, numba tells apart the types
+of a kernel's arguments and the cards. The KEYS most recent folders are kept.
 
-Numba unpickles what it finds, so a folder is used only if no other user can write to it. A file that is damaged, or
-that the driver refuses, is deleted, and its kernel is compiled and written again. Kernels with a closure are compiled
-in each process, since numba identifies them by their cells, which differ from process to process.
+Numba unpickles the files, so a folder is used only if no other user can write to it. A file that is damaged, or that
+the driver refuses, is deleted, and its kernel is compiled and written again. Kernels with a closure are compiled in
+each process, because numba identifies them by their closure cells, which differ from process to process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from numba.cuda.serialize import dumps
 from kernels.gpu.driver import SETTINGS, STARTED, checked
 
 log = logging.getLogger(__name__)
-KEYS = 16  # folders that stay
+KEYS = 16  # maximum number of folders
 PACKAGE, PACKAGE_FOLDER = __name__.split(".")[0], Path(__file__).parents[1]
 _WHEELS = ("nvvm", "nvjitlink", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl")
 COMPILERS = (  # the distributions that machine code depends on; the wheels of CUDA 12 have other names
@@ -46,7 +46,7 @@ SUFFIXES = ".nbi", ".nbc"  # of numba's files
 
 
 def enable(kernel) -> None:
-    """Let numba load a kernel from the disk, or write it there after compiling it."""
+    """Let numba load a kernel from disk, or write it there after compiling it."""
     function = kernel.py_func
     module = sys.modules.get(function.__module__)
     is_ours = module and module.__name__.split(".")[0] == PACKAGE and vars(module) is function.__globals__
@@ -55,7 +55,7 @@ def enable(kernel) -> None:
 
 
 class _Locator(_UserProvidedCacheLocator):
-    """Name files by module and function; the folder's key stands for their source."""
+    """Name files by module and function. Their names need no stamp of the source, which is part of the folder's key."""
 
     def __init__(self, py_func, py_file):
         self._cache_path, self._module = str(folder()), py_func.__module__
@@ -72,7 +72,7 @@ class _Locator(_UserProvidedCacheLocator):
 
 
 class _Impl(CUDACacheImpl):
-    """Store numba's data of a kernel with a digest."""
+    """Store numba's data for a kernel together with a digest of it."""
 
     _locator_classes = [_Locator]  # noqa: RUF012
 
@@ -91,18 +91,18 @@ class _Impl(CUDACacheImpl):
 
 
 class _Cache(CUDACache):
-    """Numba's cache of a kernel; an error leads to a compilation."""
+    """Numba's cache of one kernel. After an error in loading, the kernel is compiled."""
 
     _impl_class = _Impl
 
     def load_overload(self, sig, target_context):
         try:
-            if found := self._load_overload(sig, target_context):  # without the refresh, which takes 0.2 s
+            if found := self._load_overload(sig, target_context):  # skip numba's refresh (0.2 s)
                 if found.argument_types != tuple(sig):  # two processes wrote at once
                     raise ValueError(f"it is for {found.argument_types}")
                 found.bind()  # the driver loads it
             return found
-        except Exception as error:  # whatever unpickling raises
+        except Exception as error:  # unpickling can raise any exception
             log.info("%s of %s is compiled, not loaded: %r", self._impl.filename_base, self.cache_path, error)
             with contextlib.suppress(OSError):
                 for path in _files(Path(self.cache_path)):
@@ -116,7 +116,7 @@ class _Cache(CUDACache):
             _make(at)
             super().save_overload(sig, data)
             for path in _files(at):
-                path.chmod(0o600)  # whatever the user's mask is
+                path.chmod(0o600)  # whatever the user's umask is
         except (OSError, pickle.PicklingError) as error:
             log.info("compiled kernels cannot be kept in %s: %s", at, error)
 
@@ -126,9 +126,12 @@ class _Cache(CUDACache):
 
 @cache
 def folder() -> Path | None:
-    """Return the folder of this process's kernels; None if it has none or another user can change it, which warns."""
+    """Return the folder of this process's kernels, or None if they cannot be cached.
+
+    Log a warning if the reason is that another user can change the folder.
+    """
     at = root()
-    if not at or any(path.stat().st_mtime > STARTED for path in sources()):  # may not be what was imported
+    if not at or any(path.stat().st_mtime > STARTED for path in sources()):  # may differ from what was imported
         return None
     at /= key()
     for path in (at.parent, at, *_files(at)):
@@ -147,7 +150,7 @@ def folder() -> Path | None:
 
 
 def root() -> Path | None:
-    """Return the folder of all keys; None without a home folder."""
+    """Return the folder that has the folders of all keys; None if the user has no home folder."""
     if own := os.environ.get("CUDA_SHORTEST_PATHS_CACHE"):
         return Path(own)
     if (caches := Path(os.environ.get("XDG_CACHE_HOME", ""))).is_absolute():
@@ -187,7 +190,7 @@ def key() -> str:
 
 
 def parts_of_key() -> dict:
-    """Return what `key` digests, by name."""
+    """Return, by name, the values that `key` digests."""
     digest = hashlib.sha256()
     for path in sources():
         text = path.read_bytes()
@@ -208,7 +211,7 @@ def sources() -> list[Path]:
 
 
 def settings() -> dict[str, str]:
-    """Return numba's settings: variables of the environment, and its file in the working directory."""
+    """Return numba's settings: environment variables, and the configuration file in the working directory."""
     begins = "NUMBA_", "CUDA_HOME", "CUDA_PATH"
     found = {name: value for name, value in os.environ.items() if name.startswith(begins)}
     with contextlib.suppress(OSError, UnicodeError):

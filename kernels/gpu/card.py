@@ -1,4 +1,4 @@
-"""The card: whether there is one, what it is, its free memory, its state, and time on it."""
+"""The card: whether there is one, its name, free memory and state, and a timer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.gpu import SIMULATOR, internals
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]  # set by numba at its import
 if SIMULATED:
     internals.improve_simulator()
-# NVML's bits for clocks below what was asked for; idling and set application clocks do not count.
+# NVML's bits for the reasons that lower clocks, except for idling and for clocks that a user has set.
 THROTTLING = {
     "power cap": 0x4,
     "hardware slowdown": 0x8,
@@ -29,7 +29,7 @@ THROTTLING = {
 
 
 def current() -> Any:
-    """Return numba's object for the card of this thread."""
+    """Return numba's device object of the card that this thread uses."""
     return cuda.get_current_device()
 
 
@@ -44,18 +44,18 @@ def gpu_visible() -> bool:
 
 
 def has_16_bit_pair_minimum() -> bool:
-    """Return whether the card takes the minimum of two 16-bit pairs in one instruction."""
+    """Return whether the card has an instruction for the minimum of two pairs of 16-bit numbers."""
     return gpu_visible() and current().compute_capability >= (9, 0)
 
 
 def free_memory() -> int:
-    """Return the bytes free on the card, after numba has given back what is no longer used."""
+    """Return the number of free bytes on the card, after memory that is no longer used has been freed."""
     free_pending()
     return cuda.current_context().get_memory_info().free
 
 
 def free_pending() -> None:
-    """Give back memory that is no longer used, which numba puts off."""
+    """Free the memory on the card that is no longer used; numba defers this."""
     cuda.current_context().deallocations.clear()
 
 
@@ -66,7 +66,7 @@ class CardTimer:
             ...
         timer.seconds
 
-    Gaps in which the card waits for the host count. The host waits at the end of the statement.
+    The time includes gaps in which the card waits for the host. The host waits at the end of the statement.
     """
 
     seconds = 0.0
@@ -86,7 +86,7 @@ class CardTimer:
 
 @contextmanager
 def allocating(size: int) -> Iterator[None]:
-    """Raise NotEnoughMemory if the driver refuses memory for so many bytes."""
+    """Raise NotEnoughMemory if the driver cannot allocate memory in the body. size: the bytes to allocate."""
     try:
         yield
     except cuda.cudadrv.driver.CudaAPIError as error:
@@ -97,7 +97,7 @@ def allocating(size: int) -> Iterator[None]:
 
 @cache
 def cpu_name() -> str:
-    """Return the processor's name as the system gives it."""
+    """Return the name of the processor."""
     try:
         with open("/proc/cpuinfo") as file:
             return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
@@ -106,12 +106,12 @@ def cpu_name() -> str:
 
 
 def card_uuid() -> str:
-    """Return the card's UUID as the driver gives it; empty in the simulator."""
+    """Return the UUID that the driver reports for the card; an empty string in the simulator."""
     return "" if SIMULATED else str(current().uuid)
 
 
 def describe(on_gpu: bool) -> dict[str, str]:
-    """Return device, driver and cuda as in a measurement's row; the last two are empty for a CPU."""
+    """Return the columns device, driver and cuda of a measurement; the last two are empty for a CPU."""
     if not on_gpu:
         return {"device": cpu_name(), "driver": "", "cuda": ""}
     if SIMULATED:
@@ -125,7 +125,7 @@ def describe(on_gpu: bool) -> dict[str, str]:
 
 
 def card_state() -> dict:
-    """Return NVML's driver, uuid, clocks (MHz), temperature (C), power (W) and reasons for throttling of the card."""
+    """Return the card's driver, uuid, clocks (MHz), temperature (C), power (W) and reasons for throttling, by NVML."""
     import pynvml
 
     pynvml.nvmlInit()

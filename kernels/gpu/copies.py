@@ -1,4 +1,4 @@
-"""Copies that run while the card computes, both ways at once."""
+"""Copies between host and card, in both directions at once, while the card computes."""
 
 import numpy as np
 from cuda.bindings import driver, runtime
@@ -8,10 +8,10 @@ from kernels.gpu.driver import checked
 
 
 class Copies:
-    """Copy rows of 32-bit words between page-locked arrays of the host, (rows, n), and longer rows of buffers.
+    """Copy rows of 32-bit words between page-locked arrays, (rows, n), on the host and buffers on the card.
 
     `to_card` and `to_host` are asynchronous, each on a stream of its own; `wait` waits for all copies.
-    pitch: words from one row of the buffer to the next. Raises RuntimeError if CUDA refuses a copy.
+    pitch: words from one row of a buffer to the next, at least n. Raises RuntimeError if CUDA refuses a copy.
     """
 
     def __enter__(self):
@@ -54,6 +54,6 @@ class Copies:
 
 
 def _rows_of(buffer, pitch, shape):
-    """Return the rows in a buffer of the simulator."""
+    """Return the rows of a buffer that a copy reads or writes, in the simulator."""
     rows, columns = shape
     return buffer[: rows * pitch].reshape(rows, pitch)[:, :columns]

@@ -1,4 +1,4 @@
-"""CUDA's driver and numba's settings, asked without importing numba, whose import takes longer than many a search."""
+"""Query CUDA's driver and numba's settings without importing numba, whose import takes longer than many searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETTINGS = Path(".numba_config.yaml")  # numba's settings in the working directo
 
 
 def check_settings() -> None:
-    """Raise InputError if numba's import would fail to read its file of settings."""
+    """Raise InputError if importing numba would fail because its configuration file cannot be read."""
     if not SETTINGS.is_file():
         return
     try:
@@ -36,7 +36,7 @@ def check_settings() -> None:
 
 
 def simulated() -> bool:
-    """Return whether numba simulates a card, by its settings; import numba only to read its file of settings."""
+    """Return whether numba's settings turn its simulator on. Import numba only to read its configuration file."""
     if "numba" in sys.modules or SETTINGS.exists():
         from numba import config
 
@@ -48,9 +48,9 @@ def simulated() -> bool:
 
 
 def checked(answer: tuple) -> Any:
-    """Return what a call of cuda.bindings.driver returned besides its error code; raise RuntimeError if that is not 0.
+    """Return the result of a call of cuda.bindings.driver without its error code; raise RuntimeError if that is not 0.
 
-    Several values come as a tuple.
+    Several results are returned as a tuple.
     """
     error, *values = answer
     if error != driver.CUresult.CUDA_SUCCESS:
@@ -60,7 +60,7 @@ def checked(answer: tuple) -> Any:
 
 @cache
 def cards() -> int:
-    """Return how many cards the driver shows; 0 also without a driver."""
+    """Return the number of cards that the driver shows; 0 if there is no driver."""
     try:
         checked(driver.cuInit(0))
         return checked(driver.cuDeviceGetCount())

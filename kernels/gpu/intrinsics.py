@@ -1,4 +1,4 @@
-"""Device functions that numba lacks, or that compile better than its own, and short names of the integer types."""
+"""Device functions that numba lacks or that compile better than numba's, and short names of the integer types."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,25 +9,25 @@ from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
 
-u32, u64, i32 = np.uint32, np.uint64, np.int32  # numba adds and multiplies in 64 bits: each result is narrowed at once
+u32, u64, i32 = np.uint32, np.uint64, np.int32  # numba computes in 64 bits, so kernels narrow each result at once
 LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
 
 
 @cuda.jit(device=True)
 def thread_x():
-    """Return the thread's number in the grid along x, uint32; numba's cuda.grid is 64 bits wide and compiles worse."""
+    """Return the thread's index in the grid along x, uint32. Numba's cuda.grid has 64 bits and compiles worse."""
     return np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
 
 
 @cuda.jit(device=True)
 def thread_y():
-    """Return the thread's number in the grid along y, uint32."""
+    """Return the thread's index in the grid along y, uint32."""
     return np.uint32(cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y)
 
 
 @cuda.jit(device=True)
 def min_pairs(a, b):
-    """Return the minimum of two words, uint32, in the upper and in the lower half each."""
+    """Return a word with the minimum of the upper halves and the minimum of the lower halves of two words, uint32."""
     return np.uint32((min(a, b) & HIGH) | min(np.uint32(a & LOW), np.uint32(b & LOW)))
 
 
@@ -60,7 +60,7 @@ else:
     from numba.extending import intrinsic
 
     def _assembly(text: str):
-        """Return the code generator of a PTX instruction whose operands and result are words."""
+        """Return the code generator for a PTX instruction whose operands and result are 32-bit words."""
 
         def codegen(context, builder, signature, arguments):
             word, count = ir.IntType(32), len(arguments)
@@ -77,7 +77,7 @@ else:
 
     @intrinsic
     def min_pairs_native(typing_context, a, b):
-        """Return min_pairs(a, b) by one instruction, which cards have from compute capability 9.0 on."""
+        """Return min_pairs(a, b) by one instruction, which requires compute capability 9.0."""
         return types.uint32(types.uint32, types.uint32), _assembly("min.u16x2 $0, $1, $2;")
 
     def _address(context, builder, kind, array, at, count):
@@ -114,16 +114,17 @@ else:
 
 @cache
 def loader(count: int):
-    """Return a device function (array, at) -> tuple: `count` words of a flat array of 32-bit words from `at` on.
+    """Return a device function (array, at) that returns a tuple of `count` words of a flat array, from `at` on.
 
-    count: 1, 2 or 4. `at` is a multiple of it and has 64 bits. The load is one instruction.
+    The words have 32 bits. count: 1, 2 or 4. `at` has 64 bits and must be a multiple of `count`. The load is one
+    instruction.
     """
     return _load(count)
 
 
 @cache
 def storer(count: int):
-    """Return a device function (array, at, words) that stores what `loader` loads."""
+    """Return a device function (array, at, words) that stores a tuple of `count` words; the inverse of `loader`."""
     return _store(count)
 
 
@@ -132,16 +133,17 @@ load_four, store_four = loader(4), storer(4)
 
 @cache
 def same(count: int):
-    """Return a device function: a tuple of `count` times its argument."""
+    """Return a device function that returns a tuple of `count` copies of its argument."""
     copies = {1: lambda a: (a,), 2: lambda a: (a, a), 4: lambda a: (a, a, a, a)}
     return cuda.jit(device=True)(copies[count])
 
 
 @cache
 def each(function, count: int, arguments: int):
-    """Return a device function that applies `function` to the words of `arguments` tuples of `count` words.
+    """Return a device function that applies `function` to tuples element by element and returns a tuple.
 
-    arguments: 1 to 3. Numba has no loop over a tuple that it unrolls.
+    count: the length of each tuple. arguments: the number of tuples, 1 to 3. Each case is written out, because numba
+    does not unroll loops over tuples.
     """
     calls: dict[tuple[int, int], Callable] = {
         (1, 1): lambda a: (function(a[0]),),

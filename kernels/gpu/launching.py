@@ -1,4 +1,4 @@
-"""Launches: from Python without waiting, by a compiled loop that waits after each, or from CUDA graphs."""
+"""Launch kernels from Python, from a compiled loop that can wait after each launch, or by CUDA graphs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kernels.gpu import internals
 from kernels.gpu.driver import checked
 
 GRAPH_ITERATIONS = 1024
-STREAMS = 16  # the most on which launches of one step run
+STREAMS = 16  # maximum number of streams for the launches of one step
 ATTRIBUTES = driver.CUfunction_attribute
-SHARED_LIMITS: dict[tuple[int, int], int] = {}  # bytes of shared memory set so far, by card and kernel's handle
+SHARED_LIMITS: dict[tuple[int, int], int] = {}  # bytes of shared memory allowed so far; key: card and kernel's handle
 
 
 class _Step:
-    """The argument of a launch that is the number of the iteration, a uint32 from 0."""
+    """A placeholder in the arguments of a launch. The kernel receives the number of the iteration, a uint32 from 0."""
 
     dtype, strides, shape = np.dtype(np.uint32), (), ()
     _numba_type_ = types.uint32
@@ -35,14 +35,14 @@ STEP = _Step()
 
 
 def blocks_for(items: int, block: int) -> int:
-    """Return the number of blocks with a thread for every item."""
+    """Return the number of blocks of `block` threads that have a thread for every item."""
     return -(-items // block)
 
 
 def prepared(launches: tuple | list) -> Prepared:
     """Prepare launches, each (kernel, blocks, threads, arguments[, bytes of shared memory]).
 
-    Raises RuntimeError if numba passes arguments in an unknown way.
+    Raises RuntimeError if numba passes arguments in an unknown form.
     """
     check_arguments()
     return Prepared(launches)
@@ -50,7 +50,7 @@ def prepared(launches: tuple | list) -> Prepared:
 
 @cache
 def check_arguments() -> None:
-    """Launch a kernel that writes its arguments, once a process; raise RuntimeError if they arrive changed."""
+    """Check, once per process, that a kernel receives the arguments that were sent; raise RuntimeError if not."""
     arrived = cuda.to_device(np.zeros_like(internals.EXPECTED))
     arguments = *(cuda.to_device(a) if a.ndim else a for a in internals.ECHOED), arrived
     Prepared(((internals.echo, 1, 1, arguments),)).enqueue()
@@ -58,15 +58,15 @@ def check_arguments() -> None:
 
 
 class Prepared:
-    """Launches whose arguments are laid out once, as cuLaunchKernel and cuLaunchCooperativeKernel take them.
+    """Launches whose arguments are laid out once, in the form that the CUDA driver's launch functions take.
 
-    Numba's dispatcher takes far longer to start a kernel than the kernel of a small graph runs, so it launches nothing.
+    Numba's dispatcher is not used, because it takes far longer to launch a kernel than a kernel runs on a small graph.
     """
 
     def __init__(self, launches: tuple | list):
         self.device = device = int(checked(driver.cuCtxGetDevice()))
         words = array("Q", [0])  # the arguments; the first word is the number of the iteration
-        offsets: list[int] = []  # of each argument's words in `words`
+        offsets: list[int] = []  # positions in `words` of all arguments, launch by launch
         self.rows = []
         for kernel, blocks, threads, arguments, *shared in launches:
             handle, cooperative = internals.compiled_kernel(kernel, arguments, device)
@@ -75,7 +75,8 @@ class Prepared:
                 SHARED_LIMITS[device, handle] = shared
                 limit = ATTRIBUTES.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 checked(driver.cuKernelSetAttribute(limit, shared, handle, device))
-            # Arguments before the stream, the index of the kernel's first pointer, whether it is cooperative
+            # The driver's arguments before the stream, the index in `offsets` of the kernel's first argument, and
+            # whether the launch is cooperative
             self.rows.append(((handle, *_three(blocks), *_three(threads), shared), len(offsets), cooperative))
             for argument in arguments:
                 if argument is STEP:
@@ -87,11 +88,11 @@ class Prepared:
         first = words.buffer_info()[0]
         pointers = array("Q", [first + 8 * offset for offset in offsets])
         self.pointers, self.words = pointers.buffer_info()[0], words
-        self.kept = launches, pointers  # alive as long as their addresses are used
+        self.kept = launches, pointers  # keeps them alive while their addresses are used
 
     def enqueue(self, stream=0, times: int = 1) -> None:
-        """Launch all in turn, `times` over, from Python, without waiting."""
-        for self.words[0] in range(times):  # the number of the iteration
+        """Launch all kernels in turn, `times` times, from Python, without waiting."""
+        for self.words[0] in range(times):  # sets the argument STEP to the number of the iteration
             for given, index, cooperative in self.rows:
                 address = self.pointers + 8 * index
                 if cooperative:
@@ -101,9 +102,10 @@ class Prepared:
                 _check(error)
 
     def loop(self, *, wait: bool, stream: int = 0) -> Callable[[int], None]:
-        """Return a function of a number of times that launches all in turn as often, waiting after each launch or not.
+        """Return a function (times) that launches all kernels in turn, `times` times.
 
-        Its loop is compiled and calls the driver as C would, so that Python's time is not measured.
+        wait: whether to wait after each launch. The loop is compiled and calls the driver directly, as a C program
+        would, so that measured times include no time of Python.
         """
         rows, indices, cooperative = zip(*self.rows, strict=True)
         given = np.array(rows, np.uint64)
@@ -114,15 +116,16 @@ class Prepared:
         )
         compiled = _launch_loop()
 
-        def launch(times: int, alive: Prepared = self) -> None:  # its addresses are used
+        def launch(times: int, alive: Prepared = self) -> None:  # keeps self alive, whose addresses are used
             _check(compiled(*columns, times, stream, wait))
 
         return launch
 
     def replay(self, times: int) -> None:
-        """Launch all in turn, `times` over, from CUDA graphs; the host waits once, at the end.
+        """Launch all kernels in turn, `times` times, by CUDA graphs. The host waits once, at the end.
 
-        One graph holds all iterations if an argument is STEP; else a graph of GRAPH_ITERATIONS iterations is replayed.
+        If an argument is STEP, one graph holds all iterations. Otherwise a graph of GRAPH_ITERATIONS iterations is
+        replayed.
         """
         chunk = max(1, times) if any(a is STEP for launch in self.kept[0] for a in launch[3]) else GRAPH_ITERATIONS
         stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
@@ -153,7 +156,7 @@ def _check(error: int) -> None:
 
 
 def captured(stream: int, launch: Callable[[], None]) -> driver.CUgraphExec:
-    """Return an executable CUDA graph of what a function launches on a stream."""
+    """Return an executable CUDA graph of the work that `launch` submits to a stream."""
     checked(driver.cuStreamBeginCapture(stream, driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
     launch()
     graph = checked(driver.cuStreamEndCapture(stream))
@@ -166,7 +169,8 @@ def captured(stream: int, launch: Callable[[], None]) -> driver.CUgraphExec:
 def _launch_loop():
     library = ctypes.CDLL("libcuda.so.1")
     functions = library.cuLaunchKernel, library.cuLaunchCooperativeKernel, library.cuCtxSynchronize
-    # The pointers that end their arguments: (stream, parameters, extra), (stream, parameters), and none.
+    # The number of pointers at the end of each function's arguments: (stream, parameters, extra), (stream, parameters),
+    # and none.
     pointers = (3, 2, 0)
     for function, count in zip(functions, pointers, strict=True):
         function.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * count] if count else []
@@ -175,7 +179,7 @@ def _launch_loop():
 
 
 def compile_loop(launch_kernel, launch_cooperative, synchronize):
-    """Return the compiled loop over launches, which calls the driver's functions and returns an error code or 0."""
+    """Return the compiled loop over launches. It calls the driver's functions and returns 0 or an error code."""
 
     @njit
     def loop(handles, shapes, shared, cooperative, parameters, step, times, stream, wait):  # noqa: PLR0913
@@ -199,8 +203,8 @@ def compile_loop(launch_kernel, launch_cooperative, synchronize):
 def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
     """Return a function that launches the steps in order, without waiting; launches of one step may overlap.
 
-    compiled: whether to launch by the compiled loop, not from Python. A kernel may occur with several sizes of shared
-    memory.
+    compiled: whether to launch by the compiled loop or from Python. The same kernel may be launched with different
+    sizes of shared memory.
     """
     launches = [launch for step in steps for launch in step]
     ready = prepared(launches)
@@ -211,7 +215,10 @@ def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
 
 
 def _prefer_shared_memory(ready: Prepared) -> None:
-    """Prefer shared memory to L1 for all kernels: with different splits a multiprocessor ends one before the next."""
+    """Set the split of L1 cache and shared memory to the most shared memory, for all kernels that use it dynamically.
+
+    A multiprocessor cannot run two kernels with different splits at the same time.
+    """
     for handle in {given[0] for given, *_ in ready.rows}:
         if SHARED_LIMITS.get((ready.device, handle)):
             carveout = ATTRIBUTES.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
@@ -219,12 +226,12 @@ def _prefer_shared_memory(ready: Prepared) -> None:
 
 
 class SideBySide:
-    """A CUDA graph of steps that follow each other; launches of one step may overlap."""
+    """A CUDA graph of steps that run one after the other. Launches of one step may overlap."""
 
     def __init__(self, steps: list[list[tuple]]):
         self.kept = ready = [[Prepared([launch]) for launch in step] for step in steps]
         for one in (one for step in ready for one in step):
-            # Load the kernel, which is not allowed while launches are captured.
+            # Load the kernel now, because that is not allowed while launches are captured.
             checked(driver.cuKernelGetFunction(one.rows[0][0][0]))
         count = min(STREAMS, max(map(len, steps)))
         streams = main, *others = [

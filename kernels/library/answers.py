@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 NO_PREDECESSOR = -9999
-HOST_BYTES = 17  # for each pair: two int32 as computed, a float64 as returned, a byte while that is filled
-FLOAT_BYTES = 20  # for each pair, with weights in float64: two int32 as bounds, a float64 and an int32 as returned
-LIMITED_BYTES = 12  # for each pair, with a limit: a float64 and an int32 as returned
-ROW_BYTES = 8  # for each pair of rows of distances: a float64 as returned
+# Host memory in bytes for each pair of source and vertex.
+HOST_BYTES = 17  # two int32 as computed, a float64 as returned, and a byte while the float64 is filled
+FLOAT_BYTES = 20  # with weights in float64: two int32 as bounds, a float64 and an int32 as returned
+LIMITED_BYTES = 12  # with a limit: a float64 and an int32 as returned
+ROW_BYTES = 8  # without predecessors: a float64 as returned
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Distances and predecessors, from one source, several or all.
+    """Distances and predecessors from one source, from several or from all vertices.
 
     Attributes
     ----------
@@ -26,13 +27,13 @@ class Paths:
     variant : str
         The chosen variant, "algorithm/variant".
     reason : str
-        Why it was chosen.
+        Why the variant was chosen.
     rounds : int
-        Rounds of the search in float64 on the card; 0 if there was no such search.
+        The number of rounds of the search in float64 on the card; 0 if there was no such search.
 
     Notes
     -----
-    `Solver.shortest_paths` describes results that are left on the card.
+    Results that are left on the card have another form; see `Solver.shortest_paths`.
     """
 
     distances: np.ndarray
@@ -65,7 +66,7 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Eccentricities:
-    """How far the vertices lie from each of several sources.
+    """The farthest vertex, and the number and sum of the distances, of each of several sources.
 
     Attributes
     ----------

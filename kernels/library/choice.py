@@ -1,7 +1,7 @@
 """The choice of a variant by the graph's size and shape, the number of sources, and the card.
 
-Each choice comes with its reason, in words. searches.py also considers graphs that are too narrow for the card, weights
-in float64, and layouts that already exist.
+Each choice comes with a reason in words. searches.py also takes account of graphs that are too narrow for the card, of
+weights in float64, and of layouts that already exist.
 """
 
 from __future__ import annotations
@@ -28,35 +28,36 @@ libraries = Later("kernels.libraries")
 elimination, many_sources = Later("kernels.fast.hierarchy.elimination"), Later("kernels.fast.hierarchy.many_sources")
 log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
-SMALL = 2**15  # vertices and arcs; below, SciPy ends before a search on a card has started
+SMALL = 2**15  # vertices plus arcs, times sources; below it, SciPy ends before a search on a card has started
 SPARSE = 128  # a graph is sparse if it has fewer than one in SPARSE of all possible arcs
-# Searches in a contraction hierarchy that return rows of distances, or reduce them on the card. They are no variants.
+# Searches in a contraction hierarchy that return rows of distances, or reduce them on the card. They are not in the
+# registry of variants.
 HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
 
 
 class BreakEven(NamedTuple):
-    """The least number of sources for which a contraction hierarchy is faster than as many searches by near_far."""
+    """The least number of sources for which a contraction hierarchy is faster than one near_far search per source."""
 
-    first: int  # the hierarchy is not prepared
-    prepared: int  # its file lies beside the graph's
-    laid_out: int  # a solver has laid it out on the card
+    first: int  # if the hierarchy is not prepared
+    prepared: int  # if its file lies beside the graph's file
+    laid_out: int  # if a solver has laid it out on the card
 
 
-# Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. By near_far a row takes
-# 2.0 and 17 ms until it is on the host. In a hierarchy it takes 0.93 and 8.2 ms, nearly all of it for the copy; a
-# reduction on the card takes 1 and 7 us. docs/kernels.md has the times of preparing, laying out and a call, and the
-# numbers of sources that follow.
+# Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. With near_far, a row takes
+# 2.0 and 17 ms until it is on the host. In a hierarchy a row takes 0.93 and 8.2 ms, nearly all of it for the copy; a
+# row that is reduced on the card takes 1 and 7 us. docs/kernels.md has the times of preparing, laying out and a call,
+# and derives these numbers of sources from them.
 BREAK_EVEN = {HIERARCHY_ROWS: BreakEven(3000, 400, 10), HIERARCHY_REDUCED: BreakEven(1500, 200, 5)}
-SHALLOW = 16  # not a road network: from one vertex all others are within sqrt(vertices / SHALLOW) arcs
-SHARE = 10  # from one in SHARE vertices on, all pairs are searched (by the rates of both; not measured)
-LARGE = 2**15  # vertices; above, hierarchy/apsp is faster than blocked (by the rates of both; not measured)
+SHALLOW = 16  # if a vertex is within sqrt(vertices / SHALLOW) arcs of all others, the graph is no road network
+SHARE = 10  # if at least one in SHARE vertices is a source, search all pairs (estimated from rates, not measured)
+LARGE = 2**15  # with more vertices, hierarchy/apsp is faster than blocked (estimated from rates, not measured)
 
 
 @dataclass(frozen=True)
 class Card:
     """The properties of a card that the choice of a variant depends on."""
 
-    shared: int  # bytes of shared memory that a block may have
+    shared: int  # maximum shared memory of a block in bytes
     free: int  # bytes free on the card
 
     @classmethod
@@ -78,7 +79,7 @@ def gpu_visible() -> bool:
 
 @cache
 def _can_compile() -> bool:
-    """Return whether NVVM is installed, without importing numba, which takes longer than many a search."""
+    """Return whether NVVM is installed. Do not import numba for this, because that takes longer than many searches."""
     try:
         nvvm.version()
     except (RuntimeError, nvvm.nvvmError):
@@ -88,12 +89,12 @@ def _can_compile() -> bool:
 
 @cache
 def _say_no_gpu() -> None:
-    if not log.isEnabledFor(logging.INFO):  # else each choice logs it
+    if not log.isEnabledFor(logging.INFO):  # otherwise each choice logs its reason
         log.warning("no GPU is visible: SciPy and NetworKit search on the CPU instead")
 
 
 def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:
-    """Return the variant (algorithm/variant) for one source, and why."""
+    """Return the variant (algorithm/variant) for one source, and the reason."""
     if card is None:
         return SCIPY, "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
     if graph.vertices + graph.arcs < SMALL:
@@ -102,7 +103,7 @@ def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]
 
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
-    """Return the variant for all pairs, and why."""
+    """Return the variant for all pairs, and the reason."""
     from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
     from kernels.fast.hierarchy.variants import MATRIX_BYTES
     from kernels.fast.multi_source import bytes_of_block
@@ -139,10 +140,11 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
 def choose_many(
     graph: Graph, sources: int, card: Card | None, search: str = HIERARCHY_ROWS, least: int | None = None
 ) -> tuple[str, str]:
-    """Return the variant for distances from `sources` sources, or the given search in a hierarchy, and why.
+    """Return the variant for distances from `sources` sources, and the reason.
 
-    least: the least number of sources for which a hierarchy pays, if a solver has prepared it. Otherwise prepare it if
-    nothing else decides, which takes seconds for a million vertices.
+    search: the search to return if a hierarchy is the best choice. least: if a solver has prepared a hierarchy, the
+    least number of sources for which it pays. If it is None, prepare a hierarchy if nothing else decides the choice;
+    this takes seconds for a million vertices.
     """
     if card is None:
         return SCIPY, "no GPU is visible, and SciPy finds distances without predecessors"
@@ -159,9 +161,9 @@ def choose_many(
 
 
 def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | None = None) -> str:
-    """Return why a contraction hierarchy does not suit `sources` sources; empty if it suits, and then it is prepared.
+    """Return why a contraction hierarchy does not suit `sources` sources; an empty string if it does.
 
-    Raises InputError if the hierarchy's file is bad.
+    If it suits, the hierarchy has been prepared. Raises InputError if the hierarchy's file is invalid.
     """
     n, known = graph.vertices, BREAK_EVEN[search]
     if sources < (earliest := least or known.prepared):
@@ -170,8 +172,8 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     if sources < (needed := least or (known.prepared if prepared else known.first)):
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
-    fewest = lanes * many_sources.SOURCES_PER_THREAD  # sources of a search
-    needed = 2 * 4 * fewest * n  # their rows, in both orders
+    fewest = lanes * many_sources.SOURCES_PER_THREAD  # number of sources of the smallest search
+    needed = 2 * 4 * fewest * n  # bytes of their rows, in both orders
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, but {card.free:,} are free on the card"
     if least:
@@ -193,7 +195,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
 def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
     """Return the largest distance, or number of arcs if unweighted, from the vertex with most out-arcs.
 
-    In an undirected graph no distance is more than twice that.
+    In an undirected graph no distance is more than twice the result.
     """
     hub = int(np.diff(graph.indptr).argmax())
     found = csgraph.dijkstra(graph.to_scipy(), indices=hub, unweighted=unweighted)

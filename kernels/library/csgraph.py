@@ -1,10 +1,10 @@
 """Shortest paths with the arguments, results and errors of scipy.sparse.csgraph.
 
-Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array is kept for the
-next call with it.
+Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array on the card is
+kept for the next call with the same array.
 
-SciPy itself answers if there is no GPU, if the graph is small, or if no kernel takes the arguments. So bad arguments
-raise SciPy's errors. docs/scipy.md lists these cases and says which results are exact.
+SciPy itself searches if there is no GPU, if the graph is small, or if no kernel supports the arguments. Therefore
+invalid arguments raise SciPy's errors. docs/scipy.md lists these cases and says which results are exact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kernels.library.solver import Solver
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
-Found = Any  # an array of distances, or a tuple of it and the arrays that were asked for
+Found = Any  # an array of distances, or a tuple of distances and the other arrays that were asked for
 
 
 def dijkstra(
@@ -57,29 +57,31 @@ def dijkstra(
     limit : float, default inf
         The largest distance to search, 0 or more. Vertices beyond it have distance ``inf``.
     min_only : bool, default False
-        Find for each vertex only the path from the nearest of the sources.
+        For each vertex, find only the path from the nearest source.
 
     Returns
     -------
     dist_matrix : ndarray of float64, shape (..., n)
-        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
+        Distances; ``inf`` if there is no path. The first dimensions are those of `indices`. If `min_only`, the shape
+        is (n,).
     predecessors : ndarray of int32, same shape
-        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
-        path.
-        With `min_only` both have shape (n,).
+        Only if `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source, and if
+        there is no path.
     sources : ndarray of int32, shape (n,)
-        If `return_predecessors` and `min_only`: the nearest source; -9999 if there is no path.
+        Only if `return_predecessors` and `min_only`: the nearest source; -9999 if there is no path.
 
     Raises
     ------
     ValueError, TypeError
-        As SciPy, for bad arguments.
-    InputError, NotEnoughMemory
-        If the result does not fit in the host's memory, or the card lacks memory.
+        If SciPy raises them, for invalid arguments.
+    InputError
+        If the result does not fit in the host's memory.
+    NotEnoughMemory
+        If the search does not fit in the card's memory.
 
     Notes
     -----
-    Negative weights are left to SciPy, which warns.
+    If a weight is negative, SciPy itself searches, and warns.
 
     Examples
     --------
@@ -115,33 +117,21 @@ def bellman_ford(
 
     Parameters
     ----------
-    csgraph : array_like or SciPy sparse array, shape (n, n)
-        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
-    indices : array_like of int, optional
-        The sources; negative numbers count from the end. All vertices by default.
-    return_predecessors : bool, default False
-        Also return the predecessors.
-    unweighted : bool, default False
-        Count arcs instead of adding weights.
+    csgraph, directed, indices, return_predecessors, unweighted
+        See `dijkstra`.
 
     Returns
     -------
     dist_matrix : ndarray of float64, shape (..., n)
-        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
     predecessors : ndarray of int32, same shape
-        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
-        path.
+        See `dijkstra`.
 
     Raises
     ------
     NegativeCycleError
         If there is a negative cycle.
-    ValueError, TypeError
-        As SciPy, for bad arguments.
-    InputError, NotEnoughMemory
-        If the result does not fit in the host's memory, or the card lacks memory.
+    ValueError, TypeError, InputError, NotEnoughMemory
+        As in `dijkstra`.
 
     Examples
     --------
@@ -165,33 +155,21 @@ def johnson(
 
     Parameters
     ----------
-    csgraph : array_like or SciPy sparse array, shape (n, n)
-        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
-    indices : array_like of int, optional
-        The sources; negative numbers count from the end. All vertices by default.
-    return_predecessors : bool, default False
-        Also return the predecessors.
-    unweighted : bool, default False
-        Count arcs instead of adding weights.
+    csgraph, directed, indices, return_predecessors, unweighted
+        See `dijkstra`.
 
     Returns
     -------
     dist_matrix : ndarray of float64, shape (..., n)
-        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
     predecessors : ndarray of int32, same shape
-        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
-        path.
+        See `dijkstra`.
 
     Raises
     ------
     NegativeCycleError
         If there is a negative cycle.
-    ValueError, TypeError
-        As SciPy, for bad arguments.
-    InputError, NotEnoughMemory
-        If the result does not fit in the host's memory, or the card lacks memory.
+    ValueError, TypeError, InputError, NotEnoughMemory
+        As in `dijkstra`.
 
     Examples
     --------
@@ -217,33 +195,23 @@ def floyd_warshall(
 
     Parameters
     ----------
-    csgraph : array_like or SciPy sparse array, shape (n, n)
-        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
-    return_predecessors : bool, default False
-        Also return the predecessors.
-    unweighted : bool, default False
-        Count arcs instead of adding weights.
+    csgraph, directed, return_predecessors, unweighted
+        See `dijkstra`.
     overwrite : bool, default False
         Write the distances into `csgraph` if it is a C-contiguous array of float64.
 
     Returns
     -------
     dist_matrix : ndarray of float64, shape (n, n)
-        Distances, with a row for each source; ``inf`` if there is no path.
     predecessors : ndarray of int32, shape (n, n)
-        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
-        path.
+        See `dijkstra`; there is a row for each source.
 
     Raises
     ------
     NegativeCycleError
         If there is a negative cycle.
-    ValueError, TypeError
-        As SciPy, for bad arguments.
-    InputError, NotEnoughMemory
-        If the result does not fit in the host's memory, or the card lacks memory.
+    ValueError, TypeError, InputError, NotEnoughMemory
+        As in `dijkstra`.
 
     Examples
     --------
@@ -271,41 +239,29 @@ def shortest_path(
 
     Parameters
     ----------
-    csgraph : array_like or SciPy sparse array, shape (n, n)
-        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+    csgraph, directed, return_predecessors, unweighted, indices
+        See `dijkstra`.
     method : {"auto", "FW", "D", "BF", "J"}
-        SciPy's method, whose requirements and errors apply. The variant is chosen by the graph, whatever the method.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
-    return_predecessors : bool, default False
-        Also return the predecessors.
-    unweighted : bool, default False
-        Count arcs instead of adding weights.
+        SciPy's method, whose requirements and errors apply. The graph alone decides which kernels search.
     overwrite : bool, default False
         Write the distances into `csgraph` if it is a C-contiguous array of float64 and the method is "FW".
-    indices : array_like of int, optional
-        The sources; negative numbers count from the end. All vertices by default.
 
     Returns
     -------
     dist_matrix : ndarray of float64, shape (..., n)
-        Distances, with the shape of `indices` before the last dimension; ``inf`` if there is no path.
     predecessors : ndarray of int32, same shape
-        If `return_predecessors`: the vertex before each vertex on a shortest path; -9999 for the source and without a
-        path.
+        See `dijkstra`.
 
     Raises
     ------
     NegativeCycleError
         If there is a negative cycle.
-    ValueError, TypeError
-        As SciPy, for bad arguments.
-    InputError, NotEnoughMemory
-        If the result does not fit in the host's memory, or the card lacks memory.
+    ValueError, TypeError, InputError, NotEnoughMemory
+        As in `dijkstra`.
 
     Notes
     -----
-    Negative weights with the method "D" are left to SciPy, which warns.
+    If a weight is negative and the method is "D", SciPy itself searches, and warns.
 
     Examples
     --------
@@ -327,21 +283,21 @@ def shortest_path(
         except NegativeCycleError:
             if method != "BF" or indices is None:
                 raise
-            # SciPy finds out whether the sources reach the cycle.
+            # SciPy tests whether the sources reach the cycle.
         else:
             return _overwritten(csgraph, found) if overwrite and method == "FW" else found
     if method in ("auto", "FW") and type(csgraph) is np.ndarray and csgraph.ndim == 2:
-        csgraph = np.ascontiguousarray(csgraph)  # SciPy's Floyd-Warshall does not solve an array in another order
+        csgraph = np.ascontiguousarray(csgraph)  # SciPy's Floyd-Warshall requires this order
     return scipys.shortest_path(  # type: ignore[call-overload, misc]
         csgraph, method, directed, return_predecessors, unweighted, overwrite, indices
     )
 
 
 class _Question:
-    """Arguments that the kernels take.
+    """A search that the kernels support.
 
-    sources: int64, (k,). shape: of the results, without the last dimension. has_negative: whether a given weight is
-    negative, even if `unweighted`.
+    sources: int64, (k,). shape: the shape of the results without the last dimension. has_negative: whether a weight in
+    the array is negative, even if `unweighted`.
     """
 
     def __init__(self, solver: Solver, sources: np.ndarray, shape: tuple, has_negative: bool) -> None:
@@ -358,10 +314,13 @@ class _Question:
         one_row: bool = False,
         add: bool = True,
     ) -> _Question | None:
-        """Return None if SciPy is to answer. one_row: one search starts from all sources. add: see `_as_csr`."""
+        """Return the search; None if SciPy must make it.
+
+        one_row: whether one search starts from all sources together. add: see `_as_csr`.
+        """
         if choice.Card.visible() is None:
             return None
-        as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64  # whatever `add` is
+        as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64  # ignores `add`
         options = bool(directed), bool(unweighted), add or as_given
         own = solver.last.find(csgraph, options)
         array: Any = None if own else _as_csr(csgraph, add)
@@ -379,14 +338,14 @@ class _Question:
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf) -> Found:
-        """Return the distances from each source, and the predecessors if they are wanted."""
+        """Return the distances from each source; if `predecessors`, also these."""
         if not predecessors:
             return self.solver.distances(self.sources, limit=limit).distances.reshape(*self.shape, -1)
         found = self.solver.paths_from(self.sources, limit=limit)
         return found.distances.reshape(*self.shape, -1), found.predecessors.reshape(*self.shape, -1)
 
     def nearest(self, predecessors: bool, limit: float) -> Found:
-        """Return the distances from the nearest source, (n,), and predecessors and sources if they are wanted."""
+        """Return the distances from the nearest source, (n,); if `predecessors`, also these and the nearest sources."""
         once = np.unique(self.sources)
         with self.solver.working():
             on = self.solver.in_float64
@@ -398,7 +357,7 @@ class _Question:
 
 
 class _OfArray(Solver):
-    """The solver of an array; entries: their number. has_negative: as in _Question."""
+    """The solver of an array. entries: the number of its entries. has_negative: see `_Question`."""
 
     def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool, *, directed: bool) -> None:
         super().__init__(rows, directed=directed)
@@ -409,9 +368,9 @@ class _OfArray(Solver):
 
 
 def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Return the source of each vertex's tree, int32, (n,); -9999 if it is in none.
+    """Return the source from which each vertex is reached, int32, (n,); -9999 if there is none.
 
-    predecessors: int32, (n,); -9999 without one. sources: vertices without a predecessor.
+    predecessors: int32, (n,); -9999 if there is none. sources: vertices without a predecessor.
     """
     ends = np.where(predecessors == NO_PREDECESSOR, np.arange(len(predecessors), dtype=np.int32), predecessors)
     while not np.array_equal(further := ends[ends], ends):
@@ -420,10 +379,10 @@ def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
 
 
 def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
-    """Return the arcs that SciPy takes; None for an unknown type, or without a vertex.
+    """Return the entries that SciPy reads, as CSR; None if the type of the array is unknown or it has no vertex.
 
-    add: whether to sum duplicate entries that are not float64, as SciPy's astype does, which its Floyd-Warshall does
-    not call.
+    add: whether to sum duplicate entries of an array that is not float64. SciPy's conversion by `astype` sums them; its
+    Floyd-Warshall does not call `astype`.
     """
     dense = is_dense(csgraph)
     if not (dense or sparse.issparse(csgraph)) or csgraph.dtype.kind not in "biuf":
@@ -437,9 +396,9 @@ def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
 
 
 def _read(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
-    """Return the arcs, as `inputs.as_rows`, and whether a given weight is negative.
+    """Return the arcs in the form of `inputs.as_rows`, and whether a weight is negative.
 
-    Return None for weights that SciPy's methods treat differently.
+    Return None if there are weights that SciPy's methods treat differently from each other.
     """
     rows = as_rows(array)
     lowest = np.fmin.reduce(rows.data, initial=0)  # ignores NaN
@@ -458,7 +417,7 @@ def _has_negative_loop(rows: sparse.csr_array) -> bool:
 
 
 def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
-    """Return the vertices as int64 from 0, of any shape; None if they are not vertices, or empty."""
+    """Return the vertices as int64 from 0, of any shape; None if one is not a vertex or the array is empty."""
     array = as_array(indices)
     if array.dtype.kind not in "iu" or not array.size or array.min() < -n or array.max() >= n:
         return None
@@ -466,7 +425,7 @@ def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
 
 
 def _overwritten(csgraph: Any, found: Found) -> Found:
-    """Return the result of `overwrite`: the given array if it can hold the distances."""
+    """Return the result, with the distances in the given array if that can hold them."""
     distances, *rest = found if isinstance(found, tuple) else (found,)
     if isinstance(csgraph, np.ndarray) and csgraph.dtype == np.float64 and csgraph.flags.c_contiguous:
         csgraph[:] = distances

@@ -1,4 +1,4 @@
-"""Graphs and sources as arguments of the library's functions: reading and checking."""
+"""Read and check the graphs and sources that users pass to the library's functions."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
 
 
 def is_dense(graph: Any) -> bool:
-    """Return whether this is a NumPy array, but not a masked one."""
+    """Return whether `graph` is a NumPy array that is not masked."""
     return isinstance(graph, np.ndarray) and not np.ma.isMaskedArray(graph)
 
 
 def from_dense(array: np.ndarray) -> sparse.csr_array:
-    """Return the entries of a square dense array that csgraph reads as arcs: neither 0 (within 1e-8), NaN nor inf."""
+    """Return the entries of a square dense array that csgraph reads as arcs: all but 0 (within 1e-8), NaN and inf."""
     require_size(array.shape[0], 0)
     return csgraph.csgraph_from_dense(array)
 
@@ -89,11 +89,11 @@ def from_dense(array: np.ndarray) -> sparse.csr_array:
 def as_rows(array: Any) -> sparse.csr_array:
     """Return the entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
 
-    Duplicate entries are parallel arcs in CSR and CSC, and are summed in other formats. Zeros in a BSR array, which
-    fill its blocks, are dropped. Raises InputError if the indices do not fit together or are out of range, or if there
-    are too many vertices or none.
+    Duplicate entries are parallel arcs in CSR and CSC, and are summed in other formats. Zeros in a BSR array are
+    dropped, because they only fill its blocks. Raises InputError if the index arrays do not match each other or are out
+    of range, or if there are too many vertices or none.
     """
-    require_size(array.shape[0], 0)  # before anything as long is allocated
+    require_size(array.shape[0], 0)  # before any array of this length is allocated
     given: Any
     try:
         if array.format in ("csr", "csc"):
@@ -104,9 +104,9 @@ def as_rows(array: Any) -> sparse.csr_array:
                 raise ValueError("indptr must be a non-decreasing sequence")
         else:
             given = sparse.coo_array(array, copy=True)
-    except (ValueError, TypeError, AttributeError) as error:  # the last two if they are not arrays
+    except (ValueError, TypeError, AttributeError) as error:  # the last two if the data are not arrays
         raise InputError(f"the sparse array of a graph is invalid: {error}") from None
-    given.data = given.data.astype(np.float64, copy=False)  # before they are summed: a narrow type would wrap
+    given.data = given.data.astype(np.float64, copy=False)  # before duplicates are summed: a narrow type would wrap
     rows = given.tocsr()
     if array.format == "bsr":
         rows.eliminate_zeros()

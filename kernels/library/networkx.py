@@ -1,31 +1,32 @@
-"""A NetworkX backend: NetworkX's functions of shortest paths, answered by csgraph.py.
+"""A NetworkX backend: NetworkX's functions for shortest paths, answered by csgraph.py.
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
 NetworkX converts a graph by `convert_from_nx`, asks `can_run` and `should_run`, and calls the function of the same name
-here. Each has the arguments, the results and the errors of NetworkX's function; of several shortest paths it may return
-another one. docs/networkx.md lists what is left to NetworkX.
+here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several shortest
+paths, it may return a different one. docs/networkx.md lists the calls that NetworkX answers itself.
 
 Parameters
 ----------
 G : Converted
     The graph, from `convert_from_nx`.
 source, target : node
-    Where paths start and end. `sources` are several nodes: paths start from the nearest.
+    The nodes where paths start and end. `sources` are several nodes; paths start from the nearest of them.
 cutoff : int or float, optional
     The largest length of a path.
 weight : str, function or None
-    The attribute of an edge's weight, 1 if it is missing; or a function of two nodes and the edge's attributes. With
-    None every edge has weight 1.
+    The name of the edge attribute that is the weight; an edge without it has weight 1. Or a function of two nodes and
+    the edge's attributes. If None, every edge has weight 1.
 
 Returns
 -------
 list or dict
-    A path is a list of nodes, from source to target. Functions with "length" in their name return lengths, as
-    ``floyd_warshall`` and ``floyd_warshall_numpy`` do; those with "predecessor" return predecessors and lengths;
-    others return paths, or lengths and paths.
-    From one source they return a dict by target, for all pairs an iterator of (source, dict), and
-    `floyd_warshall` and `johnson` a dict of dicts. A length is an int if all weights are integers, else a float.
+    A path is a list of nodes, from source to target. Functions with "length" in their name, `floyd_warshall` and
+    `floyd_warshall_numpy` return lengths. Functions with "predecessor" in their name return predecessors and lengths.
+    Others return paths, or lengths and paths. A length is an int if all weights are integers, else a float.
+
+    Functions of one source return a dict by target; functions of all pairs return an iterator of (source, dict).
+    `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
 
 Raises
 ------
@@ -67,8 +68,8 @@ from kernels.library import csgraph
 from kernels.library.networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
-SMALL = 64  # vertices; below, NetworkX searches in about the time of the conversion
-PIECE = 2**24  # distances of all pairs that are computed at once
+SMALL = 64  # vertices; with fewer, NetworkX's own search takes about as long as the conversion
+PIECE = 2**24  # maximum number of distances that are computed at once
 
 Node = Hashable
 Cutoff = int | float | None
@@ -78,9 +79,9 @@ Lengths = dict[Node, float]
 
 
 class Converted:
-    """A NetworkX graph as compressed sparse rows (kernels/graph.py), with the labels of its vertices.
+    """A NetworkX graph in compressed sparse rows (kernels/graph.py), with the labels of its vertices.
 
-    nodes: the labels, in NetworkX's order. indptr, indices: int32, one arc of each ordered pair.
+    nodes: the labels, in NetworkX's order. indptr, indices: int32; parallel edges are one arc.
     """
 
     __networkx_backend__ = NAME
@@ -109,9 +110,9 @@ class Converted:
         return Converted(self.predecessors, self.adjacency, self.multigraph)
 
     def arcs(self, weight: Weight) -> Arcs:
-        """Return the arcs with their weights, the least of parallel ones.
+        """Return the arcs with their weights. An arc of several parallel edges has the least of their weights.
 
-        Raises NotImplementedError if a weight, or possibly a sum of weights, is not a finite number that float64 holds.
+        Raises NotImplementedError if float64 cannot hold a weight, or possibly a sum of weights, or if it is infinite.
         """
         if callable(weight):
             return self._arcs(weight)
@@ -155,7 +156,7 @@ class Converted:
 
 
 def _least(weight: str, edges: Mapping) -> Any:
-    """Return the least weight of parallel edges; NaN if one is NaN, which min may skip."""
+    """Return the least weight of parallel edges; NaN if one of them is NaN, which `min` may skip."""
     weights = [edge.get(weight, 1) for edge in edges.values()]
     return next((value for value in weights if value != value), min(weights))
 
@@ -188,7 +189,7 @@ class Tree:
     sources: list[int]
     distances: np.ndarray  # float64, (n,)
     predecessors: np.ndarray | None  # int32, (n,)
-    cutoff: float = math.inf  # the largest distance
+    cutoff: float = math.inf  # the largest distance to return
 
     @cached_property
     def reached(self) -> list[int]:
@@ -211,7 +212,7 @@ class Tree:
         paths = {source: [nodes[source]] for source in self.sources}
         for v in self.reached:
             way: list[int] = []
-            while v not in paths:  # along arcs of weight 0 a predecessor may come later
+            while v not in paths:  # across an arc of weight 0, the predecessor may come later in the order
                 way.append(v)
                 v = last[v]
             for v in reversed(way):
@@ -230,7 +231,7 @@ class Tree:
         return int(length) if self.whole else length, path[::-1]
 
     def all_predecessors(self, arcs: Arcs) -> dict[Node, list[Node]]:
-        """Return the nodes before each node on all shortest paths, the nearest to the source first."""
+        """Return, for each node, its predecessors on all shortest paths, the nearest to the source first."""
         nodes, dist = self.graph.nodes, np.full(len(self.distances), np.inf)
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
@@ -243,7 +244,7 @@ class Tree:
         return found
 
 
-# NetworkX's interface of backends.
+# NetworkX's interface for backends.
 
 
 def convert_from_nx(graph: nx.Graph, edge_attrs: Mapping | None = None, **_: Any) -> Converted:
@@ -261,7 +262,7 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
 
 
 def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """Return True, or the reason if NetworkX must run the function itself."""
+    """Return True, or the reason why NetworkX must run the function itself."""
     call = inspect.signature(globals()[name]).bind(*args, **kwargs)
     call.apply_defaults()
     given = call.arguments
@@ -276,7 +277,7 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """Return True, or the reason if NetworkX is as fast."""
+    """Return True, or the reason why NetworkX's own function is as fast."""
     graph = args[0] if args else kwargs["G"]
     return len(graph) >= SMALL or f"the graph has fewer than {SMALL} nodes"
 
@@ -369,7 +370,7 @@ def _number(cutoff: Cutoff) -> float:
 
 
 def _hops(cutoff: Cutoff) -> Cutoff:
-    """Return the cutoff of a search without weights, which NetworkX rounds up."""
+    """Return the cutoff of a search that counts edges; NetworkX rounds it up."""
     return math.ceil(cutoff) if cutoff is not None and math.isfinite(cutoff) else cutoff
 
 
@@ -540,7 +541,7 @@ def bellman_ford_predecessor_and_distance(
 ) -> tuple[dict, Lengths]:
     """Return the predecessors on all shortest paths from the source, and the lengths, by target."""
     _check(G, source, f"Node {source} is not found in the graph")
-    if _with_all_arcs(G, weight).has_negative_loop:  # also of a node that is not reached
+    if _with_all_arcs(G, weight).has_negative_loop:  # even if the source does not reach it
         raise nx.NetworkXUnbounded("Negative cycle detected.")
     if len(G.nodes) == 1:
         return {source: []}, {source: 0}
@@ -568,7 +569,7 @@ def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, Paths]:
 
 
 def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Node, Lengths]:
-    """Return lengths by source and target, ``inf`` without a path."""
+    """Return lengths by source and target, ``inf`` if there is no path."""
     return floyd_warshall_predecessor_and_distance(G, weight)[1]
 
 
@@ -594,7 +595,7 @@ def floyd_warshall_predecessor_and_distance(
 def floyd_warshall_numpy(
     G: Converted, nodelist: Collection[Node] | None = None, weight: Weight = "weight"
 ) -> np.ndarray:
-    """Return the lengths as float64, (n, n), in the order of nodelist, else of the graph."""
+    """Return the lengths as float64, (n, n), in the order of `nodelist`; without it, in the order of the graph."""
     if nodelist is not None and not len(nodelist) == len(G.nodes) == len(set(nodelist)):
         raise nx.NetworkXError(
             "nodelist must contain every node in G with no repeats."
@@ -632,7 +633,7 @@ def single_source_shortest_path(G: Converted, source: Node, cutoff: Cutoff = Non
 
 
 def single_source_shortest_path_length(G: Converted, source: Node, cutoff: Cutoff = None) -> Lengths:
-    """Return the fewest edges from the source, by target."""
+    """Return the least number of edges from the source, by target."""
     _check(G, source, f"Source {source} is not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=False)[0].lengths()
 
@@ -644,22 +645,23 @@ def single_target_shortest_path(G: Converted, target: Node, cutoff: Cutoff = Non
 
 
 def single_target_shortest_path_length(G: Converted, target: Node, cutoff: Cutoff = None) -> Lengths:
-    """Return the fewest edges to the target, by source."""
+    """Return the least number of edges to the target, by source."""
     _check(G, target, f"Target {target} is not in G")
     return single_source_shortest_path_length(G.reversed, target, cutoff)
 
 
 def all_pairs_shortest_path(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Paths]]:
-    """Yield each source with its paths with the fewest edges, by target."""
+    """Yield each source with the paths that have the fewest edges, by target."""
     return all_pairs_dijkstra_path(G, _hops(cutoff), None)
 
 
 def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Lengths]]:
-    """Yield each source with the fewest edges to each target."""
+    """Yield each source with the least number of edges to each target."""
     return all_pairs_dijkstra_path_length(G, _hops(cutoff), None)
 
 
-# By the given arguments; can_run leaves one pair to NetworkX.
+# Search from one source, to one target or for all pairs, depending on the arguments. `can_run` leaves a search from one
+# source to one target to NetworkX.
 
 
 def shortest_path(

@@ -1,4 +1,4 @@
-"""The backend cuda_shortest_paths as NetworkX reads it at its import; networkx.py is the backend itself."""
+"""Metadata of the backend cuda_shortest_paths, which NetworkX reads when it is imported. networkx.py is the backend."""
 
 NAME = "cuda_shortest_paths"
 FUNCTIONS = (

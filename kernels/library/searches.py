@@ -1,7 +1,7 @@
-"""Searches on one graph, by the chosen variant. Layouts on the card are kept for the next search.
+"""Search one graph with the chosen variant. Layouts on the card are kept for the next search.
 
-WholeNumbers searches a Graph. Float64 searches a FloatGraph, by SciPy or bounded by a search in integers
-(kernels/fast/floats.py).
+WholeNumbers searches a Graph in integers. Float64 searches a FloatGraph: by SciPy, or on the card with bounds from a
+search in integers (kernels/fast/floats.py).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ else:
     hierarchy = Later("kernels.fast.hierarchy.all_pairs")
 csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
-PIECE = 2**24  # distances that SciPy or the card computes at once
+PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
 
 
 class TooLong(Exception):
@@ -56,7 +56,10 @@ Chooser = Callable[["WholeNumbers", int], tuple[str, str]]
 
 
 def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
-    """Return whether a distance is too long, by a variant's distances: int32, (n,) or (n, n), INF if too long."""
+    """Return whether a distance is above 2**31 - 2.
+
+    distances: those that a variant found, int32, (n,) or (n, n). The variant stored INF for such a distance.
+    """
     try:
         WholeNumbers(graph)._refuse_too_long(distances)
     except TooLong:
@@ -65,35 +68,35 @@ def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
 
 
 def new_run(**settings: Any) -> Run:
-    """Return a Run that does not wait after each launch, unless the settings say so."""
+    """Return a Run that does not wait after each launch, unless `settings` has waits=True."""
     from kernels import run
 
     return run.Run(**{"waits": False} | settings)
 
 
 class WholeNumbers:
-    """Searches on a Graph; short: whether no path is known to be longer than 2**31 - 2."""
+    """Search a Graph in integers. short: whether it is known that no path is longer than 2**31 - 2."""
 
     def __init__(self, graph: Graph, *, short: bool = False) -> None:
         self.graph, self.short = graph, short
-        self.largest = int(graph.weights.max(initial=0))  # weight
-        self.hierarchies: dict[bool, hierarchy.AllPairsSearch] = {}  # by whether they reduce distances on the card
+        self.largest = int(graph.weights.max(initial=0))  # the largest weight
+        self.hierarchies: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether they reduce distances on the card
         self.lengths: Any = None  # distances in float64, (n,), on the card
 
     @cached_property
     def array(self) -> sparse.csr_array:
-        """The graph for SciPy."""
+        """The graph as an array for SciPy."""
         return self.graph.to_scipy()
 
     @cached_property
     def near_far(self) -> NearFarSearch:
-        """Near-Far on the card."""
+        """The Near-Far search, with the graph laid out on the card."""
         searches = near_far.NearFarSearch(self.graph, new_run())
         searches.allocate()
         return searches
 
     def search(self, source: int, *, tree: bool = True) -> NearFarSearch:
-        """Search by Near-Far, with predecessors if `tree`, leaving the results on the card; raise TooLong."""
+        """Search by Near-Far and leave the results on the card. Find predecessors if `tree`. Raises TooLong."""
         find_distances, find_tree = self.near_far.search(source)
         find_distances()
         if tree:
@@ -104,12 +107,12 @@ class WholeNumbers:
 
     @cached_property
     def _fits(self) -> bool:
-        """Whether no path can be longer than 2**31 - 2, by bounds that take less time than a search."""
+        """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
         most = (self.graph.vertices - 1) * self.largest
         return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
 
     def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
-        """Search from the source by Near-Far or SciPy; raise TooLong.
+        """Search from the source by Near-Far or SciPy, as `key` says. Raises TooLong.
 
         into: arrays for distances and predecessors; new ones by default.
         """
@@ -125,7 +128,7 @@ class WholeNumbers:
         return Paths(distances, predecessors, key, reason)
 
     def all_pairs(self) -> Paths:
-        """Search all pairs by the variant that suits; raise TooLong."""
+        """Search all pairs with the variant that suits the graph. Raises TooLong."""
         key, reason = self.choose_all()
         log.info("%s on %s: %s", key, self.graph.name, reason)
         result = _run(self.graph, key)
@@ -134,7 +137,10 @@ class WholeNumbers:
         return Paths(_as_float64(result.distances), result.predecessors, key, reason)
 
     def _download(self, found: NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
-        """Copy results to the host in SciPy's form, which is faster made on the card; predecessors: None to skip."""
+        """Convert results to SciPy's form on the card, which is faster than on the host, and copy them to the host.
+
+        predecessors: None if they are not wanted.
+        """
         run, n = found.run, self.graph.vertices
         if self.lengths is None:
             run.require(8 * n)
@@ -146,18 +152,18 @@ class WholeNumbers:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the graph is too narrow for Near-Far; a probe on the card decides, and frees its memory if so."""
+        """Whether the graph is too narrow for Near-Far. A probe on the card decides; if so, the layout is freed."""
         found = probe.is_narrow(self.near_far)
         if found:
             del self.near_far
         return found
 
     def choose_one(self) -> tuple[str, str]:
-        """Choose as `choose_sssp`, but SciPy for a narrow graph."""
+        """Return the variant for one source and the reason: SciPy for a narrow graph, else that of `choose_sssp`."""
         return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
 
     def choose_all(self) -> tuple[str, str]:
-        """Choose as `choose_apsp`."""
+        """Return the variant for all pairs and the reason, by `choose_apsp`."""
         return choose_apsp(self.graph, Card.visible())
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
@@ -166,14 +172,14 @@ class WholeNumbers:
         return key, reason
 
     def choose_rows(self, sources: int, search: str = HIERARCHY_ROWS) -> tuple[str, str]:
-        """Choose as `choose_many`, but SciPy for a narrow graph."""
+        """Return the variant for several sources and the reason: SciPy for a narrow graph, else `choose_many`'s."""
         laid_out = (search == HIERARCHY_REDUCED) in self.hierarchies
         known = choice.BREAK_EVEN[search]
         least = (known.laid_out if laid_out else known.prepared) if self.hierarchies else None
         return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), search, least))
 
     def find(self, rows: dict[int, np.ndarray], key: str) -> None:
-        """Fill rows of distances, float64, (n,), given by source; raise TooLong."""
+        """Find the distances from each source and write them to its row: float64, (n,). Raises TooLong."""
         sources = np.array(list(rows), np.int64)
         if key == NEAR_FAR:
             for source, row in rows.items():
@@ -187,7 +193,7 @@ class WholeNumbers:
                 rows[source][:] = _as_float64(row)
 
     def _download_rows(self, run: Run, on_card: Any, rows: list[np.ndarray]) -> None:
-        """Copy distances on the card, int32, (k * n,), to k rows of float64; raise TooLong."""
+        """Copy distances from the card, int32, (k * n,), to k rows of float64. Raises TooLong."""
         n, fits = self.graph.vertices, np.int32(INF - 1 - self.largest)
         (lengths,), (far,) = run.allocate((n, np.float64)), run.upload(np.zeros(1, np.int32))
         parts = [on_card[i * n : (i + 1) * n] for i in range(len(rows))]
@@ -199,7 +205,10 @@ class WholeNumbers:
             self._refuse_too_long(part.copy_to_host())
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the sources, which differ, each with its distances, int32, (n,), INF without a path; raise TooLong."""
+        """Yield each source with its distances: int32, (n,), INF if there is no path. Raises TooLong.
+
+        The sources must be distinct.
+        """
         if key == NEAR_FAR:
             for source in sources.tolist():
                 found, row = self.search(source, tree=False), np.empty(self.graph.vertices, np.int32)
@@ -237,7 +246,7 @@ class WholeNumbers:
 
     @contextmanager
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
-        """Give the searches in a hierarchy; free their results afterwards, which take most of the free memory."""
+        """Provide the searches in a hierarchy. Free their results afterwards, because they take most of the memory."""
         if reduces not in self.hierarchies:
             self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
         searches = self.hierarchies[reduces]
@@ -249,7 +258,7 @@ class WholeNumbers:
     def _refuse_too_long(self, distances: np.ndarray) -> None:
         """Raise TooLong if a distance is above 2**31 - 2: then an arc leads from a reached vertex to an unreached one.
 
-        No distance is too long if the largest distance and the largest weight together fit.
+        Skip this test if the largest distance plus the largest weight fits, because then no distance is too long.
         """
         if self._fits:
             return
@@ -262,29 +271,29 @@ class WholeNumbers:
 
 
 class Float64:
-    """Searches on a FloatGraph."""
+    """Search a FloatGraph in float64."""
 
     def __init__(self, graph: FloatGraph) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
 
     @cached_property
     def potential(self) -> np.ndarray:
-        """The potentials that make negative weights 0 or more; raises scipy.sparse.csgraph.NegativeCycleError."""
+        """Potentials that make all weights 0 or more. Raises scipy.sparse.csgraph.NegativeCycleError."""
         return floats.Float64Search(self.given, new_run()).potentials()
 
     @cached_property
     def graph(self) -> FloatGraph:
-        """The graph with weights of 0 or more."""
+        """The graph whose weights the potentials have made 0 or more."""
         return floats.reduced(self.given, self.potential) if self.negative else self.given
 
     @cached_property
     def searches(self) -> floats.Float64Search:
-        """The searches on the card."""
+        """The search in float64 on the card."""
         return floats.Float64Search(self.graph, new_run())
 
     @cached_property
     def bounds(self) -> WholeNumbers:
-        """The searches in integers that bound those in float64."""
+        """The search in integers, whose distances are bounds for the search in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
 
     def paths(self, source: int, limit: float) -> Paths:
@@ -295,7 +304,7 @@ class Float64:
         return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
 
     def paths_from(self, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> Paths:
-        """Search from each of the sources up to a limit; choose: as in `FloatSearch`."""
+        """Search from each of the sources up to a limit. choose: see `FloatSearch`."""
         once, n = np.unique(sources), self.given.vertices
         search = FloatSearch(self, once, choose, limit)
         distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
@@ -306,11 +315,12 @@ class Float64:
 
 
 class FloatSearch:
-    """A search in float64 from several sources, by SciPy, bounded by the distances of a variant, or up to a limit.
+    """A search in float64 from several sources.
 
-    choose: a function of the bounds' searches and the number of sources that returns a variant and its reason, which
-    `variant` and `reason` then are. rounds: the largest number of rounds of a search on the card so far.
-    Raises scipy.sparse.csgraph.NegativeCycleError, and InputError for a limit with negative weights.
+    It is made by SciPy, or on the card. On the card, a variant first finds integer distances as bounds, unless there is
+    a limit. choose: a function of the integer search and the number of sources that returns this variant and a reason,
+    which become `variant` and `reason`. rounds: the largest number of rounds of a search on the card so far.
+    Raises scipy.sparse.csgraph.NegativeCycleError, and InputError if there are a limit and a negative weight.
     """
 
     def __init__(self, on: Float64, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> None:
@@ -332,7 +342,7 @@ class FloatSearch:
         log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
     def rows(self, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
-        """Yield the sources, which differ, in any order, each with distances, (n,), and predecessors if `tree`."""
+        """Yield each source, in any order, with its distances, (n,), and predecessors (None unless `tree`)."""
         on, n, sources = self.on, self.on.given.vertices, self.sources
         most = max(1, PIECE // n)
         if self.variant == SCIPY:
@@ -361,9 +371,9 @@ class FloatSearch:
 
 
 def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
-    """Return each vertex's distance in graph.scaled from the nearest of the sources, which differ: int32, (n,).
+    """Return each vertex's distance in graph.scaled from the nearest source: int32, (n,). Sources must be distinct.
 
-    The search starts from one more vertex, the last, with arcs of weight 0 to the sources.
+    The search starts from an additional vertex, the last, with arcs of weight 0 to the sources.
     """
     scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
     more = Graph(
@@ -390,7 +400,7 @@ def _run(graph: Graph, key: str) -> Result:
 
 
 def _as_float64(distances: np.ndarray) -> np.ndarray:
-    """Return int32 distances as float64, infinite without a path."""
+    """Return int32 distances as float64, inf if there is no path."""
     found = distances.astype(np.float64)
     found[distances == INF] = np.inf
     return found

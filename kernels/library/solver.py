@@ -1,11 +1,11 @@
-"""Shortest paths of any graph, by the variant that suits it. Timed runs use harness.py instead.
+"""Find shortest paths in any graph with the variant that suits it. Measurements use harness.py instead.
 
-Results follow scipy.sparse.csgraph.dijkstra: distances float64, ``inf`` without a path; predecessors int32, -9999
-without one. Weights that are not integers from 0 to 2**31 - 2, and distances above that, are searched in float64
-(kernels/fast/floats.py).
+Results have the form of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if there is no path, and int32
+predecessors, -9999 if there is none. The search is in integers if all weights and distances are integers from 0 to
+2**31 - 2, else in float64 (kernels/fast/floats.py).
 
-choice.py chooses the variant, inputs.py reads graphs, searches.py searches. What a search from one source does not need
-is imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
+choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
+not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
 """
 
 from __future__ import annotations
@@ -59,9 +59,8 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-    directed : bool, default True
-        As for `shortest_paths`.
+    graph, directed
+        See `shortest_paths`.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As `shortest_paths`.
+        As in `shortest_paths`.
 
     Examples
     --------
@@ -91,12 +90,12 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Parameters
     ----------
     graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-        A path names a graph file in text or packed form. The entries of an array are arcs; NaN and ``inf`` are not
-        arcs, and True has weight 1. Zeros are arcs if they are explicit entries of a sparse array, but not in a dense
-        or a BSR array. Duplicate entries are parallel arcs in CSR and CSC, and are summed, as float64, in other
-        formats.
+        A path names a graph file in text or packed form. Entry (i, j) of an array is the weight of the arc from i to j.
+        NaN and ``inf`` are not arcs, and True has weight 1. Explicit zeros of a sparse array are arcs of weight 0;
+        zeros of a dense or a BSR array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other
+        formats they are summed, as float64.
     source : int
-        A vertex, from 0.
+        A vertex; vertices are numbered from 0.
     limit : float, default inf
         The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
     directed : bool, default True
@@ -105,17 +104,17 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Returns
     -------
     Paths
-        Distances and predecessors of shape (n,), the variant and why it was chosen.
+        Distances and predecessors of shape (n,), the chosen variant and the reason for the choice.
 
     Raises
     ------
     InputError
-        If an argument is not one of these, a value of a `Graph` is out of range, a file cannot be read, or a limit is
-        given and a weight is negative.
+        If an argument has a wrong type or value, if a file cannot be read, or if `limit` is given and a weight is
+        negative.
     scipy.sparse.csgraph.NegativeCycleError
         If there is a negative cycle.
     NotEnoughMemory
-        If the card lacks memory.
+        If the search does not fit in the card's memory.
 
     See Also
     --------
@@ -125,7 +124,7 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Notes
     -----
     The layout of a `Graph` or an array is kept until the object is deleted or changed, or another graph is searched.
-    docs/scipy.md lists the arrays that SciPy, and `kernels.csgraph` with it, reads differently.
+    docs/scipy.md lists the arrays that SciPy and `kernels.csgraph` read differently from this function.
 
     Examples
     --------
@@ -146,9 +145,8 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-    directed : bool, default True
-        As for `shortest_paths`.
+    graph, directed
+        See `shortest_paths`.
 
     Returns
     -------
@@ -158,9 +156,9 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
     Raises
     ------
     InputError
-        As `shortest_paths`, and if the result does not fit in the host's memory.
+        As in `shortest_paths`, and if the result does not fit in the host's memory.
     NotEnoughMemory, NegativeCycleError
-        As `shortest_paths`.
+        As in `shortest_paths`.
 
     Examples
     --------
@@ -176,13 +174,10 @@ def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, di
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-        As for `shortest_paths`.
+    graph, limit, directed
+        See `shortest_paths`.
     sources : array_like of int, shape (k,)
-        Vertices, from 0, in any order; duplicates are allowed.
-    limit : float, default inf
-    directed : bool, default True
-        As for `shortest_paths`.
+        Vertices in any order; duplicates are allowed.
 
     Returns
     -------
@@ -192,10 +187,10 @@ def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, di
     Raises
     ------
     InputError
-        As `shortest_paths`, if the sources are not one-dimensional integers, and if the result does not fit in the
-        host's memory.
+        As in `shortest_paths`. Also if the sources are not a one-dimensional array of integers, or if the result does
+        not fit in the host's memory.
     NotEnoughMemory, NegativeCycleError
-        As `shortest_paths`.
+        As in `shortest_paths`.
 
     Examples
     --------
@@ -208,16 +203,14 @@ def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, di
 
 
 def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, directed: bool = True) -> Eccentricities:
-    """For each source find the farthest vertex, the number of vertices reached and the sum of their distances.
+    """Find, for each source, the farthest vertex, the number of vertices reached and the sum of their distances.
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-        As for `shortest_paths`.
+    graph, directed
+        See `shortest_paths`.
     sources : array_like of int, shape (k,), optional
         All vertices by default.
-    directed : bool, default True
-        As for `shortest_paths`.
 
     Returns
     -------
@@ -227,11 +220,12 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As `distances`.
+        As in `distances`.
 
     Notes
     -----
-    A contraction hierarchy reduces the distances on the card; other variants copy them to the host.
+    If the chosen variant is a contraction hierarchy, the results are computed on the card. Other variants copy all
+    distances to the host first.
 
     Examples
     --------
@@ -244,21 +238,22 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
 
 class Solver:
-    """Searches on one graph, which is read, checked and laid out once.
+    """Search one graph repeatedly. The graph is read, checked and laid out once.
 
-    Its memory on the card is freed by `close`, or at the end of a `with` statement. A closed solver raises InputError.
-    Threads may share a solver. Searches on the card run one at a time in a process; without a GPU, those of a solver.
+    `close`, or the end of a `with` statement, frees the memory on the card. A closed solver raises InputError.
+
+    Threads may share a solver. On a card, all solvers of a process together run one search at a time. Without a GPU,
+    each solver runs one search at a time.
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-    directed : bool, default True
-        As for `kernels.shortest_paths`.
+    graph, directed
+        See `kernels.shortest_paths`.
 
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As `kernels.shortest_paths`. Methods raise the same.
+        As in `kernels.shortest_paths`, here and in the methods.
 
     Examples
     --------
@@ -290,7 +285,7 @@ class Solver:
         self.close()
 
     def close(self) -> None:
-        """Free the memory on the card after the searches have ended. Results left on the card stay."""
+        """Wait for searches to end, then free the memory on the card. Results that were left on the card stay."""
         with self._lock:
             self._closed = True
             for name in ("in_whole_numbers", "in_float64"):
@@ -301,7 +296,7 @@ class Solver:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Exclude other threads, and use the card of the first search; raise InputError if the solver is closed."""
+        """Exclude other threads, and use the card of the first search. Raises InputError if the solver is closed."""
         with self._lock:
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
@@ -319,13 +314,13 @@ class Solver:
 
     @cached_property
     def in_whole_numbers(self) -> WholeNumbers:
-        """The searches in integers."""
+        """The object that searches in integers."""
         assert isinstance(self.graph, Graph)
         return WholeNumbers(self.graph)
 
     @cached_property
     def in_float64(self) -> Float64:
-        """The searches in float64."""
+        """The object that searches in float64."""
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
 
     def _exactly(
@@ -347,14 +342,12 @@ class Solver:
 
         Parameters
         ----------
-        source : int
-            A vertex, from 0.
+        source, limit
+            See `kernels.shortest_paths`.
         out : {"host", "device"}
-            With "device" the results stay on the card, as two device arrays of int32, shape (n,), that CuPy, PyTorch
-            and JAX take without a copy (``__cuda_array_interface__``). Without a path the distance is then 2**31 - 1
-            and the predecessor -1. No later search changes them.
-        limit : float, default inf
-            The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
+            If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy, PyTorch and JAX
+            take them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and
+            the predecessor -1. No later search changes these arrays.
 
         Returns
         -------
@@ -364,9 +357,9 @@ class Solver:
         Raises
         ------
         InputError
-            If the source is not a vertex, or the limit not a number, or if there is a limit and a weight is negative.
-            With "device" also if there is a limit or no GPU, and if weights or distances are not integers up to
-            2**31 - 2.
+            If the source is not a vertex, if `limit` is not a number, or if it is given and a weight is negative. If
+            `out` is "device": also if there is no GPU, if `limit` is given, or if weights or distances are not integers
+            from 0 to 2**31 - 2.
         """
         source, limit = self.graph.check_source(source), _check_limit(limit)
         if not isinstance(out, str) or out not in ("host", "device"):
@@ -405,7 +398,7 @@ class Solver:
         Parameters
         ----------
         source, target : int
-            Vertices, from 0.
+            Vertices; they are numbered from 0.
 
         Returns
         -------
@@ -430,7 +423,7 @@ class Solver:
         return path[::-1]
 
     def all_pairs(self) -> Paths:
-        """Find shortest paths between all pairs of vertices, as `kernels.all_pairs`.
+        """Find shortest paths between all pairs of vertices; see `kernels.all_pairs`.
 
         Returns
         -------
@@ -458,9 +451,9 @@ class Solver:
         Parameters
         ----------
         sources : array_like of int, shape (k,)
-            Vertices, from 0, in any order; duplicates are allowed.
-        limit : float, default inf
-            The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
+            Vertices in any order; duplicates are allowed.
+        limit
+            See `kernels.shortest_paths`.
 
         Returns
         -------
@@ -470,8 +463,8 @@ class Solver:
         Raises
         ------
         InputError
-            If the sources are not one-dimensional integers, or one is not a vertex, if the limit is not a number, if
-            there is a limit and a weight is negative, or if the result does not fit in the host's memory.
+            If the sources are not a one-dimensional array of vertices, if `limit` is not a number, if it is given and a
+            weight is negative, or if the result does not fit in the host's memory.
         """
         sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, _check_limit(limit)
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
@@ -494,14 +487,14 @@ class Solver:
             return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows, limit), limit)
 
     def distances(self, sources: ArrayLike, *, limit: float = np.inf) -> Distances:
-        """Find the distances from several sources to all vertices, as `kernels.distances`.
+        """Find the distances from several sources to all vertices; see `kernels.distances`.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,)
-            Vertices, from 0, in any order; duplicates are allowed.
-        limit : float, default inf
-            The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
+            Vertices in any order; duplicates are allowed.
+        limit
+            See `kernels.shortest_paths`.
 
         Returns
         -------
@@ -511,7 +504,7 @@ class Solver:
         Raises
         ------
         InputError
-            As `paths_from`.
+            As in `paths_from`.
         """
         sources, limit = check_sources(self.graph, sources), _check_limit(limit)
         needed = ROW_BYTES * len(sources) * self.graph.vertices
@@ -540,7 +533,7 @@ class Solver:
         return Distances(sources, found, *how)
 
     def eccentricities(self, sources: ArrayLike | None = None) -> Eccentricities:
-        """Find each source's farthest vertex, and the number and sum of its distances, as `kernels.eccentricities`.
+        """Find each source's farthest vertex, and the number and sum of its distances; see `kernels.eccentricities`.
 
         Parameters
         ----------
@@ -555,7 +548,7 @@ class Solver:
         Raises
         ------
         InputError
-            If the sources are not one-dimensional integers, or one is not a vertex.
+            If the sources are not a one-dimensional array of vertices.
         """
         given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
@@ -566,9 +559,10 @@ class Solver:
             if key == HIERARCHY_REDUCED:
                 found = on.reduced(once)
                 columns = found.eccentricity, found.farthest, found.reached, found.total
-                # A path that is too long passes a vertex whose distance fits and is a weight or less below the limit.
+                # If a distance is too long, a vertex before it on the path has a distance that fits and is at most one
+                # weight below the limit.
                 for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], HIERARCHY_ROWS):
-                    pass  # raises TooLong at the first row with such a path
+                    pass  # raises TooLong at the first row with such a distance
             else:
                 columns = _reduced(once, on.rows(once, key), INF)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
@@ -596,7 +590,7 @@ def _check_limit(limit: float) -> float:
 
 
 def _reduced(sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> tuple:
-    """Return the columns of Eccentricities; rows: each source with its distances, in any order."""
+    """Return the columns of `Eccentricities`. rows: pairs of a source and its distances, in any order."""
     found = {}
     for source, row in rows:
         reached = row != no_path
@@ -605,7 +599,7 @@ def _reduced(sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_pat
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
 
 
-_ONE_SEARCH = threading.RLock()  # held by a search on the card
+_ONE_SEARCH = threading.RLock()  # held during a search on the card
 SolverType = TypeVar("SolverType", bound=Solver)
 
 
@@ -618,7 +612,7 @@ class Kept(NamedTuple):
 
 
 class Last:
-    """The solver of the last graph, kept while that lives and its arrays have the same values."""
+    """Keep the solver of the last graph while that object exists and its arrays have the same values."""
 
     def __init__(self) -> None:
         self.kept: Kept | None = None
@@ -634,16 +628,16 @@ class Last:
         return self.find(graph, options) or self.keep(graph, make, options)
 
     def find(self, graph: Any, options: tuple) -> Any:
-        """Return the last solver if it is of this graph and these options, else None."""
-        kept, arrays = self.kept, _arrays_of(graph)  # another thread may set it meanwhile
+        """Return the last solver if it was made for this graph and these options, else None."""
+        kept, arrays = self.kept, _arrays_of(graph)  # read self.kept once, because another thread may set it
         if kept is None or arrays is None or kept.given() is not graph or kept.options != options:
             return None
         same = kept.shape == getattr(graph, "shape", None) and all(map(_same_values, kept.arrays, arrays))
         return kept.solver if same else None
 
     def keep(self, graph: Any, make: Callable[[], SolverType], options: tuple) -> SolverType:
-        """Make a solver of the graph, and keep it for `find` if the graph's arrays are known."""
-        self.kept = None  # which may free memory on the card
+        """Make a solver of the graph. Keep it for `find` if changes of the graph's arrays can be detected."""
+        self.kept = None  # may free memory on the card
         arrays = _arrays_of(graph)
         if arrays is None:
             return make()
@@ -661,9 +655,9 @@ last = Last()  # shared by the functions here and in csgraph.py
 
 
 def _arrays_of(graph: Any) -> list | None:
-    """Return a graph's arrays that may be changed in place; None for an unknown type."""
+    """Return the arrays of a graph that a user may change in place; None if its type is unknown."""
     if isinstance(graph, Graph | FloatGraph):
-        return []  # may not be changed
+        return []  # users must not change its arrays
     arrays: list = []
     form = getattr(graph, "format", None)
     known = form in ("csr", "csc", "bsr", "coo") and sparse.issparse(graph)  # imports scipy.sparse late: it takes 0.1 s
@@ -680,5 +674,5 @@ def _same_values(one: np.ndarray, other: np.ndarray) -> bool:
     """Return whether two arrays have the same bits; for elements of more than 64 bits, the same values."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    bits = f"u{one.itemsize}" if one.itemsize <= 8 else one.dtype  # NaN is unlike itself
+    bits = f"u{one.itemsize}" if one.itemsize <= 8 else one.dtype  # compare bits, because NaN != NaN
     return np.array_equal(one.view(bits), other.view(bits))

@@ -1,1 +1,1 @@
-"""The paper's algorithms: Bodra's kernels and serial columns."""
+"""The paper's algorithms: Bodra's kernels and serial programs."""

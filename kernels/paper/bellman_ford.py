@@ -151,9 +151,9 @@ def drive(
 ) -> None:
     """Fill `result`, of shape (n,), with the paths from run.source.
 
-    arcs: first arguments of the kernels, on the card before the clock starts. kernels: relax, update and
-    find_predecessors. divide_blocks_by: 2 for half as many blocks as give each vertex a thread. flagged: relax and
-    update also take an array of flags.
+    arcs: the first arguments of the kernels, copied to the card before the clock starts. kernels: relax, update and
+    find_predecessors. divide_blocks_by: 1 for one thread per vertex, 2 for half as many blocks. flagged: whether relax
+    and update also take an array of flags.
     """
     n, (relax, update, find_predecessors) = graph.vertices, kernels
     blocks = (run.grid if divide_blocks_by > 1 else None) or max(1, blocks_for(n, run.block) // divide_blocks_by)

@@ -5,8 +5,8 @@
 Matrices are flat, row by row. If a path through k is shorter, its last arc is the last arc of the path from k to j, so
 predecessor[i, j] = predecessor[k, j]. Iteration k changes nothing in row k and column k, because dist[k, k] = 0: no
 thread writes an entry there that another thread reads. The comparison is written as dist[i, k] < dist[i, j] -
-dist[k, j], which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Testing for INF first only saves
-loads from global memory.
+dist[k, j], which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Kernels that test for INF before it
+do so only to save loads from global memory.
 
 Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter that the compiler cannot unroll.
 
@@ -76,7 +76,7 @@ def relax_naive(n, k, dist, predecessor):
 
 @cuda.jit(device=True)
 def relax_tile(n, i, j, primary, wait, dist, predecessor):
-    # Every thread of the block calls this, also outside the matrix, so that all threads reach the barrier.
+    # Every thread of the block calls this, even a thread outside the matrix, so that all threads reach the barrier.
     k, end = primary, min(n, np.uint32(primary + cuda.blockDim.x))
     while k < end:
         if i < n and j < n:
@@ -154,9 +154,9 @@ def primary_kernel(tile: int):
 
 
 def path_finder(tile: int):
-    """Return a device function that finds the shortest path to j through the primary tile and the tail of its last arc.
+    """Return a device function that finds the shortest path to j through the vertices of the primary tile.
 
-    The distances to and from the primary tile's vertices are final.
+    It returns the distance and the tail of the last arc. The distances to and from the primary tile must be final.
     """
 
     @cuda.jit(device=True)
@@ -195,7 +195,7 @@ def row_and_column_kernel(tile: int, through):
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # in row tiles, predecessors that threads read above and write below
+        cuda.syncthreads()  # in row tiles, threads read predecessors above that others write below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
@@ -268,7 +268,7 @@ def launches_tiled(vertices: int, tile: int) -> int:
 
 @lru_cache(maxsize=1)
 def _first_predecessors(graph: Graph) -> np.ndarray:
-    """Return the initial predecessors, int32 of shape (n * n,): i if an arc leads from i to j, else -1."""
+    """Return the initial predecessors, int32, (n * n,): entry (i, j) is i if there is an arc from i to j, else -1."""
     n = graph.vertices
     matrix = np.full((n, n), -1, np.int32)
     matrix[graph.tails, graph.indices] = graph.tails
@@ -283,7 +283,7 @@ def _drive_tiled(graph: Graph, result: Result, run: Run, primary, row_and_column
 
 
 def _drive(graph: Graph, result: Result, run: Run, rounds: int, *phases: tuple) -> None:
-    """Fill `result`, of shape (n, n), with `rounds` repetitions of the phases (kernel, blocks, threads)."""
+    """Fill `result`, (n, n), by `rounds` repetitions of the launches `phases`, each (kernel, blocks, threads)."""
     n = graph.vertices
     run.require(n * n * 2 * 4)
     matrix, arcs = graph.matrix.ravel(), _first_predecessors(graph)

@@ -1,6 +1,6 @@
-"""The paper's CPU columns: its serial listings on one core, compiled by numba.
+"""The paper's CPU variants: its serial listings, compiled by numba and run on one core.
 
-Each runs in slices (an iteration, a source, an intermediate vertex); the time limit is tested after each slice.
+Each runs in slices: an iteration, a source or an intermediate vertex. The time limit is tested after each slice.
 """
 
 from heapq import heappop, heappush

@@ -1,5 +1,5 @@
 """SParry's kernels: one block of threads per source.
 
-SParry (https://github.com/qriosa/SParry) is a Python tool for shortest paths with CUDA kernels. These follow the
-pseudocode of its edge, Dijkstra and delta-stepping searches; docs/errata.md lists its errors.
+SParry (https://github.com/qriosa/SParry) is a Python tool for shortest paths with CUDA kernels. The kernels here follow
+the pseudocode of its edge, Dijkstra and delta-stepping searches. docs/errata.md lists errors in that pseudocode.
 """

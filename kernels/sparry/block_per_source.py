@@ -45,8 +45,9 @@ def drive(
 ) -> None:
     """Fill the rows of `result`, one per source (all vertices by default).
 
-    kernel(in_shared) returns the kernel. Its arguments are n, first, rows, *extra, *arrays, a working array of n items
-    per block for each dtype of `work`, and dist. `arrays` and the CSR arrays are uploaded before the clock starts.
+    kernel(in_shared) returns the kernel; in_shared: whether its working arrays are in shared memory. The arguments of
+    the kernel are n, first, rows, *extra, *arrays, one working array per dtype in `work` (n items per block), and dist.
+    `arrays` and the CSR arrays are copied to the card before the clock starts.
     """
     n = graph.vertices
     sources = range(n) if sources is None else sources

@@ -27,7 +27,7 @@ QUEUED, REMOVED = 1, 2
 def default_delta(graph: Graph) -> int:
     """Return the largest weight divided by the mean out-degree, rounded up, at most INF.
 
-    This is 1/d of Meyer and Sanders, and SParry's choice.
+    This is SParry's choice. Meyer and Sanders take 1/d, for weights up to 1 and the degree d.
     """
     if not graph.arcs:
         return 1
@@ -47,7 +47,7 @@ def relax_arcs(u, d, delta, heavy, indptr, indices, weights, tentative, base):  
 
 @cuda.jit(device=True)
 def queue_source(n, source, tentative, base, marks, offset, dist, row):
-    """Queue the source alone; return the least distance of a queued vertex that the thread owns, or INF."""
+    """Queue only the source; return the least distance of a queued vertex that the thread owns, or INF."""
     nearest = np.int32(INF)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -64,7 +64,7 @@ def queue_source(n, source, tentative, base, marks, offset, dist, row):
 
 @cuda.jit(device=True)
 def least_of_block(nearest, least):
-    """Return the least value of all threads, by `least`, one word of shared memory."""
+    """Return the least value of all threads. `least` is one word of shared memory."""
     if cuda.threadIdx.x == 0:
         least[0] = INF
     cuda.syncthreads()
@@ -76,7 +76,7 @@ def least_of_block(nearest, least):
 
 @cuda.jit(device=True)
 def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):  # noqa: PLR0913
-    """Take lower tentative distances; return 1 if the thread queued a vertex of the bucket."""
+    """Lower distances to the tentative ones; return 1 if the thread queued a vertex of the bucket."""
     more = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -92,7 +92,7 @@ def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):  
 
 @cuda.jit(device=True)
 def update_all(n, tentative, base, marks, offset, dist, row):
-    """Take lower tentative distances; return what queue_source returns."""
+    """Lower distances to the tentative ones; return the least distance of a queued vertex of the thread, or INF."""
     nearest = np.int32(INF)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -115,7 +115,8 @@ def search_by_buckets(in_shared: bool):
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
         if in_shared:
-            # Numba starts both arrays at byte 0 of dynamic shared memory: marks lie behind n int32.
+            # Numba starts both arrays at byte 0 of dynamic shared memory. So `marks` is used only behind the n words of
+            # `tentative`.
             tentative = cuda.shared.array(0, int32)
             marks = cuda.shared.array(0, uint8)
             base = np.uint32(0)
@@ -150,7 +151,7 @@ def search_by_buckets(in_shared: bool):
                     u = np.uint32(u + threads)
                 cuda.syncthreads()
                 nearest = update_all(n, tentative, base, marks, offset, dist, row)
-            cuda.syncthreads()  # all have read the least distance before it is set for the next source
+            cuda.syncthreads()  # until all have read the least distance, before the next source resets it
             r = np.uint32(r + cuda.gridDim.x)
 
     return kernel

@@ -17,7 +17,7 @@ from kernels.sparry import block_per_source
 
 @cuda.jit(device=True)
 def update(n, tentative, base, changed, offset, dist, row):
-    """Take lower tentative distances; return 1 if a vertex of the thread changed."""
+    """Lower distances to the tentative ones; return 1 if a vertex of the thread changed."""
     any_changed = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -39,7 +39,8 @@ def search_from_block(in_shared: bool):
         base = np.uint32(cuda.blockIdx.x * n)
         offset = base
         if in_shared:
-            # Numba starts both arrays at byte 0 of dynamic shared memory: `changed` lies behind n int32.
+            # Numba starts both arrays at byte 0 of dynamic shared memory. So `changed` is used only behind the n words
+            # of `tentative`.
             tentative = cuda.shared.array(0, int32)
             changed = cuda.shared.array(0, uint8)
             base = np.uint32(0)

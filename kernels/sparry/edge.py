@@ -3,9 +3,9 @@
     until nothing changes
         each arc (u, v, w): dist[v] = min(dist[v], dist[u] + w), atomically
 
-Of an undirected graph, one arc of each pair is kept and relaxed in both directions; the arcs of a directed graph are
-relaxed forward only. A thread may read dist[u] just before another thread lowers it. That change causes another round,
-so the old value costs time but never gives a wrong result.
+If the graph is undirected, only one arc of each pair is kept, and it is relaxed in both directions. The arcs of a
+directed graph are relaxed in their own direction only. A thread may read dist[u] just before another thread lowers it.
+That change causes another round, so the old value costs time but never gives a wrong result.
 """
 
 from functools import cache

@@ -445,7 +445,7 @@ def test_random_is_complete_without_self_loops(tmp_path):
 def test_tools_refuse_a_range_of_weights(put, tmp_path, low, high):
     text, snap, to = put(TEXT), put(SNAP, "snap.txt"), tmp_path / "out.txt"
     for tool, what in ((generate.add, snap), (generate.replace, text), (generate.random, 3)):
-        with pytest.raises(InputError, match=rf"weights in \[{low}, {high}\]: expected 1 <= min <= max"):
+        with pytest.raises(InputError, match=f"weights from {low} to {high}: expected 1 <= least <= largest"):
             tool(what, to, low=low, high=high)
     assert not to.exists()
 

@@ -39,7 +39,7 @@ def fill(value, words):
 
 @cuda.jit
 def take_columns(pitch, columns, row_of, matrix, out):
-    """Set out[k, vertex] = matrix[row of the vertex, columns[k]]; a vertex per thread."""
+    """Set out[k, vertex] = matrix[row of the vertex, columns[k]], with one thread per vertex."""
     vertex, n = u64(thread_x()), u64(len(row_of))
     if vertex < n:
         row = u64(u64(row_of[vertex]) * pitch)
@@ -61,9 +61,9 @@ class Reduced:
 
 
 class AllPairsSearch:
-    """Searches from many sources of one graph, which is prepared and customized on the card.
+    """Search from many sources of one graph, whose hierarchy is prepared and then customized on the card.
 
-    reduces: as in ManySources. bytes: maximum size of the distances on the card. Raises InputError if the graph is
+    reduces: see `ManySources`. bytes: maximum size of the distances on the card. Raises InputError if the graph is
     unfit for a hierarchy, and NotEnoughMemory.
     """
 
@@ -83,25 +83,25 @@ class AllPairsSearch:
 
     @property
     def search_s(self) -> float:
-        """Seconds of all searches so far, on the card."""
+        """Seconds that all searches so far took on the card."""
         return self.run.phases["kernels"]
 
     def allocate(self, sources: int) -> None:
-        """Allocate memory for as many of the sources as fit; a larger allocation is kept."""
+        """Allocate memory for as many of the sources as fit; keep an earlier allocation if it is larger."""
         columns = min(self.most, sources)
         if columns > self.many.most:
             self.many.allocate(columns)
 
     def poison(self) -> None:
-        """Fill the allocated memory with a value that is no distance."""
+        """Fill the allocated memory with a value that cannot be a distance."""
         blocks, value = 8 * self.run.multiprocessors, np.int32(POISON).view(np.uint32)
         fills = [(fill, blocks, self.run.block, (value, array)) for array in (self.many.matrix, self.many.found)]
         self.run.prepare_async(*fills)()
 
     def rows(self, columns: np.ndarray) -> np.ndarray:
-        """Download these columns of the last piece: distances, int32, (k, n), INF if there is no path.
+        """Copy columns of the last piece from the card: distances, int32, (k, n), INF if there is no path.
 
-        Requires reduces=False.
+        A column is a source. Requires reduces=False.
         """
         n, run = self.on_card.graph.vertices, self.run
         found = np.empty((len(columns), n), np.int32)
@@ -113,7 +113,7 @@ class AllPairsSearch:
         return found
 
     def pieces(self, sources: np.ndarray, most: int | None = None) -> Iterator[np.ndarray]:
-        """Search from the sources in preorder, at most `most` at once; yield the sources of each search after it."""
+        """Search from the sources in preorder, at most `most` at once. After each search, yield its sources."""
         most, sources = most or self.most, np.asarray(sources)
         sources = sources[np.argsort(self.numbers[sources], kind="stable")]
         if not len(sources):
@@ -147,9 +147,9 @@ def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
 
 
 def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
-    """Yield pieces of the sources, in preorder, and their distances on the card: int32, (k * n,), INF if no path.
+    """Yield pieces of the sources, in preorder, with their distances on the card: int32, (k * n,), INF if no path.
 
-    The next piece overwrites the distances. Requires reduces=False; the rows take half of the search's memory.
+    The next piece overwrites the distances. Requires reduces=False. Half of the search's memory is used for these rows.
     """
     n, most = search.on_card.graph.vertices, max(1, search.most // 2)
     (out,) = search.run.allocate((min(most, len(sources)) * n, np.int32))
@@ -160,7 +160,7 @@ def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.nda
 
 @cuda.jit
 def add_columns(count, pitch, matrix, totals):
-    """Add the first `count` columns of each row to totals[row]; a row per block."""
+    """Add the first `count` columns of each row to totals[row], with one block per row."""
     row, total = u64(cuda.blockIdx.x), u64(0)
     column = u64(cuda.threadIdx.x)
     while column < count:

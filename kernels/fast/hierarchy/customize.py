@@ -4,10 +4,11 @@ For an arc between a vertex and an ancestor, `up` is the weight towards the ance
 vertex.
 
     up, down = the graph's weights, INF if there is no arc
-    each height from the lowest, each vertex v of it, each pair of its ancestors with an arc, a nearer than b:
-        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) likewise in the other direction
+    each height from the lowest, each vertex v of this height, each two ancestors a, b that v has arcs with, a nearer:
+        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) by the reverse arcs
 
-The method is that of customizable contraction hierarchies (see elimination.py).
+The height of a vertex is the number of vertices below it on the longest path down. v, a and b form a triangle. The
+method is that of customizable contraction hierarchies (see elimination.py).
 
 Distances and weights are uint32 here. INF is 2^31 - 1, so INF plus any weight or INF does not wrap. A sum of at least
 INF means no path.
@@ -39,7 +40,7 @@ def add(a, b):
 
 @cuda.jit
 def set_weights(places, weights, up, down):
-    """Copy the graph's weights to the arcs of the hierarchy; of parallel arcs, the least."""
+    """Copy the graph's weights to the arcs of the hierarchy. Of parallel arcs, the least weight counts."""
     arc = u64(thread_x())
     if arc < u64(len(places)):
         position = places[arc]
@@ -52,10 +53,10 @@ def set_weights(places, weights, up, down):
 
 @cuda.jit(**LAUNCH_BOUNDS)
 def customize(heights, arcs, tails, start, heads, up, down):
-    """Relax all triangles, height by height, with all blocks on the card at once.
+    """Relax all triangles, height by height, in one cooperative launch.
 
-    GROUP threads take an arc from v to a and share v's further arcs, to ancestors b of a. The arc from a to b is found
-    by bisection: v's further heads are all heads of a.
+    GROUP threads take an arc from v to a and share v's further arcs, to ancestors b of a. Every such b is also a head
+    of a, so the arc from a to b is found by binary search in the heads of a.
     """
     grid = cuda.cg.this_grid()
     lane = u32(cuda.threadIdx.x % GROUP)
@@ -106,10 +107,11 @@ class Extents(NamedTuple):
 
 
 class OnCard:
-    """A graph's hierarchy on the card, customized with its weights, before the clock of `run` starts.
+    """A graph's hierarchy on the card, customized with its weights before the clock of `run` starts.
 
     `up` and `down` are uint32, (arcs,); `room` words of INF follow the arcs in `down`. run.phases["customize"] is the
-    time of customizing on the card. Raises InputError if the graph is unfit for a hierarchy, and NotEnoughMemory.
+    time that customizing takes on the card. Raises InputError if the graph is unfit for a hierarchy, and
+    NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):
@@ -136,9 +138,9 @@ class OnCard:
             customizing()
 
     def count_order(self) -> None:
-        """Count the time of the order and the tree as the run's preparation, even if they were made before.
+        """Include the time of the order and the tree in the run's preparation, even if an earlier run made them.
 
-        Call it after the timed part of the run.
+        Call this after the timed part of the run.
         """
         made = self.hierarchy.order_s + self.hierarchy.tree_s
         self.run.prepare_host_s = max(self.run.prepare_host_s, made)

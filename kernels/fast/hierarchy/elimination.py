@@ -4,15 +4,15 @@
     eliminate   remove the vertices in that order; the later neighbours of each become neighbours of each other
     tree        the parent of a vertex is the first of its later neighbours; all of them are its ancestors
 
-So every shortest path goes up the tree, then down, along the arcs between a vertex and its ancestors: the graph's own
-arcs and those that elimination added. The method is that of customizable contraction hierarchies (J. Dibbelt,
-B. Strasser, D. Wagner, Customizable Contraction Hierarchies, ACM JEA 21, 2016). METIS finds the order. Tree and arcs
-are found as in a sparse Cholesky factorization (T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006,
-chapter 4).
+So arcs join only a vertex and its ancestors: the graph's own arcs, and those that elimination added. If there is a path
+between two vertices, a shortest path first goes up the tree and then down, along these arcs. The method is that of
+customizable contraction hierarchies (J. Dibbelt, B. Strasser, D. Wagner, Customizable Contraction Hierarchies, ACM JEA
+21, 2016). METIS finds the order. Tree and arcs are found as in a sparse Cholesky factorization (T. A. Davis, Direct
+Methods for Sparse Linear Systems, SIAM 2006, chapter 4).
 
 Vertices are renumbered in preorder: an ancestor comes before its descendants, and the descendants of vertex p are
-p + 1 up to ends[p]. A hierarchy pays if separators are small. `prepare` counts before it stores anything large, and
-refuses a graph whose tree is too high or whose arcs are too many.
+p + 1 to ends[p] - 1. A hierarchy is worthwhile if the separators are small. `prepare` counts the arcs before it stores
+them, and refuses a graph whose tree is too high or whose hierarchy has too many arcs.
 """
 
 from __future__ import annotations
@@ -28,32 +28,33 @@ from numba import njit
 from scipy.sparse import csr_array
 
 from kernels.errors import InputError
-from kernels.graph import MAX_COUNT, Graph, kept, read_packed
+from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
 
-MAX_HEIGHT = 1022  # the kernels number the ancestors of a vertex, and one slot more, in ten bits
-MAX_ARCS = 16  # maximum arcs of the hierarchy for each vertex and arc of the graph
+MAX_HEIGHT = 1022  # kernels number the ancestors of a vertex, and one more slot, in ten bits
+MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
 FORMAT = 1  # version of the file
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The numbers that decide whether a graph is fit."""
+    """The numbers that decide whether a graph is fit for a hierarchy."""
 
     height: int  # of the tree
     arcs: int
-    triangles: int  # that customizing relaxes
+    triangles: int  # number of triangles that customizing relaxes
     widest: int  # maximum number of arcs of a vertex
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The tree and its arcs; p and its ancestors are preorder numbers. Field names are the keys in the file.
+    """The elimination tree and its arcs. Field names are the keys in the file.
 
-    The ancestors that p has an arc with are heads[start[p]:start[p + 1]], the nearest first. An arc of the graph has
-    as its place twice its arc of the hierarchy, plus 1 if it leads from the ancestor to the descendant.
+    Vertices have their preorder numbers. The ancestors that vertex p has an arc with are heads[start[p]:start[p + 1]],
+    the nearest first. An arc of the hierarchy is numbered by its index in `heads`. The *place* of an arc of the graph
+    is twice the number of its arc of the hierarchy, plus 1 if it leads from the ancestor to the descendant.
     """
 
-    vertices: np.ndarray  # int32, (n,): the graph's vertex with each number
+    vertices: np.ndarray  # int32, (n,): the graph's vertex that has each preorder number
     start: np.ndarray  # int64, (n + 1,)
     heads: np.ndarray  # int32, (arcs,)
     ends: np.ndarray  # int32, (n,): end of each subtree
@@ -71,13 +72,13 @@ class Hierarchy:
         return count(np.diff(self.start), self.height)
 
     def write(self, file: BinaryIO, digest: str) -> None:
-        """Write an uncompressed .npz to an open binary file. `digest` is that of the graph's arcs."""
+        """Write an uncompressed .npz to an open binary file. digest: the digest of the graph's arcs, by `topology`."""
         arrays: dict[str, Any] = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez(file, format=np.array(FORMAT), digest=np.array(digest), **arrays)
 
     @classmethod
     def load(cls, path: Path, graph: Graph) -> Hierarchy:
-        """Read a file that `write` wrote for this graph. Raise InputError if its content is different; see `check`."""
+        """Read a file that `write` wrote. Raise InputError if it is invalid or belongs to another graph."""
         n, m = graph.vertices, graph.arcs
         most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
         what = f"a prepared hierarchy of {graph.name}"
@@ -93,7 +94,7 @@ class Hierarchy:
         return hierarchy
 
     def check(self, graph: Graph) -> None:
-        """Raise InputError unless this is a hierarchy of the graph and fit for the kernels. Linear in the arcs."""
+        """Raise InputError unless this is a hierarchy of the graph and fit for the kernels; takes linear time."""
         n = graph.vertices
         sizes = {"vertices": n, "start": n + 1, "heads": self.heads.size, "ends": n, "depths": n, "places": graph.arcs}
         for name, size in sizes.items():
@@ -126,7 +127,7 @@ def require_numbers(count: int, what: str) -> None:
 
 
 def refuse_unfit(graph: Graph, counts: Counts) -> None:
-    """Raise InputError, with the numbers, if the graph is unfit for the kernels."""
+    """Raise InputError, whose message has the counts, if the graph is unfit for the kernels."""
     most, why = MAX_ARCS * (graph.vertices + graph.arcs), ""
     if counts.height > MAX_HEIGHT:
         why = f"its elimination tree is {counts.height:,} vertices high, and the kernels take {MAX_HEIGHT:,}"
@@ -138,7 +139,7 @@ def refuse_unfit(graph: Graph, counts: Counts) -> None:
 
 
 def prepare(graph: Graph) -> Hierarchy:
-    """Return the hierarchy of a graph, by METIS and on one core: seconds for a million vertices.
+    """Return the hierarchy of a graph. One core takes seconds for a million vertices.
 
     Raises InputError if the graph is unfit.
     """
@@ -153,7 +154,7 @@ def prepare(graph: Graph) -> Hierarchy:
     refuse_unfit(graph, Counts(height, 0, 0, 0))  # before counting the arcs, which may be many
     degrees = arcs_of(by_rank.indptr, by_rank.indices, parents)
     refuse_unfit(graph, count(degrees, height))
-    # Arrays from here on are by preorder number.
+    # From here on, arrays are indexed by preorder number.
     ranks = inverse(numbers)
     start = starts(degrees[ranks])
     heads = fill(by_rank.indptr, by_rank.indices, parents, numbers, start)
@@ -171,13 +172,8 @@ def inverse(permutation: np.ndarray) -> np.ndarray:
     return found
 
 
-def starts(counts: np.ndarray) -> np.ndarray:
-    """Return where each list starts, given the lengths, and where the last one ends: int64."""
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-
-
 def neighbours(graph: Graph) -> csr_array:
-    """Return which vertices an arc joins, in either direction, without loops: bool, (n, n)."""
+    """Return the symmetric adjacency matrix of the graph without loops: bool, (n, n)."""
     one_way = csr_array((np.ones(graph.arcs, bool), graph.indices, graph.indptr), shape=(graph.vertices,) * 2)
     arcs = (one_way + one_way.T).tocoo()
     apart = arcs.row != arcs.col
@@ -185,7 +181,7 @@ def neighbours(graph: Graph) -> csr_array:
 
 
 def nested_dissection(around: csr_array) -> np.ndarray:
-    """Return when METIS eliminates each vertex: int32, (n,). The same graph gives the same order."""
+    """Return each vertex's rank in METIS's elimination order: int32, (n,). The same graph gives the same order."""
     try:
         import pymetis
     except ModuleNotFoundError:
@@ -199,7 +195,7 @@ def nested_dissection(around: csr_array) -> np.ndarray:
 
 
 def permuted(around: csr_array, rank: np.ndarray) -> csr_array:
-    """Return the matrix with rows and columns by rank, and each row's columns sorted."""
+    """Return the matrix with rows and columns reordered by rank, and with sorted columns in each row."""
     arcs = around.tocoo()
     found = csr_array((arcs.data, (rank[arcs.row], rank[arcs.col])), shape=arcs.shape)
     found.sort_indices()
@@ -208,9 +204,9 @@ def permuted(around: csr_array, rank: np.ndarray) -> csr_array:
 
 @njit(cache=True)
 def tree(indptr, indices):
-    """Return the parent of each vertex, -1 for a root: int32, (n,); vertices by rank.
+    """Return the parent of each vertex, -1 for a root: int32, (n,). Vertices are numbered by rank.
 
-    `reached` holds an ancestor of each vertex found so far, so that a walk up does not repeat the same vertices.
+    `reached` holds the highest ancestor found so far of each vertex, so that walks up the tree skip vertices.
     """
     n = len(indptr) - 1
     parents, reached = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
@@ -228,9 +224,9 @@ def tree(indptr, indices):
 
 @njit(cache=True)
 def arcs_of(indptr, indices, parents):
-    """Return the number of later neighbours of each vertex after elimination: int32, (n,); vertices by rank.
+    """Return the number of later neighbours of each vertex after elimination: int32, (n,). Vertices are ranks.
 
-    v is a later neighbour of the vertices on the path up from each of its earlier neighbours, until v.
+    v is a later neighbour of all vertices on the tree path from each of its earlier neighbours up to v.
     """
     n = len(parents)
     degrees, seen = np.zeros(n, np.int32), np.full(n, -1, np.int32)
@@ -247,7 +243,7 @@ def arcs_of(indptr, indices, parents):
 
 @njit(cache=True)
 def fill(indptr, indices, parents, numbers, start):
-    """Return the later neighbours that `arcs_of` counts, by preorder number, the nearest first: int32."""
+    """Return the later neighbours that `arcs_of` counts, for each preorder number, the nearest first: int32."""
     n = len(parents)
     heads, end, seen = np.empty(start[n], np.int32), start.copy(), np.full(n, -1, np.int32)
     for v in range(n):
@@ -264,7 +260,7 @@ def fill(indptr, indices, parents, numbers, start):
 
 @njit(cache=True)
 def preorder(parents):
-    """Return depth, end of the subtree and preorder number of each vertex: int32, (n,) each; vertices by rank."""
+    """Return depth, end of the subtree and preorder number of each vertex: int32, (n,) each. Vertices are ranks."""
     n = len(parents)
     sizes = np.ones(n, np.int32)
     for v in range(n):
@@ -289,8 +285,8 @@ def preorder(parents):
 def first_wrong(vertices, start, heads, ends, depths):
     """Return a preorder number at which the arrays violate Hierarchy, or -1; `start` must be valid.
 
-    The first head is the parent, and the others are heads of the parent too, in the same order: so all are ancestors,
-    the nearest first, and become neighbours of each other.
+    The first head of a vertex must be its parent. Its other heads must be heads of the parent too, in the same order.
+    Then all heads are ancestors, the nearest first, and have arcs with each other.
     """
     n = len(vertices)
     seen, sizes = np.zeros(n, np.bool_), np.ones(n, np.int32)
@@ -319,7 +315,7 @@ def first_wrong(vertices, start, heads, ends, depths):
 
 @njit(cache=True)
 def find_arcs(tails, indices, number, start, heads):
-    """Return `places` of a Hierarchy for arcs from tails to indices. Raise AssertionError if an arc is missing."""
+    """Return `Hierarchy.places` for the arcs from tails to indices. Raise AssertionError if an arc is missing."""
     places = np.full(len(tails), -1, np.int64)
     for i in range(len(tails)):
         tail, head = number[tails[i]], number[indices[i]]
@@ -350,7 +346,7 @@ def topology(graph: Graph) -> str:
 
 @kept
 def of(graph: Graph) -> Hierarchy:
-    """Return the graph's hierarchy: read from the file beside its packed file if it exists, else prepared.
+    """Return the graph's hierarchy: read it from the file beside the packed graph if that exists, else prepare it.
 
     Raises InputError if the graph is unfit or the file is invalid.
     """

@@ -1,22 +1,23 @@
 """The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
 
-A vertex's level is the number of `sizes`, the largest first, that its subtree does not exceed. A fragment is a
-connected piece of one level of the tree, with one topmost vertex; level 0 is a single fragment, even if it has several
-roots. The arcs from a fragment lead to its own vertices and to its boundary: the ancestors that its top has an arc
-with.
+`sizes` is a decreasing list of sizes of subtrees. The level of a vertex is the number of these sizes that its subtree
+does not exceed. So level 0 is the top of the tree. A fragment is a connected piece of one level, with one topmost
+vertex. Level 0 is a single fragment, even if it has several roots. The arcs from a fragment lead to its own vertices
+and to its boundary: the ancestors that its top has an arc with.
 
     level 0     the top of the tree: few vertices, many arcs each
     level 1     fragments that depend on level 0 only, so that all of them can be searched at once
     ...
     last level  most of the vertices, in small fragments
 
-Rows number the vertices by level, then fragment, then preorder. So each level and each fragment is a range of rows, and
-an ancestor comes before its descendants.
+The row of a vertex is its number in the order by level, then fragment, then preorder. So each level and each fragment
+is a range of rows, and an ancestor comes before its descendants.
 
 A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between
-the fragment's top and the present vertex. So a vertex overwrites the previous one of the same depth. The index of a
-distance in this memory is its slot: slot 0 holds INF, then come the boundary, the nearest vertex last, and one slot per
-depth. So the slot of a vertex's parent precedes its own slot; the slot before that of a root is INF.
+the fragment's top and the current vertex. So a vertex can overwrite the distance of the previous vertex of the same
+depth. A slot is the index of a distance in shared memory. Slot 0 holds INF, then come the boundary, the nearest vertex
+last, and one slot per depth of the fragment. So the slot before a vertex's own slot is that of its parent; for a root
+it is slot 0.
 """
 
 from dataclasses import dataclass
@@ -26,24 +27,24 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.fast.hierarchy import elimination
-from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers, starts
-from kernels.graph import Graph, kept
+from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers
+from kernels.graph import Graph, kept, starts
 
-SMALLEST = 128  # maximum vertices of a fragment of the last level
-STEP = 8  # ratio of this maximum between a level and the next
-BAND = 32  # depths of a band
-WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots of the classes of fragments
+SMALLEST = 128  # maximum number of vertices in a fragment of the last level
+STEP = 8  # ratio of this maximum from one level to the next
+BAND = 32  # number of depths in a band
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots per class
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
-RECORD_ARCS = 3  # arcs in a record
+RECORD_ARCS = 3  # number of arcs in a record
 assert MAX_HEIGHT + 1 < 1 << SLOT_BITS
 
 
 @dataclass(frozen=True, eq=False)
 class Fragments:
-    """A hierarchy as the kernels read it; vertices by row, arcs by row of the descendant; k fragments.
+    """A hierarchy in the form that the kernels read, cut into k fragments.
 
-    Arrays are int32 unless stated.
+    Vertices are ordered by row, arcs by the row of the descendant. Arrays are int32 unless stated.
     """
 
     numbers: np.ndarray  # (n,): preorder number of each row
@@ -51,30 +52,30 @@ class Fragments:
     depths: np.ndarray  # (n,)
     rows: np.ndarray  # (n,): row of each preorder number
     vertex_rows: np.ndarray  # (n,): row of each vertex of the graph
-    start: np.ndarray  # int64, (n + 1,): as in Hierarchy, for rows
-    heads: np.ndarray  # (arcs,): as in Hierarchy, but rows
+    start: np.ndarray  # int64, (n + 1,): like Hierarchy.start, for rows
+    heads: np.ndarray  # (arcs,): like Hierarchy.heads, but rows
     level_start: np.ndarray  # int64, (levels + 1,): first fragment of each level
     row_start: np.ndarray  # int64, (k + 1,): first row of each fragment
     borders: np.ndarray  # int64, (k + 1,): start of each fragment's boundary
     boundary: np.ndarray  # (borders[-1],): rows of the boundaries, in order
-    tops: np.ndarray  # (k,): number of each fragment's top; for level 0, of its first vertex
+    tops: np.ndarray  # (k,): preorder number of each fragment's top; for level 0, of its first vertex
     of_row: np.ndarray  # (n,): fragment of each row
     slots: np.ndarray  # (arcs,): slot of each head
     own: np.ndarray  # (n,): slot of each row
     widths: np.ndarray  # (k,): number of slots
-    places: np.ndarray  # int64, (m,): as in Hierarchy, for the order of arcs here
+    places: np.ndarray  # int64, (m,): like Hierarchy.places, for the order of arcs here
 
     @property
     def levels(self) -> int:
         return len(self.level_start) - 1
 
     def level_rows(self, level: int) -> int:
-        """Return the number of rows of the levels before this one."""
+        """Return the number of rows in the levels before `level`."""
         return int(self.row_start[self.level_start[level]])
 
 
 def sizes_for(vertices: int) -> list[int]:
-    """Return the sizes at which a tree of so many vertices is cut, the largest first."""
+    """Return the sizes at which a tree of `vertices` vertices is cut, the largest first."""
     sizes = [SMALLEST]
     while sizes[0] * STEP * 4 <= vertices:
         sizes.insert(0, sizes[0] * STEP)
@@ -166,7 +167,7 @@ def find_slots(
     borders: np.ndarray,
     boundary: np.ndarray,
 ) -> np.ndarray:
-    """Return the slot of each arc's head, int32: its own in the same fragment, else the slot of its boundary vertex."""
+    """Return the slot of each arc's head, int32: its own slot in the same fragment, else its slot in the boundary."""
     n, tail_fragment = len(fragment), np.repeat(fragment, np.diff(start)).astype(np.int64)
     slots = own[heads]
     leaves = np.flatnonzero(fragment[heads] != tail_fragment)
@@ -179,15 +180,16 @@ def find_slots(
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The arcs of each row, in the order of rows, as records of four words: slots, and three weights.
+    """The arcs of each row, in the order of rows, as records of four words.
 
-    Slots have SLOT_BITS each; the bit above them is set if the next record belongs to the same row. In a row's first
-    record, the first slot is that of the row itself, and the first weight that of the arc from its parent, whose slot
-    is one less. One more record ends the arrays.
+    The first word of a record has three slots of SLOT_BITS bits each, and above them a bit that is set if the next
+    record belongs to the same row. The other words are the weights of the arcs from these slots. In a row's first
+    record, the first slot is that of the row itself, and the first weight is that of the arc from its parent, whose
+    slot is one less. An additional record ends the arrays.
     """
 
-    words: np.ndarray  # uint32, (4 * records + 4,): without weights
-    arcs: np.ndarray  # int32, likewise: arc whose weight a word holds; -1 for none, the number of arcs for INF
+    words: np.ndarray  # uint32, (4 * records + 4,): weights are not filled in
+    arcs: np.ndarray  # int32, same shape: arc whose weight a word holds; -1: none; the number of arcs: INF
     start: np.ndarray  # int64, (n + 1,): first record of each row
 
 
@@ -213,28 +215,28 @@ def records(fragments: Fragments) -> Records:
 
 
 class Bands(NamedTuple):
-    """The bands of all levels but the last, and their closures."""
+    """The bands of all levels but the last, and their closures (see Steps)."""
 
     start: np.ndarray  # int32: first depth of each band, and the end
     depth_start: np.ndarray  # int32: index in `order` at which each depth of a fragment starts, and the end
     order: np.ndarray  # int32: rows that have bands, by fragment and depth
-    closure_start: np.ndarray  # int64, (n + 1,): closures of each row, from the ancestor at the top of the band down
+    closure_start: np.ndarray  # int64, (n + 1,): first closure of each row; the closure from the topmost comes first
     inner: np.ndarray  # int32, (n,): number of arcs of each row that stay in its band
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Fragments for a search from one source, which takes many vertices of a fragment in one step.
+    """The order of a search from one source, which takes many vertices of a fragment in one step.
 
-    All levels but the last are cut into bands of BAND depths of a fragment. A band has two steps: all arcs that come
-    from above the band, then *closures*: the distances from a row's ancestors in its band down to it, through vertices
-    of the band (none for the row itself). In the last level a band is one depth and has one step.
+    In all levels but the last, a fragment is cut into bands of BAND depths. A band has two steps. The first step takes
+    all arcs from ancestors above the band. The second takes *closures*: a closure is the distance from an ancestor in
+    the band down to a row, through vertices of the band only. In the last level a band is one depth and has one step.
 
     A position is an index in shared memory. Position 0 holds INF, then come the boundary and the rows of the fragment.
-    The head of a closure has its level's `rooms` added, because b lies behind d (see one_source.py).
+    The position of a closure's head is increased by the level's `rooms`, because b lies behind d (see one_source.py).
     """
 
-    entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs and position of the row, step by step
+    entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs, position of the row; in order of steps
     start: np.ndarray  # int32: index in `entries` at which each step starts, and e
     fragment_steps: np.ndarray  # int64, (fragments + 1,): first step of each fragment
     positions: np.ndarray  # int32, (arcs + closures,): position of the distance of each arc's head
@@ -251,8 +253,8 @@ class Steps:
 def steps(fragments: Fragments) -> Steps:
     """Return the steps of all fragments."""
     n, arcs = len(fragments.of_row), len(fragments.heads)
-    banded = fragments.level_rows(fragments.levels - 1)  # rows that have bands come first
-    depth = fragments.depths - fragments.depths[fragments.row_start[fragments.of_row]]  # in the fragment
+    banded = fragments.level_rows(fragments.levels - 1)  # number of rows in bands, which come first
+    depth = fragments.depths - fragments.depths[fragments.row_start[fragments.of_row]]  # within the fragment
     band, inset = depth // BAND, depth % BAND
     band[banded:], inset[banded:] = depth[banded:], 0
     tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(fragments.start))
@@ -282,7 +284,7 @@ def steps(fragments: Fragments) -> Steps:
 
 
 def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `start`, `depth_start` and `order` of Bands; depth, band: in its fragment, of each row in a band."""
+    """Return `start`, `depth_start` and `order` of Bands. depth, band: those of each row within its fragment."""
     order = np.lexsort((depth, fragments.of_row[: len(depth)])).astype(np.int32)
     depth_start = changes(fragments.of_row[order], depth[order])
     at = order[depth_start]
@@ -291,9 +293,9 @@ def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tu
 
 
 def position_closures(fragments: Fragments, above: np.ndarray, inset: np.ndarray, positions: np.ndarray) -> None:
-    """Set `positions` to above[head] of each closure.
+    """Set `positions` to above[head] for the head of each closure.
 
-    inset: the depth of each row that has a band, below the top of that band.
+    inset: the depth of each row below the top of its band.
     """
     start = starts(inset)
     rows = ancestors = np.arange(len(inset))
@@ -320,7 +322,7 @@ def list_entries(
 
 
 def changes(*keys: np.ndarray) -> np.ndarray:
-    """Return where each run of equal keys starts."""
+    """Return the index at which each run of equal keys starts."""
     new = np.zeros(len(keys[0]), bool)
     for key in keys:
         new |= np.diff(key, prepend=-1) != 0
@@ -338,14 +340,17 @@ def classes(fragments: Fragments, level: int) -> np.ndarray:
 
 
 def jobs(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
-    """Return the first fragment of each job of about `rows` rows, and the end: int64."""
+    """Divide fragments into jobs of about `rows` rows; return the first fragment of each job, and the end: int64.
+
+    A job is the fragments that one block searches in turn.
+    """
     at = fragments.row_start[first:end] // rows
     return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """The order in which the arcs are customized: all arcs of one height at once, the lowest first."""
+    """The order in which arcs are customized: by height, the lowest first; all arcs of one height at once."""
 
     arcs: np.ndarray  # int32, (arcs,): by height of the tail
     tails: np.ndarray  # int32, (arcs,): row that each arc leaves, in the order of rows
@@ -354,7 +359,7 @@ class Triangles:
 
 @kept
 def triangles(fragments: Fragments) -> Triangles:
-    """Return the order of a hierarchy's arcs."""
+    """Return the order in which a hierarchy's arcs are customized."""
     height = heights(fragments.start, fragments.heads, fragments.depths)
     tails = np.repeat(np.arange(len(height), dtype=np.int32), np.diff(fragments.start))
     arcs = np.argsort(height[tails], kind="stable").astype(np.int32)
@@ -374,6 +379,6 @@ def heights(start: np.ndarray, heads: np.ndarray, depths: np.ndarray) -> np.ndar
 
 @kept
 def of(graph: Graph) -> tuple[Hierarchy, Fragments]:
-    """Return the hierarchy of a graph and its fragments, made once."""
+    """Return the hierarchy of a graph and its fragments, which are made once per graph."""
     hierarchy = elimination.of(graph)
     return hierarchy, cut(hierarchy, sizes_for(graph.vertices))

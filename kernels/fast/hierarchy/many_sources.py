@@ -5,11 +5,11 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
-A thread has one source or four. It keeps their distances in shared memory, one for each slot of the fragment that it
-searches (fragments.py). So no thread waits for another, and only results are written to memory. Levels follow each
-other, because the boundary of a fragment is read from the results of earlier levels. If each source is reduced to a
-few numbers, the distances of the last level are not stored. (PHAST keeps a distance for each ancestor; fragments keep
-fewer, so that more threads fit.)
+A thread searches from one source or four. It keeps their distances in shared memory, one for each slot of the fragment
+that it searches (fragments.py). So no thread waits for another, and only results are written to global memory. Levels
+are searched one after the other, because the boundary of a fragment is read from the results of earlier levels. If only
+a few numbers per source are wanted, the distances of the last level are not stored. (The algorithm PHAST keeps a
+distance for each ancestor. Fragments keep fewer, so that more threads fit.)
 """
 
 from collections.abc import Callable
@@ -28,10 +28,10 @@ from kernels.gpu.intrinsics import each, i32, loader, same, storer, thread_x, u3
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-SOURCES_PER_THREAD = 4  # if the slots of MIN_BLOCKS such blocks fit in a block's shared memory, else 1
+SOURCES_PER_THREAD = 4  # if the slots of MIN_BLOCKS such blocks fit in one block's shared memory, else 1
 MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
-JOB_ROWS = 256  # approximate vertices of the fragments that one block searches in turn
+JOB_ROWS = 256  # approximate number of vertices that one block searches in turn
 ALIGNMENT = None if SIMULATED else 16
 # A block is one warp, and shared memory holds few blocks, so a thread may have many registers. Without this bound the
 # compiler saves registers, and loads from shared memory wait for each other. The simulator rejects the option.
@@ -50,14 +50,14 @@ class Records(NamedTuple):
 class Totals(NamedTuple):
     """The results of each source, on the card."""
 
-    farthest: np.ndarray  # uint64: largest distance plus 1, above the complement of the row
+    farthest: np.ndarray  # uint64: largest distance plus 1 in the upper half, complement of the row in the lower
     sums: np.ndarray  # uint64: sum of the distances
     counts: np.ndarray  # uint32: number of vertices reached
 
 
 @cuda.jit
 def fill_records(arcs, weights, words):
-    """Set words[i] to the weight of arcs[i], INF past the last arc."""
+    """Set words[i] to the weight of arcs[i]; INF if arcs[i] is past the last arc."""
     i = u64(thread_x())
     if i < u64(len(arcs)):
         arc = arcs[i]
@@ -67,10 +67,10 @@ def fill_records(arcs, weights, words):
 
 @cuda.jit(**BOUNDS)
 def ascend(pitch, height, sources, depths, start, heads, up, found):
-    """Search up from each source: found[depth, column] is the distance of the column's source to its ancestor there.
+    """Search up from each source.
 
-    A column is a source, given by its row in `sources`. A thread has an array of distances in shared memory, one per
-    depth.
+    Set found[depth, column] to the distance from the column's source to its ancestor of this depth. A column is a
+    source, given by its row in `sources`. A thread has an array of distances in shared memory, one per depth.
     """
     rows = cuda.shared.array(0, uint32)
     lane, column = u32(cuda.threadIdx.x), u64(thread_x())
@@ -202,10 +202,10 @@ def totals_adder(count: int):
 def search_fragments(count: int, stores: bool, reduces: bool):
     """Return the kernel that finds the distances of all rows of some fragments, from `count` sources per thread.
 
-    A block takes the fragments of one job, from job_fragments[job] up to the next job's, for `width` columns; the
-    blocks of a job have successive numbers.
-    stores: the rows go to matrix[row, column]. reduces: each source's farthest vertex, sum of distances and number of
-    reached vertices are combined with those of other blocks.
+    A block searches the fragments of one job, job_fragments[job] to job_fragments[job + 1] - 1, for `width` columns.
+    The blocks of a job have successive numbers. stores: whether to write distances to matrix[row, column]. reduces:
+    whether to combine each source's farthest vertex, sum of distances and number of reached vertices with those of
+    other blocks.
     """
     load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
     (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
@@ -280,7 +280,7 @@ def search_fragments(count: int, stores: bool, reduces: bool):
 
 @cuda.jit
 def by_vertex(column, pitch, row_of, matrix, dist, predecessor, words):
-    """Set dist to a column of distances in the order of the vertices, and prepare the search for predecessors."""
+    """Copy a column of distances to dist, in the order of the vertices, and prepare the search for predecessors."""
     v = thread_x()
     if v < len(dist):
         dist[v] = i32(matrix[u64(u64(row_of[v]) * pitch + u64(column))])
@@ -309,8 +309,8 @@ class ManySources:
     """Data on the card for searches from many sources, in addition to the hierarchy.
 
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
-    of stored rows. most: the maximum number of sources of a search, a multiple of `group`, for which `allocate` took
-    memory. plan: for each level, its classes, the widest first: kernel, sources per thread, bytes, jobs.
+    of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
+    level a list of its classes, the widest first, each as kernel, sources per thread, bytes of shared memory, and jobs.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -340,11 +340,11 @@ class ManySources:
 
     @property
     def source_bytes(self) -> int:
-        """Bytes on the card per source of a search."""
+        """Bytes on the card for each source of a search."""
         return 4 * (self.stored + self.height + 2) + (20 if self.reduces else 0)
 
     def pitch(self, count: int) -> int:
-        """Return the number of columns for so many sources."""
+        """Return the number of columns for `count` sources."""
         return -(-count // self.group) * self.group
 
     def allocate(self, most: int) -> None:
@@ -357,10 +357,11 @@ class ManySources:
         )
 
     def search(self, numbers: np.ndarray) -> Callable[[], None]:
-        """Return a function that launches a search; numbers: int32, up to `most` sources, sorted preorder numbers.
+        """Return a function that launches a search.
 
-        Then matrix[row, column], uint32, flat, is the distance from the column's source, for row < stored; there are
-        `most` columns. Columns after the last source repeat it.
+        numbers: int32, the sorted preorder numbers of up to `most` sources. The search sets matrix[row, column], for
+        row < stored, to the distance from the column's source. The matrix is uint32 and flat, with `most` columns.
+        Columns after the last source repeat it.
         """
         on, run = self.on_card, self.on_card.run
         padded = np.full(self.most, numbers[-1], np.int32)

@@ -12,9 +12,9 @@ the distance from the ancestor u down to v through vertices of their band only, 
 band takes two steps instead of one per depth. In the last level, whose fragments are small and many, a band is one
 depth and takes one step.
 
-A block takes a fragment; in the last level a block is one warp. Distances of the fragment's boundary and of its own
-vertices are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in
-fragments.py; an entry is the work of one step for a row.
+A block searches a fragment; in the last level a block is one warp. The distances of the fragment's boundary and of its
+own vertices are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in
+fragments.py. An entry is the work of one step for one row.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ class Way(NamedTuple):
 
 @cuda.jit(**BOUNDS)
 def close_bands(arcs, bands, depths, start, heads, down):
-    """Store the closures of all bands in `down`, behind the arcs. A block takes a band, depth by depth.
+    """Store the closures of all bands in `down`, behind the arcs. A block computes a band, depth by depth.
 
     Closure i of a row is from its ancestor i depths below the top of the band.
     """
@@ -106,8 +106,8 @@ def close_bands(arcs, bands, depths, start, heads, down):
 def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up, way):
     """Search up from the source with one block.
 
-    path_fragments: the fragments that hold its ancestors. Groups of threads take turns, one ancestor each, and load the
-    arcs of their next ancestor while other groups work. Therefore no load there may depend on another load.
+    path_fragments: the fragments that hold the source's ancestors. Groups of threads take turns, one ancestor each. A
+    group loads the arcs of its next ancestor while other groups work. Therefore no such load may depend on another.
     """
     depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
@@ -156,7 +156,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """Return the step and the first entry after those that the groups of a block take at once."""
+    """Return the step and the entry that a group processes after entry `at`, if a block has `groups` groups."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))
@@ -166,7 +166,7 @@ def following(step, at, groups, steps, offsets):
 
 @cache
 def least_of(group: int):
-    """Return a device function that finds the least value of a group of threads of a warp."""
+    """Return a device function that finds the least value of a group of `group` threads of a warp."""
 
     @cuda.jit(device=True)
     def least(value):
@@ -185,7 +185,7 @@ def fragment_loader(bands: bool):
     """Return a device function that loads the data of a block's fragment into shared memory. All threads then wait.
 
     near: INF at position 0, then the distances of the boundary and of the rows; rows are INF except on the path up from
-    the source. With bands, as many words of INF follow. offsets: the index in the entries at which each step starts.
+    the source. With bands, the same number of words, all INF, follows. offsets: the first entry of each step.
     """
 
     @cuda.jit(device=True)
@@ -223,10 +223,10 @@ def fragment_loader(bands: bool):
 
 @cache
 def search_fragments(group: int, bands: bool):
-    """Return the kernel in which a block takes a fragment, from the fragment `first` on.
+    """Return the kernel in which each block searches a fragment, from the fragment `first` on.
 
-    bands: whether a band has two steps, else one. room: the level's, as in fragments.Steps.rooms. While an entry is
-    processed, the first arc of the thread's next entry and the entry after that are being loaded.
+    bands: whether a band has two steps or one. room: the level's item of fragments.Steps.rooms. While a thread
+    processes an entry, the first arc of its next entry and the entry after that are being loaded.
     """
     load, load_fragment, least_of_group = loader(4), fragment_loader(bands), least_of(group)
 
@@ -313,7 +313,7 @@ class OneSource:
                 closing()
 
     def search(self, source: int, distances) -> Callable[[], None]:
-        """Return a function that launches the search from a vertex; distances: uint32, (n,), by row, on the card."""
+        """Return a function that launches the search from a vertex. distances: uint32, (n,), by row, on the card."""
         on, run = self.on_card, self.on_card.run
         fragments, start = on.fragments, on.fragments.start
         row = int(fragments.vertex_rows[source])

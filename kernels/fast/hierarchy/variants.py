@@ -1,4 +1,4 @@
-"""Variants of the registry: from one source, and all pairs as a matrix."""
+"""The registry's variants that search in a hierarchy: from one source, and all pairs as a matrix."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ MATRIX_BYTES = 60 * 10**9  # maximum size of the distances on the card
 
 
 class Trees:
-    """Predecessors from distances, (n,), by near_far's kernels, which allow cycles of arcs of weight 0."""
+    """Find predecessors from distances, (n,), by near_far's kernels, which can handle cycles of arcs of weight 0."""
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
@@ -64,7 +64,7 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 @cuda.jit
 def find_trees(blocks, vertices, tails, heads, weights, distances, predecessors):
-    """Set the predecessors of every row of distances; all weights are positive; `blocks` blocks per row."""
+    """Set the predecessors of every row of distances, with `blocks` blocks per row. All weights must be positive."""
     row, arc = u64(cuda.blockIdx.x // blocks), u32(cuda.blockIdx.x % blocks) * u32(cuda.blockDim.x) + cuda.threadIdx.x
     if arc < len(tails):
         first, head = u64(row * u64(vertices)), heads[arc]
@@ -74,7 +74,7 @@ def find_trees(blocks, vertices, tails, heads, weights, distances, predecessors)
 
 
 def trees_without_free_arcs(graph: Graph, run: Run, arcs: list, rows: int, distances, predecessors) -> Callable:
-    """Return a function that launches find_trees for so many rows; arcs: tails, heads and weights, on the card."""
+    """Return a function that launches `find_trees` for `rows` rows. arcs: tails, heads and weights, on the card."""
     blocks = blocks_for(max(1, graph.arcs), run.block)
     filling = fill, blocks_for(len(predecessors), run.block), run.block, (np.int32(-1), predecessors)
     tree = np.uint32(blocks), np.uint32(graph.vertices), *arcs, distances, predecessors
@@ -123,5 +123,5 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Return None: the number depends on the tree."""
+    """Return None: the number of launches depends on the elimination tree."""
     return None
