@@ -17,14 +17,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 from numba import cuda
 from numba.cuda import dispatcher
 
-from kernels.fast import blocked_floyd_warshall, multi_source
+from kernels.fast import blocked_floyd_warshall, multi_source, near_far_layout
 from kernels.fast.hierarchy import all_pairs
-from kernels.fast.near_far_layout import DEGREE
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS, Variant
@@ -60,7 +60,7 @@ def digest(ptx: str) -> str:
 
 def measured_graphs(variant: str) -> Iterator[Graph]:
     """Yield graphs that make a variant launch all kernels that are measured."""
-    tails = np.repeat([0, 1], DEGREE + 1)  # more arcs than a row of near_far has
+    tails = np.repeat([0, 1], near_far_layout.WIDTHS[-1] + 1)  # more arcs than a row of near_far has
     for directed in (True, False):
         yield Graph.from_arcs(2, tails, 1 - tails, np.ones(len(tails), np.int32), directed=directed)
     if variant.startswith("hierarchy/"):
@@ -69,8 +69,10 @@ def measured_graphs(variant: str) -> Iterator[Graph]:
 
 def launch(variant: Variant) -> None:
     for shared in (None, 0) if not variant.key.startswith("hierarchy/") else (None,):
-        for graph in measured_graphs(variant.key):
-            variant.function(graph, Result.poisoned(variant.problem, graph.vertices), H200(shared=shared))
+        for large in (near_far_layout.LARGE, 1):  # with 1, near_far numbers vertices by degree
+            with patch.multiple(near_far_layout, LARGE=large, HUBS=1):
+                for graph in measured_graphs(variant.key):
+                    variant.function(graph, Result.poisoned(variant.problem, graph.vertices), H200(shared=shared))
 
 
 def launch_all_pairs() -> None:

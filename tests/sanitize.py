@@ -60,6 +60,8 @@ def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
         often = replace(variant, function=near_far_with(**OFTEN).sssp)
         for make in (graphs.sparse, graphs.funnel, free(graphs.hubs), graphs.free_hubs):
             yield "meetings", on(make, 148, often, shared=0, delta=50)
+        by_degree = replace(variant, function=near_far_with(LARGE=1, HUBS=1, WIDTHS=(8,), DIRECT=4).sssp)
+        yield "by degree, wide rows", on(free(graphs.hubs), 148, by_degree)
     if variant.key in BLOCKED:
         yield "three tiles and more", on(graphs.sparse, 400)
         yield "seven small tiles", on(graphs.sparse, 26, tile=4)

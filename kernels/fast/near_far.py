@@ -20,61 +20,77 @@ All blocks meet at a barrier of the card when their queues are empty. Each has p
 part of far and their least distance, so that all raise the threshold to the same value. Then each block reads an equal
 share of every part: entries below the threshold go to its own queue, the others to its part of far. Far has two
 halves: one is read, the other written. A block calls the others to meet earlier if its queue is long or its part of
-far is full. The threshold then stays, and each block first moves the rest of its queue to far, so that it is shared
-out.
+far is full. Then each block first moves the rest of its queue to far, so that it is shared out.
 
-Arcs are stored in rows of DEGREE, so that those of a vertex are found without reading where they start; as many
+The distance by which the threshold is raised, delta, adapts to what is counted at each meeting (`next_window`). It is
+doubled if no block had SHORT rounds since the last meeting: a meeting takes as long as several rounds. It becomes a
+quarter of the present window if most blocks were interrupted with entries left, and one in WORK_TWICE of the rows that
+they took was of a vertex that was near before: then the card is busy, and nearer vertices should come first.
+
+Arcs are stored in rows of one width, so that those of a vertex are found without reading where they start; as many
 threads take a row. A vertex with more arcs has a row with one arc less and a link to up to DIRECT further arcs, which
-the threads of a warp relax together. A hub has more arcs than that: its link leads to a fan, which is further rows
-with links of their own, enqueued like vertices. If the graph has weights of 0, predecessors along such arcs are found
-last, so that they cannot form a cycle.
+the threads of a warp relax together, one link after the other. A hub has more arcs than that: its link leads to a fan,
+which is further rows with links of their own, enqueued like vertices. If the graph has weights of 0, predecessors
+along such arcs are found last, so that they cannot form a cycle.
 
-A near queue is a ring. A round takes one entry per DEGREE threads from it, and adds to its end. Even and odd rounds
-count their additions separately, so that one barrier per round is enough: when some threads already add to one
-counter, others may still read the other.
+Vertices of a large graph with hubs are numbered by degree during the search (`near_far_layout.order_by_degree`).
+
+A near queue is a ring. A round takes as many entries from it as the block has rows of threads, and adds to its end.
+Even and odd rounds count their additions separately, so that one barrier per round is enough: when some threads
+already add to one counter, others may still read the other.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from kernels.fast import near_far_layout
-from kernels.fast.near_far_layout import DEGREE, LENGTHS
+from kernels.fast.near_far_layout import LENGTHS, WIDTHS, Rows
 from kernels.graph import INF, Graph
 from kernels.later import Later
 
 if TYPE_CHECKING:
     from kernels.run import Result, Run
 
-DELTA = 128  # the default delta: this many mean weights, divided by the square of the mean out-degree
-THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if the rounds of a graph exceed a block
+DELTA = 128  # delta at the start: this many mean weights, divided by the square of the mean out-degree
+THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows or rounds are wide
 WIDE = 8  # the mean out-degree from which on a graph has wide rounds
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
 kernels = Later("kernels.fast.near_far_kernels")  # imports numba
 
 
-def lay_out(graph: Graph, run: Run) -> tuple:
-    """Return the words of all rows and the owners of those from row n on, on the card, before the clock starts.
+class Laid(NamedTuple):
+    """The rows of a graph on the card."""
 
-    arcs: uint64, (DEGREE * rows,). owners: uint32, (rows - n,).
-    """
-    rows, n, block = near_far_layout.layout(graph), graph.vertices, run.block
-    indptr, indices, weights, *others = run.upload_untimed(graph.indptr, graph.indices, graph.weights, *rows[2:])
-    fans, links = others[:3], others[3:]
+    bits: np.uint32  # of the width of a row
+    arcs: Any  # uint64, (width * rows,): all words
+    owners: Any  # uint32, (rows - n,): numbers of the owners of the rows from n on
+    order: Any  # int32, (n,): the vertex with each number; empty if a vertex is its own number
+    rank: Any  # int32, (n,): the number of each vertex, or empty
+
+
+def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
+    """Lay out the rows on the card, before the clock starts."""
+    n, block = graph.vertices, run.block
+    given = graph.indptr, graph.indices, graph.weights, rows.order, rows.rank
+    indptr, indices, weights, order, rank = run.upload_untimed(*given)
+    fans = run.upload_untimed(rows.owners, rows.starts, rows.stops)
+    links = run.upload_untimed(rows.linked, rows.links, rows.behind)
+    bits = np.uint32(rows.width.bit_length() - 1)
     started = time.perf_counter()
-    arcs, owners = run.allocate((DEGREE * rows.total, np.uint64), (rows.total - n, np.uint32))
-    words = -(-DEGREE * rows.queued // block)
-    run.launch((kernels.fill_rows, words, block, (indptr, indices, weights, *fans, arcs, owners)))
+    arcs, owners = run.allocate((rows.width * rows.total, np.uint64), (rows.total - n, np.uint32))
+    filled = bits, indptr, indices, weights, order, rank, *fans, arcs, owners
+    run.launch((kernels.fill_rows, -(-rows.width * rows.queued // block), block, filled))
     if len(rows.linked):
-        arguments = *links, indices, weights, np.uint32(n), arcs, owners
+        arguments = bits, *links, indices, weights, rank, np.uint32(n), arcs, owners
         run.launch((kernels.set_links, -(-len(rows.linked) // block), block, arguments))
     run.prepare_card_s += time.perf_counter() - started
-    return arcs, owners
+    return Laid(bits, arcs, owners, order, rank)
 
 
 def default_delta(graph: Graph) -> int:
@@ -82,19 +98,20 @@ def default_delta(graph: Graph) -> int:
     return max(1, int(DELTA * graph.weights.mean() * (graph.vertices / graph.arcs) ** 2)) if graph.arcs else 1
 
 
-def tree_launches(source: int, block: int, tree: tuple, queue, words, *, free_arcs: bool) -> list:
-    """Return the launches that find predecessors from a source, with about `block` threads per block.
+def tree_launches(source: int, laid: Laid, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:
+    """Return the launches that find predecessors from the vertex with number `source`.
 
-    tree: arcs, owners, dist and predecessor (all -1), on the card. queue, words: as in start_zero_arcs; used only with
+    found: dist and predecessor (all -1), by number, on the card. queue, words: as in start_zero_arcs; used only with
     free_arcs, if a weight is 0.
     """
-    block = max(kernels.LANES, block // kernels.LANES * kernels.LANES)
-    blocks = -(-len(tree[0]) // block)
-    found = [(kernels.find_predecessors, blocks, block, tree)]
+    block = max(kernels.LANES, run.block // kernels.LANES * kernels.LANES)
+    blocks = -(-len(laid.arcs) // block)
+    launches = [(kernels.find_predecessors, blocks, block, (laid.bits, laid.arcs, laid.owners, *found))]
     if free_arcs:
-        queued = np.uint32(source), *tree, queue, words
-        found += [(kernels.start_zero_arcs, blocks, block, queued), (kernels.follow_zero_arcs, 1, block, queued)]
-    return found
+        queued = laid.bits, np.uint32(source), laid.arcs, laid.owners, *found, queue, words
+        launches.append((kernels.start_zero_arcs, blocks, block, queued))
+        launches.append((kernels.follow_zero_arcs, run.multiprocessors, block, queued))
+    return launches
 
 
 def has_free_arcs(graph: Graph) -> bool:
@@ -102,7 +119,7 @@ def has_free_arcs(graph: Graph) -> bool:
     return bool(graph.arcs and graph.weights.min() == 0)
 
 
-def far_capacity(graph: Graph, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
+def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
     """Return the capacity of a block's part of a half of far, and the length at which a block calls the others to meet.
 
     At a meeting all parts together have at most one entry per row, once outdated entries are dropped. Then a part
@@ -110,11 +127,11 @@ def far_capacity(graph: Graph, blocks: int, threads: int, queue_capacity: int) -
     when its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So it ends with
     the larger of its start and the limit, plus two rounds and a queue.
     """
-    queued, rows = near_far_layout.layout(graph).queued, max(1, threads // DEGREE)
-    share = -(-queued // blocks)
+    taken, most = max(1, threads // rows.width), rows.width - 1 + near_far_layout.DIRECT
+    share = -(-rows.queued // blocks)
     widest = int(np.diff(graph.indptr).max(initial=0))
-    fans = min(queued - graph.vertices, rows * -(-widest // (DEGREE - 1 + near_far_layout.DIRECT)))
-    added = 2 * (rows * min(widest, DEGREE - 1 + near_far_layout.DIRECT) + fans) + queue_capacity
+    fans = min(rows.queued - graph.vertices, taken * -(-widest // most))
+    added = 2 * (taken * min(widest, most) + fans) + queue_capacity
     limit = 2 * share
     return limit + 2 * added + share + 2 * blocks, limit
 
@@ -122,54 +139,73 @@ def far_capacity(graph: Graph, blocks: int, threads: int, queue_capacity: int) -
 class NearFarSearch:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
-    The threshold is raised to the next multiple of run.delta, or default_delta, above the least distance in far.
-    dist and predecessor, int32, (n,), are the results of the last search, in the memory that `allocate` took. Raises
+    The threshold is first raised by run.delta, or default_delta. dist and predecessor, int32, (n,), are the results of
+    the last search, in the memory that `allocate` took; `by_number` has the same by the numbers of vertices. Raises
     NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
-        n, rows = graph.vertices, near_far_layout.layout(graph)
-        self.delta = np.uint32(min(run.delta or default_delta(graph), INF))
-        most = WIDE_THREADS if graph.arcs >= WIDE * n else THREADS
+        n, rows = graph.vertices, near_far_layout.search_layout(graph)
+        self.delta = min(run.delta or default_delta(graph), INF)
+        most = WIDE_THREADS if rows.width > WIDTHS[0] or graph.arcs >= WIDE * n else THREADS
         self.blocks = run.grid or run.multiprocessors
-        self.threads = max(DEGREE, kernels.LANES, min(most, run.block) // kernels.LANES * kernels.LANES)
+        self.threads = max(rows.width, kernels.LANES, min(most, run.block) // kernels.LANES * kernels.LANES)
         fitting = run.shared_limit // 8
         self.queue_capacity = max(MIN_QUEUE, min(MAX_QUEUE, 1 << max(0, fitting.bit_length() - 1)))
-        self.part_capacity, self.limit = far_capacity(graph, self.blocks, self.threads, self.queue_capacity)
+        self.part_capacity, self.limit = far_capacity(graph, rows, self.blocks, self.threads, self.queue_capacity)
         self.words_used = int(LENGTHS) + 2 * self.blocks
-        of_rows = 8 * DEGREE * rows.total + 4 * (rows.total - n) + sum(part.nbytes for part in rows[2:])
-        run.require(of_rows + 12 * n + 8 * graph.arcs + 16 * self.part_capacity * self.blocks + 4 * self.words_used)
+        layout = sum(part.nbytes for part in rows if isinstance(part, np.ndarray))
+        of_rows = 8 * rows.width * rows.total + 4 * (rows.total - n) + layout
+        of_search = 12 * n + 8 * len(rows.order) + 16 * self.part_capacity * self.blocks + 4 * self.words_used
+        run.require(of_rows + 8 * graph.arcs + of_search)
         self.free_arcs = has_free_arcs(graph)
-        self.arcs, self.owners = lay_out(graph, run)
+        self.laid = lay_out(graph, rows, run)
 
     def allocate(self) -> None:
         """Allocate memory for searches."""
         n = self.graph.vertices
         sizes = (n, np.int32), (n, np.int32), (2 * self.part_capacity * self.blocks, np.uint64)
         self.dist, self.predecessor, self.far, self.words = self.run.allocate(*sizes, (self.words_used, np.uint32))
+        self.sorted = self.run.allocate((n, np.int32), (n, np.int32)) if len(self.laid.order) else None
+
+    @property
+    def by_number(self) -> tuple:
+        """Distances and predecessors by the numbers of vertices, on the card."""
+        return tuple(self.sorted) if self.sorted else (self.dist, self.predecessor)
+
+    def number_of(self, vertex: int) -> int:
+        """Return the number of a vertex."""
+        rank = near_far_layout.search_layout(self.graph).rank
+        return int(rank[vertex]) if len(rank) else vertex
 
     def search(self, source: int) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return two functions that launch the search from a source: for distances, and then for predecessors."""
-        run, n = self.run, self.graph.vertices
-        start = np.uint32(source), self.arcs, self.dist, self.predecessor, self.words
-        sizes = np.uint64(self.part_capacity), np.uint32(self.limit), np.uint32(self.queue_capacity)
-        arguments = np.uint32(source), self.delta, *sizes, self.arcs, self.owners, self.dist, self.far, self.words
-        find_distances = run.prepare(
+        run, n, laid = self.run, self.graph.vertices, self.laid
+        dist, predecessor = self.by_number
+        first = np.uint32(self.number_of(source))
+        start = laid.bits, first, laid.arcs, dist, predecessor, self.words
+        room = np.uint64(self.part_capacity), np.uint32(self.limit), np.uint32(self.queue_capacity)
+        sizes = kernels.Sizes(laid.bits, np.uint32(self.delta), *room)
+        arguments = first, sizes, laid.arcs, laid.owners, dist, self.far, self.words
+        blocks = -(-n // run.block)
+        distances = [
             (kernels.initialise, -(-max(n, self.words_used) // run.block), run.block, start),
             (kernels.search, self.blocks, self.threads, arguments, 8 * self.queue_capacity),
-        )
-        tree = self.arcs, self.owners, self.dist, self.predecessor
-        rest = self.far, self.words
-        launches = tree_launches(source, run.block, tree, *rest, free_arcs=self.free_arcs)
-        return find_distances, run.prepare(*launches)
+        ]
+        tree = tree_launches(int(first), laid, run, self.by_number, self.far, self.words, free_arcs=self.free_arcs)
+        if self.sorted:
+            distances.append((kernels.distances_by_vertex, blocks, run.block, (laid.rank, dist, self.dist)))
+            back = laid.rank, laid.order, predecessor, self.predecessor
+            tree.append((kernels.predecessors_by_vertex, blocks, run.block, back))
+        return run.prepare(*distances), run.prepare(*tree)
 
     def is_too_long(self) -> bool:
         """Return whether a distance of the last search exceeds 2^31 - 2, so that its vertex seems unreached."""
-        run, said = self.run, np.empty(1, np.uint32)
+        run, said, laid = self.run, np.empty(1, np.uint32), self.laid
         (found,) = run.upload(np.zeros(1, np.uint32))
-        arguments = self.arcs, self.owners, self.dist, found
-        run.launch((kernels.find_too_long, -(-len(self.arcs) // run.block), run.block, arguments))
+        arguments = laid.bits, laid.arcs, laid.owners, self.by_number[0], found
+        run.launch((kernels.find_too_long, -(-len(laid.arcs) // run.block), run.block, arguments))
         run.download((found, said))
         return bool(said[0])
 
@@ -199,5 +235,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Return None: four or five launches, and two more if a weight is 0."""
+    """Return None: four to seven launches, and two more if a weight is 0."""
     return None

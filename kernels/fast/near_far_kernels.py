@@ -5,12 +5,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32, uint64
 
-from kernels.fast.near_far_layout import CALLED, DEGREE, FAN, LEASTS, LENGTHS, LINK, QUEUED
+from kernels.fast.near_far_layout import CALLED, FAN, LEASTS, LENGTHS, LINK, LONG, QUEUED, WASTED
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF
 
 CROWDED = 512  # a block with more near entries calls the others to meet
+SHORT = 8  # rounds; if no block has as many between two meetings, delta is doubled
+NARROWER = u32(2)  # bits by which delta is shifted if most blocks do much work twice
+WORK_TWICE = u32(8)  # much: one in so many rows was enqueued for a vertex that was near already
+SAMPLE = u32(8)  # one in so many vertices is counted
 # Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
 # the launch of such blocks fails. The simulator rejects the option.
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
@@ -19,9 +23,9 @@ FULL_WARP = 0xFFFFFFFF
 NO_ARC = np.uint64(INF << 32)  # longer than any path
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
-# the number of entries and the least distance of its part of far.
-ADDED, STOP, FAR, LEAST = (u32(i) for i in (0, 2, 4, 5))
-COUNTERS = 6
+# the number of entries and the least distance of its part of far; entries added for vertices that were near already.
+ADDED, STOP, FAR, LEAST, AGAIN = (u32(i) for i in (0, 2, 4, 5, 6))
+COUNTERS = 7
 
 
 @cuda.jit(device=True)
@@ -30,50 +34,70 @@ def owner_of(row, n, owners):
 
 
 @cuda.jit
-def fill_rows(indptr, indices, weights, fan_owners, starts, stops, arcs, owners):
-    """Set the arcs of the rows that may be enqueued, without links, a word per thread, and the owners from row n on."""
+def fill_rows(bits, indptr, indices, weights, order, rank, fan_owners, starts, stops, arcs, owners):  # noqa: PLR0913
+    """Set the arcs of the rows that may be enqueued, without links, a word per thread, and the owners from row n on.
+
+    bits: of the width of a row. order, rank: int32, (n,): vertices by number, and their numbers, or empty.
+    """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
-    row, n = u32(i // u64(DEGREE)), u32(len(indptr) - 1)
-    if i < u64(DEGREE) * u64(n + len(starts)):
+    row, k, n = u32(i >> u64(bits)), u32(u32(i) & u32(u32(u32(1) << bits) - u32(1))), u32(len(indptr) - 1)
+    if row < u32(n + u32(len(starts))):
         if row < n:
-            start, stop = u32(indptr[row]), u32(indptr[u32(row + u32(1))])
+            vertex = u32(order[row]) if len(order) > 0 else row
+            start, stop = u32(indptr[vertex]), u32(indptr[u32(vertex + u32(1))])
         else:
             start, stop = u32(starts[u32(row - n)]), u32(stops[u32(row - n)])
             owners[u32(row - n)] = fan_owners[u32(row - n)]
-        arc = u32(start + u32(i % u64(DEGREE)))
-        arcs[i] = u64(u64(weights[arc]) << u64(32) | u64(indices[arc])) if arc < stop else NO_ARC
+        arcs[i] = word_of(u32(start + k), indices, weights, rank) if u32(start + k) < stop else NO_ARC
+
+
+@cuda.jit(device=True)
+def word_of(arc, indices, weights, rank):
+    """Return the word of an arc: its weight above the number of its head."""
+    head = indices[arc]
+    if len(rank) > 0:
+        head = rank[head]
+    return u64(u64(weights[arc]) << u64(32) | u64(head))
 
 
 @cuda.jit
-def set_links(linked, links, behind, indices, weights, n, arcs, owners):
+def set_links(bits, linked, links, behind, indices, weights, rank, n, arcs, owners):  # noqa: PLR0913
     """Set the links, one per thread, with the arcs behind them and their owners."""
-    i = thread_x()
+    i, width = thread_x(), u32(u32(1) << bits)
     if i < len(linked):
         row, link = linked[i], links[i]
-        arcs[u64(u64(DEGREE) * u64(row) + u64(DEGREE - 1))] = link
+        arcs[u64((u64(row) << u64(bits)) + u64(width - u32(1)))] = link
         if not link & FAN:
             first, count, k = u32(link), u32(link >> u64(32)) & COUNT, u32(0)
             owner = owner_of(row, n, owners)
-            while k % u32(DEGREE) != u32(0) or k < count:
-                word, arc = NO_ARC, u32(u32(behind[i]) + k)
-                if k < count:
-                    word = u64(u64(weights[arc]) << u64(32) | u64(indices[arc]))
-                arcs[u64(u64(DEGREE) * u64(first) + u64(k))] = word
-                owners[u32(first - n + k // u32(DEGREE))] = owner
+            while k & u32(width - u32(1)) != u32(0) or k < count:
+                word = word_of(u32(u32(behind[i]) + k), indices, weights, rank) if k < count else NO_ARC
+                arcs[u64((u64(first) << u64(bits)) + u64(k))] = word
+                owners[u32(first - n + (k >> bits))] = owner
                 k = u32(k + u32(1))
 
 
 @cuda.jit
-def initialise(source, arcs, dist, predecessor, words):
+def initialise(bits, source, arcs, dist, predecessor, words):
     v = thread_x()
     if v < len(dist):
         # The bit is always 0, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
         # fit, before the search has to wait for them; using it keeps the compiler from removing the load.
-        zero = i32(arcs[u64(u64(DEGREE) * u64(v))] >> u64(63))
+        zero = i32(arcs[u64(u64(v) << u64(bits))] >> u64(63))
         dist[v] = zero if v == source else i32(INF - zero)
         predecessor[v] = -1
     if v < len(words):
         words[v] = u32(INF) if v >= LEASTS and v < QUEUED else u32(0)
+
+
+class Sizes(NamedTuple):
+    """What a search is given besides its arrays."""
+
+    bits: int  # of the width of a row
+    delta: int  # at the start
+    part_capacity: int  # of each block's part of a half of far
+    limit: int  # a block with more entries in its part calls the others to meet
+    queue_capacity: int  # entries of a near queue, a power of two
 
 
 class Block(NamedTuple):
@@ -84,6 +108,7 @@ class Block(NamedTuple):
     far: np.ndarray  # all parts
     part: int  # where the block's part of far starts
     threshold: int  # distances below it are near
+    bits: int  # of the width of a row
     counter: int  # index of the counter of this round's additions
     seen: int  # its value before them
     head: int  # next index of the ring to read
@@ -91,9 +116,14 @@ class Block(NamedTuple):
 
 
 @cuda.jit(device=True)
-def enqueue(v, d, block):
-    """Add (v, d) to the queue if d is near and the queue has room, and return INF; else add it to far and return d."""
+def enqueue(v, d, before, block):
+    """Add (v, d) to the queue if d is near and the queue has room, and return INF; else add it to far and return d.
+
+    before: the former distance of v, to count vertices that are enqueued again.
+    """
     is_near = d < block.threshold
+    if before < block.threshold and v & u32(SAMPLE - u32(1)) == 0:
+        cuda.atomic.add(block.counters, AGAIN, u32(1))
     # One addition serves both piles, so that a warp with entries for both does not serialize.
     index = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
     entry = u64(u64(d) << u64(32) | u64(v))
@@ -111,8 +141,10 @@ def enqueue(v, d, block):
 def relax(arc, d, dist, block):
     """Relax an arc of a vertex at distance d; return what enqueue returns."""
     v, to_v = u32(arc), u32(d + u32(arc >> u64(32)))
-    if to_v < INF and to_v < u32(cuda.atomic.min(dist, v, i32(to_v))):
-        return enqueue(v, to_v, block)
+    if to_v < INF:
+        before = u32(cuda.atomic.min(dist, v, i32(to_v)))
+        if to_v < before:
+            return enqueue(v, to_v, before, block)
     return u32(INF)
 
 
@@ -132,10 +164,10 @@ def follow_link(link, d, arcs, dist, block):
     i = u32(0) if SIMULATED else u32(cuda.laneid)
     if link & FAN:
         while i < count:
-            least = min(least, enqueue(u32(first + i), d, block))
+            least = min(least, enqueue(u32(first + i), d, u32(INF), block))
             i = u32(i + u32(LANES))
     else:
-        start = u64(u64(DEGREE) * u64(first))
+        start = u64(u64(first) << u64(block.bits))
         while i < count:
             arc, other = arcs[u64(start + u64(i))], NO_ARC
             if u32(i + u32(LANES)) < count:
@@ -169,11 +201,11 @@ def follow_links(link, d, arcs, dist, block):
 def take_row(thread, count, n, arcs, owners, dist, block):
     """Relax an arc of one of the `count` rows at the queue's head, and follow links; return the least put into far."""
     link, d, least = u64(0), u32(0), u32(INF)
-    i = u32(thread // u32(DEGREE))
+    i = u32(thread >> block.bits)
     if i < count:
         entry = block.queue[u32(block.head + i) & u32(len(block.queue) - 1)]
         row, d = u32(entry), u32(entry >> u64(32))
-        arc = arcs[u64(u64(DEGREE) * u64(row) + u64(thread % u32(DEGREE)))]
+        arc = arcs[u64((u64(row) << u64(block.bits)) + u64(thread & u32(u32(u32(1) << block.bits) - u32(1))))]
         if arc & LINK:
             owner = owner_of(row, n, owners)
             # Skip outdated entries. A fan is followed once per distance: the atomic reads the card's present value.
@@ -190,15 +222,17 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
     """Run rounds until the queue is empty or the blocks should meet.
 
     other: the value of the counter of the other rounds' additions.
-    Returns the rest of the queue, the counters at the end, and the least distance put into far.
+    Returns the rest of the queue, the counters at the end, and the least distance put into far. Sets LONG after SHORT
+    rounds, and counts the block as WASTED if it is stopped with entries and did much work twice.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
+    rounds, taken = u32(0), u32(0)
     head, tail, counter, seen = block.head, block.tail, block.counter, block.seen
     stop = False
     while tail != head and not stop:
         waiting = u32(tail - head)
-        count = min(waiting, u32(threads // u32(DEGREE)))
-        now = Block(queue, counters, block.far, block.part, block.threshold, counter, seen, head, tail)
+        count = min(waiting, u32(threads >> block.bits))
+        now = Block(queue, counters, block.far, block.part, block.threshold, block.bits, counter, seen, head, tail)
         asked = u32(0)
         if thread == u32(threads - u32(1)):  # the thread that least often has a row
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
@@ -215,6 +249,11 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         head = u32(head + count)
         seen, other = other, added
         counter = u32(ADDED + u32(1) - (counter - ADDED))
+        rounds, taken = u32(rounds + u32(1)), u32(taken + count)
+        if rounds == u32(SHORT) and thread == 0:
+            words[u32(LONG + (meeting & u32(1)))] = u32(meeting + u32(1))
+    if tail != head and thread == 0 and u32(u32(SAMPLE * WORK_TWICE) * counters[AGAIN]) > taken:
+        cuda.atomic.add(words, u32(WASTED + meeting % u32(3)), u32(1))
     return head, tail, counter, seen, other, least
 
 
@@ -234,25 +273,43 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
             entry = block.far[u64(start + u64(part) * part_capacity + u64(i))]
             row, d = u32(entry), u32(entry >> u64(32))
             if u32(dist[owner_of(row, n, owners)]) >= d:
-                least = min(least, enqueue(row, d, block))
+                least = min(least, enqueue(row, d, u32(INF), block))
             i = u32(i + parts * lanes)
         part = u32(part + threads)
     return least
 
 
+@cuda.jit(device=True)
+def next_window(least, threshold, delta, meeting, parts, words):
+    """Return delta and the threshold after a meeting, by what the blocks counted before it.
+
+    If near entries were left over, most blocks were crowded and did much work twice, narrow the window to a part of
+    what it was. If it was done with in fewer rounds than SHORT, the meetings take most of the time: widen it.
+    """
+    if least < threshold:
+        if u32(2) * words[u32(WASTED + meeting % u32(3))] > parts:
+            delta = max(u32(1), u32(u32(threshold - least) >> NARROWER))
+            threshold = u32(least + delta)
+    else:
+        if words[u32(LONG + (meeting & u32(1)))] != u32(meeting + u32(1)):
+            delta = min(u32(delta + delta), u32(1 << 30))
+        threshold = min(u32(least // delta * delta + delta), u32(INF))
+    return delta, threshold
+
+
 @cuda.jit(**LAUNCH_BOUNDS)
-def search(source, delta, part_capacity, limit, queue_capacity, arcs, owners, dist, far, words):  # noqa: PLR0913
+def search(source, sizes, arcs, owners, dist, far, words):
     """Find all distances, with all blocks on the card at once and queue_capacity 64-bit words of shared memory each.
 
-    part_capacity: of each block's part of a half of far. limit: a block with more entries in its part calls the others.
     words: LENGTHS + 2 per block, as `initialise` leaves them. The initial content of far does not matter.
     """
     dynamic = cuda.shared.array(0, uint64)
     counters = cuda.shared.array(COUNTERS, uint32)
-    queue = dynamic[:queue_capacity]
+    queue = dynamic[: sizes.queue_capacity]
     grid = cuda.cg.this_grid()
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
     number, parts, n = u32(cuda.blockIdx.x), u32(cuda.gridDim.x), u32(len(dist))
+    part_capacity, bits = u64(sizes.part_capacity), u32(sizes.bits)
     half = u64(u64(parts) * part_capacity)
     if thread == 0:
         for i in range(COUNTERS):
@@ -260,13 +317,14 @@ def search(source, delta, part_capacity, limit, queue_capacity, arcs, owners, di
         queue[0] = u64(source)
     head, tail = u32(0), u32(1) if number == 0 else u32(0)
     counter, seen, other = ADDED, u32(0), u32(0)
+    delta = u32(sizes.delta)
     threshold, meeting, called = min(delta, u32(INF)), u32(0), u32(CROWDED)
     cuda.syncthreads()  # before other threads read the source's entry and the counters
     while True:
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
-        block = Block(queue, counters, far, part, threshold, counter, seen, head, tail)
+        block = Block(queue, counters, far, part, threshold, bits, counter, seen, head, tail)
         head, tail, counter, seen, other, least = go_through(
-            thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other
+            thread, threads, meeting, u32(sizes.limit), called, words, n, arcs, owners, dist, block, other
         )
         i = u32(head + thread)
         while u32(i - head) < u32(tail - head):
@@ -281,17 +339,18 @@ def search(source, delta, part_capacity, limit, queue_capacity, arcs, owners, di
         if thread == 0:
             words[u32(lengths + number)] = counters[FAR]
             cuda.atomic.min(words, u32(LEASTS + meeting % u32(3)), counters[LEAST])
-            counters[FAR], counters[LEAST] = u32(0), u32(INF)
-        grid.sync()  # before far, its lengths and the least distance are read
+            counters[FAR], counters[LEAST], counters[AGAIN] = u32(0), u32(INF), u32(0)
+        grid.sync()  # before far, its lengths and the other words are read
         least = words[u32(LEASTS + meeting % u32(3))]
         if least == INF:
             return
-        if number == 0 and thread == 0:  # no thread reads it any more, or lowers it before the next meeting
+        delta, threshold = next_window(least, threshold, delta, meeting, parts, words)
+        if number == 0 and thread == 0:  # no thread reads them any more, or changes them before the next meeting
             words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
-        threshold = max(threshold, min(u32(least // delta * delta + delta), u32(INF)))
+            words[u32(WASTED + (meeting + u32(2)) % u32(3))] = u32(0)
         start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
-        block = Block(queue, counters, far, part, threshold, counter, seen, u32(0), u32(0))
+        block = Block(queue, counters, far, part, threshold, bits, counter, seen, u32(0), u32(0))
         least = split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block)
         if least != INF:
             cuda.atomic.min(counters, LEAST, least)
@@ -304,11 +363,11 @@ def search(source, delta, part_capacity, limit, queue_capacity, arcs, owners, di
 
 
 @cuda.jit
-def find_predecessors(arcs, owners, dist, predecessor):
+def find_predecessors(bits, arcs, owners, dist, predecessor):
     """Set predecessors along arcs of positive weight, an arc per thread. Ties: the last writer wins."""
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(arcs)):
-        arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        arc, u = arcs[i], owner_of(u32(i >> u64(bits)), u32(len(dist)), owners)
         v, w = u32(arc), u32(arc >> u64(32)) & u32(INF)
         to_v = u32(u32(dist[u]) + w)
         if not arc & LINK and w != 0 and to_v < INF and i32(to_v) == dist[v]:
@@ -316,61 +375,92 @@ def find_predecessors(arcs, owners, dist, predecessor):
 
 
 @cuda.jit(device=True)
-def take_zero_arc(arc, u, source, dist, predecessor, queue, words):
+def queue_row(row, queue, counter, first, words):
+    """Queue a row; words[counter] counts the level's additions, and `first` is the index of the first one."""
+    queue[u32(first + u32(cuda.atomic.add(words, counter, u32(1))))] = u64(row)
+
+
+@cuda.jit(device=True)
+def take_zero_arc(arc, u, source, dist, predecessor, queue, counter, first, words):  # noqa: PLR0913
     """Set u as predecessor along an arc of weight 0 if the head has none yet, and then queue the head."""
     v = u32(arc)
     to_queue = arc >> u64(32) == u64(0) and v != source and dist[v] == dist[u] and predecessor[v] < 0
     if to_queue and cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:
-        queue[cuda.atomic.add(words, QUEUED, u32(1))] = u64(v)
+        queue_row(v, queue, counter, first, words)
 
 
 @cuda.jit
-def start_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
+def start_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words):
     """Set predecessors along arcs of weight 0 from the source and vertices that have one already; an arc per thread.
 
-    queue: uint64, an entry for each row that may be enqueued; words[QUEUED] is 0. Each vertex gets a predecessor and is
-    queued at most once, and each row of its fan is queued once behind it. So the queue is long enough, and the work is
-    linear.
+    queue: uint64, an entry for each row that may be enqueued; words[QUEUED] and the next word are 0. Each vertex gets a
+    predecessor and is queued at most once, and each row of its fan is queued once behind it. So the queue is long
+    enough, and the work is linear.
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(arcs)):
-        u = owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        u = owner_of(u32(i >> u64(bits)), u32(len(dist)), owners)
         if u == source or predecessor[u] >= 0:
-            take_zero_arc(arcs[i], u, source, dist, predecessor, queue, words)
+            take_zero_arc(arcs[i], u, source, dist, predecessor, queue, QUEUED, u32(0), words)
 
 
-@cuda.jit
-def follow_zero_arcs(source, arcs, owners, dist, predecessor, queue, words):
-    """Continue from the queued rows, level by level until the queue is empty, with one block and a row per warp."""
-    lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(cuda.blockDim.x // u32(LANES))
-    start, end = u32(0), words[QUEUED]
+@cuda.jit(**LAUNCH_BOUNDS)
+def follow_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words):
+    """Continue from the queued rows, level by level until the queue is empty, a row per warp; all blocks at once."""
+    grid = cuda.cg.this_grid()
+    lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(u32(cuda.gridDim.x) * u32(cuda.blockDim.x // u32(LANES)))
+    first_row = u32(u32(cuda.blockIdx.x) * u32(cuda.blockDim.x // u32(LANES)) + u32(cuda.threadIdx.x // u32(LANES)))
+    start, end, width = u32(0), words[QUEUED], u32(u32(1) << bits)
+    # Even and odd levels count what they queue separately. So one barrier a level is enough: when some blocks already
+    # add to one counter, others may still read the other.
+    counter, counted, other = u32(QUEUED + u32(1)), u32(0), end
     while start < end:
-        cuda.syncthreads()  # all threads have read the end before any thread adds to the queue
-        i = u32(start + u32(cuda.threadIdx.x // u32(LANES)))
+        added = u32(end - counted)  # index of the entry that the counter's value 0 would have
+        i = u32(start + first_row)
         while i < end:
             row = u32(queue[i])
-            u, first = owner_of(row, u32(len(dist)), owners), u64(u64(DEGREE) * u64(row))
-            link, k = arcs[u64(first + u64(DEGREE - 1))], lane
+            u, first = owner_of(row, u32(len(dist)), owners), u64(u64(row) << u64(bits))
+            link, k = arcs[u64(first + u64(width - u32(1)))], lane
             count = u32(link >> u64(32)) & COUNT if link & LINK else u32(0)
-            while k < u32(count + u32(DEGREE)):
-                if k < u32(DEGREE):
-                    take_zero_arc(arcs[u64(first + u64(k))], u, source, dist, predecessor, queue, words)
+            while k < u32(count + width):
+                if k < width:
+                    arc = arcs[u64(first + u64(k))]
+                    take_zero_arc(arc, u, source, dist, predecessor, queue, counter, added, words)
                 elif link & FAN:
-                    queue[cuda.atomic.add(words, QUEUED, u32(1))] = u64(u32(u32(link) + k - u32(DEGREE)))
+                    queue_row(u32(u32(link) + k - width), queue, counter, added, words)
                 else:
-                    at = u64(u64(DEGREE) * u64(u32(link)) + u64(k - u32(DEGREE)))
-                    take_zero_arc(arcs[at], u, source, dist, predecessor, queue, words)
+                    arc = arcs[u64((u64(u32(link)) << u64(bits)) + u64(k - width))]
+                    take_zero_arc(arc, u, source, dist, predecessor, queue, counter, added, words)
                 k = u32(k + u32(LANES))
             i = u32(i + warps)
-        cuda.syncthreads()  # before any thread reads the queued rows and their number
-        start, end = end, words[QUEUED]
+        grid.sync()  # before any thread reads the queued rows and their number
+        start, now = end, words[counter]
+        end = u32(end + u32(now - counted))
+        counter, counted, other = u32(u32(QUEUED + QUEUED + u32(1)) - counter), other, now
 
 
 @cuda.jit
-def find_too_long(arcs, owners, dist, found):
+def distances_by_vertex(rank, found, out):
+    """Set out[vertex] to the value of the vertex's number."""
+    v = thread_x()
+    if v < len(out):
+        out[v] = found[rank[v]]
+
+
+@cuda.jit
+def predecessors_by_vertex(rank, order, found, out):
+    """Set out[vertex] to the vertex whose number is the value of the vertex's own number; -1 stays."""
+    v = thread_x()
+    if v < len(out):
+        number = found[rank[v]]
+        out[v] = order[number] if number >= 0 else number
+
+
+@cuda.jit
+def find_too_long(bits, arcs, owners, dist, found):
     """Set found[0] = 1 if an arc leads from a reached vertex to an unreached one; an arc per thread."""
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(arcs)):
-        arc, u = arcs[i], owner_of(u32(i // u64(DEGREE)), u32(len(dist)), owners)
+        arc, u = arcs[i], owner_of(u32(i >> u64(bits)), u32(len(dist)), owners)
         if not arc & LINK and arc != NO_ARC and dist[u] != INF and dist[u32(arc)] == INF:
             found[0] = 1

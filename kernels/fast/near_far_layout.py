@@ -11,21 +11,28 @@ import numpy as np
 
 from kernels.graph import Graph, kept
 
-DEGREE = 4  # arcs of a row
+WIDTHS = (4, 8, 16, 32)  # arcs of a row: a power of two
+RARE = 1 / 512  # the share of vertices with more arcs than a row, up to which a width is taken
 DIRECT = 124  # maximum arcs behind a link to arcs
+LARGE = 2**22  # vertices from which on distances are ordered by degree: 16 MB, a third of the L2 cache
+HUBS = 16  # if one in so many vertices has half of the arcs
 LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: it is a link; the link leads to rows
 # Words that all blocks share: the meeting that is called for; the least distance of far, by meeting modulo 3; the
-# number of entries queued for their arcs of weight 0; from LENGTHS on, the length of each part of far, for even and
-# for odd meetings.
-CALLED, LEASTS, QUEUED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 5))
+# numbers of rows queued for their arcs of weight 0, by level modulo 2; the last meeting before which a block had SHORT
+# rounds, by meeting modulo 2; the number of crowded blocks that did much work twice, by meeting modulo 3; from LENGTHS
+# on, the length of each part of far, for even and for odd meetings.
+CALLED, LEASTS, QUEUED, LONG, WASTED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
 
 
 class Rows(NamedTuple):
-    """The arcs of a graph's CSR arrays by row. Row v < n belongs to vertex v."""
+    """The arcs of a graph's CSR arrays by row. Row v < n belongs to the vertex with number v; see `order`."""
 
+    width: int  # words of a row
+    order: np.ndarray  # int32, (n,): the vertex with each number; empty if a vertex is its own number
+    rank: np.ndarray  # int32, (n,): the number of each vertex, or empty
     total: int  # number of rows
     queued: int  # number of rows that may be enqueued; they come first, from n on those of fans
-    owners: np.ndarray  # uint32: vertex of each row of a fan
+    owners: np.ndarray  # uint32: number of the vertex of each row of a fan
     starts: np.ndarray  # int32: first arc of each row of a fan
     stops: np.ndarray  # int32: end of its arcs
     linked: np.ndarray  # uint32: rows whose last word is a link
@@ -33,26 +40,70 @@ class Rows(NamedTuple):
     behind: np.ndarray  # int32: first of the arcs behind each link; 0 for a link to rows
 
 
+def width_for(degrees: np.ndarray) -> int:
+    """Return the width of the rows: the least at which links are rare, else the widest.
+
+    If most arcs are those of vertices with more arcs than any row, wide rows do not save links: return the least width.
+    """
+    if 2 * degrees[degrees > WIDTHS[-1]].sum(dtype=np.int64) > degrees.sum(dtype=np.int64):
+        return WIDTHS[0]
+    return next((width for width in WIDTHS if (degrees > width).mean() <= RARE), WIDTHS[-1])
+
+
+def order_by_degree(graph: Graph) -> np.ndarray:
+    """Return the vertices by in-degree, the largest first, for a large graph with hubs; else an empty array: int32.
+
+    Most arcs of such a graph lead to hubs. So most of the distances that a search reads lie side by side, and stay in
+    the L2 cache.
+    """
+    n = graph.vertices
+    if n < LARGE:
+        return np.empty(0, np.int32)
+    degrees = np.bincount(graph.indices, minlength=n) if graph.directed else np.diff(graph.indptr)
+    order = np.argsort(-degrees, kind="stable").astype(np.int32)
+    has_hubs = 2 * degrees[order[: n // HUBS]].sum(dtype=np.int64) >= graph.arcs
+    return order if has_hubs else order[:0]
+
+
 @kept
 def layout(graph: Graph) -> Rows:
-    """Return the rows of a graph; made once, before the clock starts."""
-    n, indptr, degrees = graph.vertices, graph.indptr, np.diff(graph.indptr)
-    own, most = DEGREE - 1, DEGREE - 1 + DIRECT  # maximum arcs beside a link, and including those behind it
-    long = np.flatnonzero(degrees > DEGREE)
+    """Return the rows of a graph, each vertex its own number; made once, before the clock starts."""
+    return rows_of(graph, np.empty(0, np.int32))
+
+
+@kept
+def search_layout(graph: Graph) -> Rows:
+    """Return the rows of a graph for a search; made once, before the clock starts."""
+    order = order_by_degree(graph)
+    return rows_of(graph, order) if len(order) else layout(graph)
+
+
+def rows_of(graph: Graph, order: np.ndarray) -> Rows:
+    """Return the rows of a graph whose vertices are numbered in this order."""
+    n, degrees, first_arcs = graph.vertices, np.diff(graph.indptr), graph.indptr[:-1]
+    width, rank = width_for(degrees), np.empty_like(order)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    if len(order):
+        degrees, first_arcs = degrees[order], first_arcs[order]
+    own, most = width - 1, width - 1 + DIRECT  # maximum arcs beside a link, and including those behind it
+    long = np.flatnonzero(degrees > width)
     hubs, others = long[degrees[long] > most], long[degrees[long] <= most]
     fans = -(-(degrees[hubs] - own) // most)
     first = np.cumsum(fans) - fans  # row of each fan, after n
     owners = np.repeat(hubs, fans)
-    starts = indptr[owners] + own + (np.arange(len(owners)) - np.repeat(first, fans)) * most
-    stops = np.minimum(indptr[owners + 1], starts + most)
-    cut = np.flatnonzero(stops - starts > DEGREE)
-    behind = np.r_[indptr[others], starts[cut]] + own
-    arcs = np.r_[indptr[others + 1], stops[cut]] - behind
-    rows, queued = -(-arcs // DEGREE), n + len(owners)
+    starts = first_arcs[owners] + own + (np.arange(len(owners)) - np.repeat(first, fans)) * most
+    stops = np.minimum(first_arcs[owners] + degrees[owners], starts + most)
+    cut = np.flatnonzero(stops - starts > width)
+    behind = np.r_[first_arcs[others], starts[cut]] + own
+    arcs = np.r_[first_arcs[others] + degrees[others], stops[cut]] - behind
+    rows, queued = -(-arcs // width), n + len(owners)
     counts, firsts = np.r_[arcs, fans], np.r_[queued + np.cumsum(rows) - rows, n + first]
     links = LINK | (counts.astype(np.uint64) << np.uint64(32)) | firsts.astype(np.uint64)
     links[len(arcs) :] |= FAN
     return Rows(
+        width,
+        order,
+        rank,
         queued + int(rows.sum()),
         queued,
         owners.astype(np.uint32),

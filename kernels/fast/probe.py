@@ -61,7 +61,8 @@ def reach(searches: near_far.NearFarSearch, source: int) -> Reached:
     run, words = searches.run, np.empty(searches.words_used, np.uint32)
     seen, queue = searches.predecessor, searches.far
     clear = kernels.clear, -(-searches.graph.vertices // run.block), run.block, (seen,)
-    limits = np.uint32(source), np.uint32(LEVELS), np.uint32(WIDE)
-    run.launch(clear, (kernels.walk, 1, min(THREADS, run.block), (*limits, searches.arcs, seen, queue, searches.words)))
+    limits = np.uint32(searches.number_of(source)), np.uint32(LEVELS), np.uint32(WIDE)
+    arguments = searches.laid.bits, *limits, searches.laid.arcs, seen, queue, searches.words
+    run.launch(clear, (kernels.walk, 1, min(THREADS, run.block), arguments))
     run.download((searches.words, words))
     return Reached(int(words[0]), int(words[1]), bool(words[2]), bool(words[3]))

@@ -3,7 +3,7 @@
 from numba import cuda, uint32
 
 from kernels.fast.near_far_kernels import COUNT, NO_ARC
-from kernels.fast.near_far_layout import DEGREE, FAN, LINK
+from kernels.fast.near_far_layout import FAN, LINK
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 
 ADDED, HUBS = 0, 1  # counters: number of queued vertices; whether one of them has more arcs than a link can name
@@ -25,11 +25,11 @@ def enqueue(arc, seen, queue, counters):
 
 
 @cuda.jit
-def walk(source, levels, wide, arcs, seen, queue, words):
+def walk(bits, source, levels, wide, arcs, seen, queue, words):
     """Search breadth first from the source with one block, until a level has `wide` vertices or for `levels` levels.
 
-    arcs: the result of near_far.lay_out. seen: int32, (n,), all -1. queue: uint64, at least n items. words: receives
-    the result, in the order of probe.Reached. A vertex with more arcs than a link can name counts as a wide level.
+    bits, arcs: as in near_far.Laid. seen: int32, (n,), all -1. queue: uint64, at least (n,). words: the result, in the
+    order of probe.Reached. A vertex with more arcs than a link leads to counts as a wide level.
     """
     counters = cuda.shared.array(2, uint32)
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
@@ -40,15 +40,15 @@ def walk(source, levels, wide, arcs, seen, queue, words):
     cuda.syncthreads()  # before other threads read the source's entry
     while start < end and level < levels and not stop:
         k = thread
-        while k < u32(DEGREE) * u32(end - start):
-            v = queue[u32(start + k // u32(DEGREE))]
-            arc = arcs[u64(u64(DEGREE) * v + u64(k % u32(DEGREE)))]
+        while k < u32(u32(end - start) << bits):
+            v = queue[u32(start + (k >> bits))]
+            arc = arcs[u64((v << u64(bits)) + u64(k & u32(u32(u32(1) << bits) - u32(1))))]
             if not arc & LINK:
                 enqueue(arc, seen, queue, counters)
             elif arc & FAN:
                 counters[HUBS] = u32(1)
             else:
-                first = u64(u64(DEGREE) * u64(u32(arc)))
+                first = u64(u64(u32(arc)) << u64(bits))
                 for j in range(u32(arc >> u64(32)) & COUNT):
                     enqueue(arcs[u64(first + u64(j))], seen, queue, counters)
             k = u32(k + threads)

@@ -187,11 +187,13 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
     solve(variant, large(make))
 
 
-# Blocks that meet after each round; queues that overflow, with hubs in trees of rows; queues that are shared out.
+# Blocks that meet after each round; queues that overflow, with hubs in trees of rows; queues that are shared out, wide
+# rows; vertices numbered by degree.
 SETTINGS = [
-    {"CROWDED": 0, "MIN_QUEUE": 64, "DIRECT": 124},
-    {"CROWDED": 2, "MIN_QUEUE": 4, "DIRECT": 4},
-    {"CROWDED": 16, "MIN_QUEUE": 256, "DIRECT": 1},
+    {"CROWDED": 0, "MIN_QUEUE": 64, "DIRECT": 124, "WIDTHS": (4,)},
+    {"CROWDED": 2, "MIN_QUEUE": 4, "DIRECT": 4, "WIDTHS": (4,)},
+    {"CROWDED": 16, "MIN_QUEUE": 256, "DIRECT": 1, "WIDTHS": (32,)},
+    {"CROWDED": 16, "MIN_QUEUE": 64, "DIRECT": 4, "WIDTHS": (8,), "LARGE": 1, "HUBS": 1},
 ]
 
 

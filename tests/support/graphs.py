@@ -181,7 +181,7 @@ def expected(on: Graph, problem: str, source: int) -> tuple[np.ndarray, bool]:
     return np.where(exact <= MAX_WEIGHT, exact, INF).astype(np.int32), not (np.isfinite(exact) & (exact > INF)).any()
 
 
-def near_far_with(**constants: int) -> ModuleType:
+def near_far_with(**constants: int | tuple[int, ...]) -> ModuleType:
     """Import a second kernels.fast.near_far with other constants: kernels keep those that they were compiled with."""
     made = {}
     with patch.dict(sys.modules):

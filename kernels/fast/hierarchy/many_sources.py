@@ -285,8 +285,8 @@ def by_vertex(column, pitch, row_of, matrix, dist, predecessor, words):
     if v < len(dist):
         dist[v] = i32(matrix[u64(u64(row_of[v]) * pitch + u64(column))])
         predecessor[v] = -1
-    if v == 0:
-        words[QUEUED] = 0  # near_far's queue is empty
+    if v < 2:
+        words[u32(QUEUED + v)] = 0  # near_far's queue is empty
 
 
 @cuda.jit

@@ -24,10 +24,10 @@ class Trees:
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
         self.free_arcs = near_far.has_free_arcs(graph)
-        self.arcs, self.owners = near_far.lay_out(graph, run)
+        self.laid = near_far.lay_out(graph, near_far_layout.layout(graph), run)
 
     def allocate(self) -> None:
-        words = int(near_far_layout.QUEUED) + 1
+        words = int(near_far_layout.QUEUED) + 2
         self.dist, self.queue, self.words = self.run.allocate(
             (self.graph.vertices, np.int32), (near_far_layout.layout(self.graph).queued, np.uint64), (words, np.uint32)
         )
@@ -35,11 +35,11 @@ class Trees:
     def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor) -> Callable:
         """Return a function that launches the search for the predecessors of a column of distances, on the card."""
         run, n = self.run, self.graph.vertices
-        tree = self.arcs, self.owners, self.dist, predecessor
+        found = self.dist, predecessor
         columns = np.uint32(column), np.uint64(pitch), vertex_rows, matrix, self.dist, predecessor, self.words
         return run.prepare_async(
             (by_vertex, blocks_for(n, run.block), run.block, columns),
-            *near_far.tree_launches(source, run.block, tree, self.queue, self.words, free_arcs=self.free_arcs),
+            *near_far.tree_launches(source, self.laid, run, found, self.queue, self.words, free_arcs=self.free_arcs),
         )
 
 

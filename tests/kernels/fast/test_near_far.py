@@ -15,6 +15,19 @@ POISON = np.uint64(2**64 - 1)
 pytestmark = pytest.mark.simulator
 
 
+@pytest.fixture(autouse=True)
+def narrow_rows(monkeypatch):
+    """Give every graph the narrowest rows, so that vertices of few arcs have links."""
+    monkeypatch.setattr(near_far_layout, "WIDTHS", (4,))
+
+
+@pytest.fixture
+def by_degree(monkeypatch):
+    """Number the vertices of every graph by degree."""
+    monkeypatch.setattr(near_far_layout, "LARGE", 1)
+    monkeypatch.setattr(near_far_layout, "HUBS", 1)
+
+
 def graph(weights, vertices: int = 23, arcs: int = 60, *, directed: bool = True) -> Graph:
     """Random: parallel arcs, a self-loop, sinks, a vertex with more arcs than a row, two without any."""
     rng = np.random.default_rng(8)
@@ -82,7 +95,7 @@ def funnel(hub: int = 100) -> Graph:
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_part_of_far_never_has_more_than_its_capacity(blocks):
     on, settings = funnel(), {"block": 4, "shared": 0, "delta": 1000, "grid": blocks}
-    capacity, _ = near_far.far_capacity(on, blocks, 4, near_far.MIN_QUEUE)
+    capacity, _ = near_far.far_capacity(on, near_far_layout.layout(on), blocks, 4, near_far.MIN_QUEUE)
     assert capacity < 100 // 2 * 16, "as many are added to far in all"
     used = []
 
@@ -114,7 +127,7 @@ def test_a_part_of_far_never_has_more_than_its_capacity(blocks):
     ids=["a row", "three blocks", "a hub", "two rows"],
 )
 def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, capacity, limit):
-    assert near_far.far_capacity(on, blocks, threads, 64) == (capacity, limit)
+    assert near_far.far_capacity(on, near_far_layout.layout(on), blocks, threads, 64) == (capacity, limit)
 
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
@@ -149,6 +162,90 @@ def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, bloc
     assert all(looks[v] <= 2 * count for v, count in Counter(on.indices.tolist()).items())
 
 
+@pytest.mark.parametrize(
+    ("degrees", "width"),
+    [
+        ([4] * 511 + [5], 4),  # one in 512 has more arcs
+        ([4] * 510 + [5, 5], 8),
+        ([6] * 100, 8),
+        ([12] * 100, 16),
+        ([30] * 100, 32),
+        ([8] * 90 + [40] * 10, 32),  # many have more arcs at any width, but not most of the arcs
+        ([8] * 80 + [40] * 20, 4),
+    ],
+)
+def test_rows_are_as_wide_as_makes_links_rare(degrees, width, monkeypatch):
+    monkeypatch.setattr(near_far_layout, "WIDTHS", (4, 8, 16, 32))
+    assert near_far_layout.width_for(np.array(degrees, np.int32)) == width
+
+
+@pytest.mark.parametrize("width", [8, 32])
+@pytest.mark.parametrize("weights", [range(1, 30), [0, 1, 2]], ids=["positive", "some 0"])
+def test_wide_rows(weights, width, monkeypatch):
+    monkeypatch.setattr(near_far_layout, "WIDTHS", (width,))
+    monkeypatch.setattr(near_far_layout, "DIRECT", 4)
+    solve(graph(list(weights)), block=40)
+    solve(chain([5] * 5 + [0]), block=1)
+
+
+def test_a_graph_has_hubs_if_few_vertices_have_half_of_the_arcs_that_lead_to_them(monkeypatch):
+    monkeypatch.setattr(near_far_layout, "LARGE", 32)
+    star = Graph.from_arcs(32, range(1, 32), np.zeros(31, int), [1] * 31)
+    assert near_far_layout.order_by_degree(star).tolist() == list(range(32))
+    assert near_far_layout.order_by_degree(chain([1] * 31)).size == 0
+    both = Graph.from_arcs(32, [3] * 9 + [5] * 8, [4, 5] * 8 + [5], [1] * 17, directed=False)
+    assert near_far_layout.order_by_degree(both)[:2].tolist() == [3, 5]  # by out-degree, which is the same
+    monkeypatch.setattr(near_far_layout, "LARGE", 33)
+    assert near_far_layout.order_by_degree(star).size == 0
+
+
+@pytest.mark.parametrize("weights", [range(1, 30), [0, 1, 2]], ids=["positive", "some 0"])
+def test_vertices_numbered_by_degree(weights, by_degree):
+    on = graph(list(weights))
+    assert near_far_layout.search_layout(on).order.size == on.vertices
+    for source in (0, 2, on.vertices - 1):
+        solve(on, source=source)
+
+
+@pytest.mark.usefixtures("by_degree")
+def test_results_by_degree_are_the_callers():
+    searches = near_far.NearFarSearch(graph(range(1, 30)), Run(block=5))
+    searches.allocate()
+    found = {}
+    for source in (3, 0):
+        for launch in searches.search(source):
+            launch()
+        found[source] = searches.give()
+        assert not searches.is_too_long()
+    for source, arrays in found.items():
+        expected = solve(searches.graph, source=source)
+        assert arrays[0].copy_to_host().tolist() == expected.distances.tolist()
+
+
+def windows(on: Graph, monkeypatch, **settings) -> list[tuple]:
+    """Return (delta, threshold) after each meeting of a search."""
+    found, of = [], near_far_kernels.next_window
+    monkeypatch.setattr(near_far_kernels, "next_window", lambda *given: found.append(of(*given)) or found[-1])
+    solve(on, block=1, **settings)
+    return [(int(delta), int(threshold)) for delta, threshold in found[::4]]  # the same for each of the four threads
+
+
+def test_delta_is_doubled_if_meetings_come_after_few_rounds(monkeypatch):
+    few = windows(chain([10] * 22), monkeypatch, delta=10)
+    assert [delta for delta, _ in few][:4] == [20, 40, 80, 160]
+    monkeypatch.setattr(near_far_kernels, "SHORT", 2)
+    assert [delta for delta, _ in windows(chain([10] * 22), monkeypatch, delta=30)][:3] == [30, 30, 30]
+
+
+def test_delta_is_narrowed_if_crowded_blocks_do_work_twice(monkeypatch):
+    monkeypatch.setattr(near_far_kernels, "CROWDED", 2)
+    monkeypatch.setattr(near_far_kernels, "SAMPLE", np.uint32(1))
+    again = windows(funnel(), monkeypatch, delta=1000)
+    assert min(delta for delta, _ in again) < 250
+    monkeypatch.setattr(near_far_kernels, "WORK_TWICE", np.uint32(0))
+    assert min(delta for delta, _ in windows(funnel(), monkeypatch, delta=1000)) == 1000
+
+
 @pytest.mark.parametrize(("weights", "too_long"), [([4, 4, 4], False), ([1, MAX_WEIGHT, 1], True)])
 def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(weights, too_long):
     searches = near_far.NearFarSearch(chain(weights), Run(block=4))
@@ -174,7 +271,7 @@ def test_the_layout_has_every_arc_of_a_hub_once(degree, direct, monkeypatch):
     heads = np.random.default_rng(degree).permutation(degree) + 3
     tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 2)]
     on = Graph.from_arcs(degree + 4, tails, np.r_[heads, 1, 1, heads], np.arange(len(tails)) + 1)
-    arcs, _ = (array.copy_to_host() for array in near_far.lay_out(on, Run(block=64)))
+    arcs = near_far.lay_out(on, near_far_layout.layout(on), Run(block=64)).arcs.copy_to_host()
     slots = [
         arc for arc in arcs.tolist() if arc != int(near_far_kernels.NO_ARC) and not arc & int(near_far_layout.LINK)
     ]

@@ -44,7 +44,7 @@ ATOMICS = {
     "fast.near_far_kernels": {
         "search": {
             **{"min.s32": 4, "shared.add.u32": 8, "shared.min.u32": 2},
-            **{"global.min.u32": 1, "global.max.u32": 2},
+            **{"global.min.u32": 1, "global.max.u32": 2, "global.add.u32": 1},
         },
         **ZERO_ARCS,
     },
