@@ -13,7 +13,7 @@ from kernels.graph import INF
 CROWDED = 512  # a block with more near entries calls the others to meet
 SHORT = 8  # rounds; if no block has as many between two meetings, delta is doubled
 NARROWER = u32(2)  # bits by which delta is shifted if most blocks do much work twice
-WORK_TWICE = u32(8)  # much: one in so many rows was enqueued for a vertex that was near already
+WORK_TWICE = u32(32)  # much: one in so many rows was enqueued for a vertex that was near already
 SAMPLE = u32(8)  # one in so many vertices is counted
 # Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
 # the launch of such blocks fails. The simulator rejects the option.

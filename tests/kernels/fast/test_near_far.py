@@ -169,8 +169,9 @@ def test_each_arc_is_looked_at_no_more_than_twice_for_its_weight_of_0(arcs, bloc
         ([4] * 510 + [5, 5], 8),
         ([6] * 100, 8),
         ([12] * 100, 16),
-        ([30] * 100, 32),
-        ([8] * 90 + [40] * 10, 32),  # many have more arcs at any width, but not most of the arcs
+        ([12] * 63 + [20] * 9, 16),  # one in eight has more arcs
+        ([12] * 62 + [20] * 10, 32),
+        ([8] * 84 + [40] * 16, 32),
         ([8] * 80 + [40] * 20, 4),
     ],
 )
