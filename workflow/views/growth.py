@@ -246,8 +246,10 @@ def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, 
 
 def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
     """Label each graph with its name and size; return whether a label stands lower because the one before is close."""
+    plain = graphs["dataset"].str.removesuffix(measurements.HERE)  # the legend says where a series was measured
+    graphs = graphs.assign(dataset=plain).drop_duplicates(["vertices", "dataset"])
     sizes = graphs["vertices"]
-    names = [plots.in_lines(measurements.marked(dataset, substitutes)) for dataset in graphs["dataset"]]
+    names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
     axes.set_xticks(sizes, [f"{name}\n{plots.short(int(size))}" for name, size in zip(names, sizes, strict=True)])
     axes.xaxis.set_minor_locator(NullLocator())
     places = np.log(sizes)

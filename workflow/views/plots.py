@@ -135,11 +135,6 @@ def looks(palette: Sequence[Look], series: Iterable[str]) -> dict[str, Look]:
     return {name: palette[i % len(palette)] for i, name in enumerate(series)}
 
 
-def in_lines(name: str) -> str:
-    """Break the line of a dataset's name before "(measured here)"."""
-    return name.replace(" (", "\n(")
-
-
 def short(count: int) -> str:
     """Return a count in thousands or tenths of millions, rounded: 264346 is 264K, 3868020 3.9M, 999999 1.0M."""
     if count >= 999_500:
