@@ -74,7 +74,8 @@ rule unknown_target:
 
 # Names of rules are targets too.
 if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(dataset)]:
-    raise WorkflowError(f"config: dataset {', '.join(clash)} has the name of a rule or target: rename it")
+    with refused():
+        raise InputError(f"config: dataset {', '.join(clash)} has the name of a rule or target: rename it")
 
 for target, wanted in plan.targets(config).items():
 

@@ -1,6 +1,6 @@
 """Digests of the kernels' PTX for compute capability 9.0, compared with kernels/revisions.csv; needs no GPU.
 
-    python -m tests.revisions              list the variants whose PTX differs
+    python -m tests.revisions              list the recorded variants whose PTX differs
     python -m tests.revisions --record     write kernels/revisions.csv anew
 
 The digests are those of the locked CUDA 13 compilers. Kernels are compiled as they are measured: with the default
@@ -112,9 +112,9 @@ def recorded() -> set[tuple[str, str, str]]:
 
 
 def differences(found: dict[tuple[str, str, str], str], expected: set[tuple[str, str, str]]) -> list[str]:
-    """Return a line for each variant whose rows differ, with the kernels that are new."""
-    lines = []
-    for variant in sorted({row[0] for row in set(found) ^ expected}):
+    """Return a line for each recorded variant whose rows differ, with the kernels that are new."""
+    lines, known = [], {row[0] for row in expected}
+    for variant in sorted({row[0] for row in set(found) ^ expected} & known):
         new = [found[row] for row in found if row[0] == variant and row not in expected]
         gone = sum(row[0] == variant and row not in found for row in expected)
         lines.append(f"{variant}: new PTX of {', '.join(new) or 'no kernel'}; {gone} recorded digests are gone")

@@ -1,7 +1,7 @@
-"""A new variant is a function and an entry, a new dataset an entry, a new column a line; no test changes."""
+"""A new variant is a function and an entry, a new dataset an entry, a new column a line; no test or page changes."""
 
 import re
-import subprocess
+from textwrap import indent
 
 import pytest
 import yaml
@@ -92,17 +92,24 @@ def test_both_are_in_the_command_line_and_the_configuration(project):
 
 
 @pytest.mark.ci
-def test_no_test_changes(tmp_path):
-    """Those that count variants, columns, series or cells pass with the new variant, once the documents are made."""
+def test_no_test_and_no_page_changes(tmp_path):
+    """Tests that count variants, datasets, columns, series or cells pass, and so do those of README.md and docs/."""
     add_variant(copy_project(tmp_path))
-    subprocess.run(["snakemake", "--cores", "1", "readme"], cwd=tmp_path, check=True)
+    config = tmp_path / "config.yaml"
+    entry = indent(yaml.safe_dump({"village": DATASET}), "  ")
+    config.write_text(config.read_text().replace("\ndatasets:\n", f"\ndatasets:\n{entry}"))
+    assert "village" in yaml.safe_load(config.read_text())["datasets"]
     tests = [
-        *(f"tests/workflow/{name}.py" for name in ("test_configuration", "views/test_tables", "views/test_readme")),
+        *(f"tests/workflow/{name}.py" for name in ("test_configuration", "measure/test_job")),
+        *(f"tests/workflow/views/test_{name}.py" for name in ("announce", "readme", "tables")),
+        *("tests/kernels/test_revisions.py", "tests/test_errata.py"),
         "tests/workflow/views/test_audit.py::test_what_a_reviewer_types_and_should_get",
         *(
             f"tests/workflow/views/test_figures.py::test_{name}"
             for name in ("bars_are_the_medians", "a_variant_with_a_new_head_is_a_further_series")
         ),
+        "tests/workflow/views/test_growth.py::test_series_that_coincide_are_told_apart",
+        "tests/workflow/views/test_extensions.py::test_figure_8",
         "tests/kernels/gpu/test_compile.py::test_compiles_with_exactly_the_atomic_operations_that_are_listed[bellman_ford/dummy-cc90]",
     ]
     code, said = run_pytest(tmp_path, *tests)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from kernels.registry import VARIANTS
+from tests.support.published import CONFIG
 from workflow.store import columns, measurements, tables
 
 ROOT = Path(__file__).parents[2]
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"
 SHA256 = "5" * 64  # of any graph
 DATASETS = tables.of_config(CONFIG)

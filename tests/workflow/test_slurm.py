@@ -261,6 +261,7 @@ def test_a_cancelled_cell_and_a_killed_part_of_all_pairs_are_all_that_is_measure
 
 
 def test_scripts_edited_while_jobs_run_start_nothing_again(project):
+    """Neither in a job, which may run no rule but its own, nor by the next command, by profiles/default's triggers."""
     it = project()
     cells = {"bellman_ford/stride_flag/sample1", "bellman_ford/stride_flag/sample2"}
     process = it.start("stride_flag", "--slurm-keep-successful-logs")

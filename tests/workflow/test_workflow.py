@@ -95,6 +95,12 @@ def load(fresh, monkeypatch):
         yield workflow
 
 
+def last_line(said):
+    """Return the last line of a refusal, which Snakemake's wildcards and traceback must not surround."""
+    assert not re.search("Traceback|Wildcards|Exception|Error", said)
+    return said.splitlines()[-1]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_target_plans_that_and_no_more(fresh, target):
     assert fresh.plan(target) == TARGETS[target]
@@ -190,7 +196,7 @@ def test_what_was_measured_so_far_can_be_audited(tmp_path):
 def test_an_unknown_target_is_refused_with_the_nearest_one(fresh, word, hint):
     before = fresh.files()
     said = fresh.snakemake(word, code=1)
-    assert f"unknown target '{word}': {hint}`snakemake --list-target-rules` lists all\n" in said
+    assert last_line(said) == f"unknown target '{word}': {hint}`snakemake --list-target-rules` lists all"
     assert fresh.files() == before
 
 
@@ -224,7 +230,7 @@ def test_one_rule_makes_a_simulated_cell(fresh):
     ],
 )
 def test_a_file_of_an_unknown_cell_or_batch_is_refused(fresh, file, message):
-    assert re.search(message, fresh.snakemake("-n", f"results/{file}", code=1))
+    assert re.match(message, last_line(fresh.snakemake("-n", f"results/{file}", code=1)))
 
 
 def test_a_file_of_this_machine_that_is_not_there_is_named_with_its_key(tmp_path):
@@ -232,7 +238,7 @@ def test_a_file_of_this_machine_that_is_not_there_is_named_with_its_key(tmp_path
     datasets = {"nyc": DATASETS["nyc"] | {"sources": ["data/mine.txt"]}}
     project = Project.make(tmp_path, datasets=datasets)
     said = project.snakemake("-n", CELL, code=1)
-    assert "config: datasets.nyc.sources: data/mine.txt: no such file: correct the path" in said
+    assert last_line(said) == "config: datasets.nyc.sources: data/mine.txt: no such file: correct the path"
     (tmp_path / "data").mkdir()
     sample = shutil.copy(tmp_path / "workflow/samples/sample3.txt", tmp_path / "data/mine.txt")
     project.snakemake("resources/graphs/nyc.npz")
@@ -260,7 +266,7 @@ def test_an_unknown_or_duplicate_key_ends_before_any_job(fresh, tmp_path):
     ):
         second.write_text(text)
         said = fresh.snakemake("nyc", "--configfile", "config.yaml", str(second), code=1)
-        assert message in said and "Traceback" not in said
+        assert last_line(said).startswith(message)
     assert not (fresh.folder / "resources").exists()
 
 
@@ -272,9 +278,8 @@ def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
     project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))
     said = project.snakemake("nyc", code=1)
-    (clash,) = re.findall("config: dataset (.*) has the name of a rule or target: rename it", said)
+    (clash,) = re.findall("^config: dataset (.*) has the name of a rule or target: rename it$", last_line(said))
     assert set(clash.split(", ")) == rules
-    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "second.yaml"])

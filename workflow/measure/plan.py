@@ -189,9 +189,9 @@ def simulated_cells(config: dict) -> list[Cell]:
 
 
 def measured_here() -> list[Path]:
-    """Return the measurements in results/ that are shown without a GPU: cells, then jobs.
+    """Return the measurements in results/ that are shown in place of the archive without a GPU: cells, then jobs.
 
-    A few CPU times do not replace the archive: there must be a job, or a cell of a GPU variant.
+    A few CPU times stand beside the archive: there must be a job, or a cell of a GPU variant.
     """
     cells, jobs = _cell_files(), _job_files()
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}

@@ -1,5 +1,6 @@
 # Loads and validates the configuration.
-from snakemake.exceptions import WorkflowError
+import sys
+from contextlib import contextmanager
 
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
@@ -10,13 +11,25 @@ from workflow.measure.resources import requested
 from workflow.store import revisions, tables
 from workflow.views.context import MEASURED_HERE
 
-try:
+
+@contextmanager
+def refused():
+    """End Snakemake with the message of an error of input as its last line, without wildcards and traceback.
+
+    Decorates the input functions that raise one.
+    """
+    try:
+        yield
+    except (InputError, OSError) as error:
+        logger.error(explain(error))
+        sys.exit(1)
+
+
+with refused():
     driver.check_settings()
     for file in workflow.configfiles:
         configuration.check_keys(file)
     configuration.check(config)
-except (InputError, OSError) as error:
-    raise WorkflowError(explain(error)) from None
 
 configuration.prepare_environment(config)
 SIMULATING = plan.simulating(config)
@@ -77,6 +90,7 @@ def kept(csv):
 
 
 ARCHIVED = f"From the archive {config['archive']}, not measured here."
+BESIDE_ARCHIVED = f"From the archive {config['archive']}, but for what is marked as measured here."
 
 
 def source(measured=None):

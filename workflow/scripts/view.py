@@ -10,7 +10,7 @@ from workflow.views.context import Context, write
 with logged(snakemake.log):
     config, inputs, params = snakemake.config, snakemake.input, snakemake.params
     view = catalogue.BY_NAME[snakemake.rule]
-    files = {name: inputs.get(name) for name in ("rows", *view.reads)} | {"archives": params.archives}
+    files = {name: inputs.get(name) for name in ("rows", "here", *view.reads)} | {"archives": params.archives}
     files |= {f"coordinates of {name}": path for name, path in params.get("maps", {}).items()}
     context = Context(
         source=params.source,
@@ -19,4 +19,5 @@ with logged(snakemake.log):
         files={name: [paths] if isinstance(paths, str) else paths for name, paths in files.items()},
         config=config,
     )
-    write(view.render(measurements.load(inputs.rows), context), Path("results"), Path("figures"))
+    rows, here = map(measurements.load, (inputs.rows, inputs.here))
+    write(view.render(rows, context, here), Path("results"), Path("figures"))

@@ -32,6 +32,7 @@ GRAPH = ("vertices", "arcs", "dataset_sha256")
 BATCH = [*CELL, "batch"]  # a cell's rows of one job
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
+HERE = " (measured here)"  # ends the names of datasets and devices that stand beside an archive's
 SOURCES = {"sssp": "one source", "apsp": "all pairs"}  # how a problem is called
 PAPER, paper_datasets, paper_times = paper.FOLDER, paper.datasets, paper.times
 ADVICE = "measure the cell again, or leave the file out"
@@ -204,6 +205,21 @@ def card(rows: Measurements) -> str:
     return re.sub(r"^NVIDIA | \d+GB.*$", "", names[0]) if len(names) else "CPU"
 
 
+def beside(archived: Measurements, here: Measurements) -> Measurements:
+    """Join the rows of an archive and those measured here, which get the datasets and devices NAME (measured here).
+
+    So no ratio, fit or verdict joins the two.
+    """
+    named = here.assign(**{column: here[column] + HERE for column in ("dataset", "device")})
+    return pd.concat([archived, named], ignore_index=True) if len(here) else archived
+
+
+def text_file(dataset: str) -> str:
+    """Return the name of the graph's text form: nyc.txt, nyc.txt (measured here)."""
+    name = dataset.removesuffix(HERE)
+    return f"{name}.txt{dataset[len(name) :]}"
+
+
 def marked(dataset: str, substitutes: Mapping[str, str]) -> str:
     """Return the dataset's name, with a † if it is a substitute."""
     return f"{dataset} †" if dataset in substitutes else dataset
@@ -213,7 +229,7 @@ def generated(rows: Measurements) -> list[str]:
     """Return a sentence on each dataset that was generated."""
     sentences = []
     for dataset, texts in rows.groupby("dataset", sort=False)["generated"]:
-        sentences += [f"{dataset}.txt is generated: {how}." for how in dict.fromkeys(texts) if how]
+        sentences += [f"{text_file(dataset)} is generated: {how}." for how in dict.fromkeys(texts) if how]
     return sentences
 
 
@@ -228,12 +244,12 @@ def origin(rows: Measurements, source: str, heads: dict[str, str]) -> list[str]:
         sentences.append(f"On {device}: {names}.")
     by_text: dict[str, list[str]] = {}
     for dataset, text in substitutes(rows).items():
-        by_text.setdefault(text, []).append(f"{dataset}.txt")
+        by_text.setdefault(text, []).append(text_file(dataset))
     sentences += [f"† substitute for the paper's {', '.join(names)}: {text}." for text, names in by_text.items()]
     sentences += generated(rows)
     throttled = rows[(rows["throttling"] != "") & columns.isin(list(heads))]
     for (*variant, dataset), reasons in throttled.groupby(CELL, sort=False)["throttling"].first().items():
-        sentences.append(f"{dataset}.txt, {heads['/'.join(variant)]}: the card was throttled ({reasons}).")
+        sentences.append(f"{text_file(dataset)}, {heads['/'.join(variant)]}: the card was throttled ({reasons}).")
     return sentences
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernels.registry import VARIANTS
 from workflow.measure import plan
 from workflow.measure.plan import Cell
+from workflow.store import measurements, tables
 from workflow.store.tables import PAPER_FIGURES, PAPER_TABLES, heads
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ class View:
     archived: bool = True  # whether archives can have the view
     tracks: tuple[str, ...] = ()  # parameters of view_tracks in workflow/rules/inputs/views.smk that make it due
 
-    def render(self, rows: pd.DataFrame, context: Context) -> Made:
-        """Make the files from the rows of measurements.load."""
+    def render(self, rows: pd.DataFrame, context: Context, here: pd.DataFrame | None = None) -> Made:
+        """Make the files from the rows of measurements.load; `here` are rows that stand beside an archive's."""
+        if here is not None and len(here):
+            context = replace(context, datasets=tables.beside(context.datasets, rows, here))
+            rows = measurements.beside(rows, here)
         module = import_module(f"workflow.views.{self.module or self.name}")
         return module.view(rows, replace(context, name=self.name))
 

@@ -141,7 +141,7 @@ def fits(cells: pd.DataFrame) -> pd.DataFrame:
                 "column": key,
                 "device": device,
                 "problem": VARIANTS[key].problem,
-                "datasets": " ".join(found["dataset"]),
+                "datasets": list(found["dataset"]),
                 "sizes": len(found),
                 "term": bound.term if bound else "",
                 "slope": bound.v + bound.e if bound else np.nan,
@@ -163,12 +163,13 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
     def shown(column, form):
         return [or_dash(value, form.format) for value in facts[column]]
 
-    datasets = facts["datasets"].str.split()
     return pd.DataFrame(
         {
             "Variant": long_table.names(facts),
             "Problem": facts["group"],
-            "Datasets": [f"{len(names)}{' †' if substitutes.keys() & set(names) else ''}" for names in datasets],
+            "Datasets": [
+                f"{len(names)}{' †' if substitutes.keys() & set(names) else ''}" for names in facts["datasets"]
+            ],
             "Exponent of V": [NO_FIT if exponent == "-" else exponent for exponent in exponents("vertices")],
             "R²": shown("vertices_r2", "{:.4f}"),
             "Theory": [f"O({term})" if term else "-" for term in facts["term"]],
@@ -245,6 +246,8 @@ def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, 
 
 def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
     """Label each graph with its name and size; return whether a label stands lower because the one before is close."""
+    plain = graphs["dataset"].str.removesuffix(measurements.HERE)  # the legend says where a series was measured
+    graphs = graphs.assign(dataset=plain).drop_duplicates(["vertices", "dataset"])
     sizes = graphs["vertices"]
     names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
     axes.set_xticks(sizes, [f"{name}\n{plots.short(int(size))}" for name, size in zip(names, sizes, strict=True)])
@@ -298,13 +301,15 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
     notes = [*NOTES, *of_families, *theory(facts), *long_table.origin(rows, cells, context.source)]
     replaced = [
         "; ".join(f"{name}: {substitutes[name]}" for name in names if name in substitutes)
-        for names in facts["datasets"].str.split()
+        for names in facts["datasets"]
     ]
     table = long_table.files(
         "growth",
         TITLE,
         to_text(facts, substitutes),
-        facts.drop(columns="group").assign(source=context.source, substitute=replaced),
+        facts.drop(columns="group").assign(
+            datasets=facts["datasets"].map(" ".join), source=context.source, substitute=replaced
+        ),
         notes,
         ["Theory's slope", "R²", "R² of that"],
     )

@@ -69,7 +69,7 @@ def to_csv(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -
     """Return a row for each dataset, a column for each fact; times in seconds."""
     graphs, substitutes = table.sizes(rows), measurements.substitutes(rows)
     flat = {
-        "Dataset": [f"{name}.txt" for name in table.datasets],
+        "Dataset": list(map(measurements.text_file, table.datasets)),
         NODES: graphs["vertices"],
         EDGES: graphs["arcs"],
     }
@@ -85,7 +85,9 @@ def to_text(table: Table, facts: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFra
     shown = facts.assign(text=[cell_text(cell) for _, cell in facts.iterrows()])["text"]
     return pd.DataFrame(
         {
-            "Dataset": [f"{name}.txt{' †' if name in substitutes else ''}" for name in table.datasets],
+            "Dataset": [
+                measurements.text_file(name) + (" †" if name in substitutes else "") for name in table.datasets
+            ],
             NODES: graphs["vertices"].map("{:,}".format),
             EDGES: graphs["arcs"].map("{:,}".format),
             **{column.label: part(shown, column.label) for column in table.columns},
@@ -115,7 +117,7 @@ def own_notes(table: Table, facts: pd.DataFrame) -> list[str]:
         f"{CROSS}: speed-up over {table.baseline} in the same row{group}, {render.RATIOS}",
         *alone(facts),
         *(
-            f"{dataset}.txt, {label}: {'; '.join(filter(None, [status_text(cell), cell['note']]))}."
+            f"{measurements.text_file(dataset)}, {label}: {'; '.join(filter(None, [status_text(cell), cell['note']]))}."
             for (label, dataset), cell in failed.iterrows()
         ),
     ]

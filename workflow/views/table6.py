@@ -181,7 +181,9 @@ def compare(table: Table, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.Data
 def to_text(lines: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
     """Return the table as text for readers."""
     said = {
-        "Dataset": lambda line: f"{line['dataset']}.txt{' †' if line['dataset'] in substitutes else ''}",
+        "Dataset": lambda line: (
+            measurements.text_file(line["dataset"]) + (" †" if line["dataset"] in substitutes else "")
+        ),
         "Program": lambda line: line["program"],
         "Kernels": lambda line: _time(line, "kernels"),
         "Whole call": lambda line: _time(line, "call"),

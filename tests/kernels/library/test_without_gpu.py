@@ -2,10 +2,12 @@
 
 import json
 import re
+from zipfile import ZipFile
 
 import pytest
 
-from tests.support.project import JOB, OTHERS, SIMULATOR, TABLE1, Project, data, measured
+from tests.support.cells import read_csv
+from tests.support.project import COMPLETE, DATASETS, JOB, OTHERS, SIMULATOR, TABLE1, Project, data, measured
 
 
 def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_path):
@@ -20,9 +22,46 @@ def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_
     record = json.loads((tmp_path / f"results/cells/{TABLE1[0]}.json").read_text())
     assert record["protocol"]["block"] == 1024
     assert project.plan(f"results/cells/{TABLE1[0]}.csv", "--config", "mode=cuda") == set()  # it is a measurement
-    assert "Audit" in project.plan(environment=SIMULATOR)
-    said = project.snakemake("table1", environment=SIMULATOR)
-    assert "From the archive h200, not measured here." in (tmp_path / "results/table1.md").read_text()
+
+
+def test_what_is_measured_without_a_gpu_stands_beside_the_archive(tmp_path):
+    """Of nyc the archive has times, of town not; a table keeps the archive's cells, and claims are of these alone."""
+    town = COMPLETE | {"cpu": ["bellman_ford"], "tables": {"sssp": ["table1"]}}
+    project = Project.make(tmp_path, {**DATASETS, "town": town}, stub=False, mode="auto", protocol={"repeats": 2})
+    views = "table1", "summary", "batches_table", "appendix", "claims_figure"
+
+    def made():
+        project.snakemake(*views, "audit", environment=SIMULATOR)
+        found = {name: read_csv((tmp_path / f"results/{name}.csv").read_text()) for name in ("table1", "summary")}
+        return found, (tmp_path / "results/claims.md").read_bytes()
+
+    before, claims = made()
+    measured = [f"results/cells/bellman_ford/cpu/{name}.csv" for name in ("nyc", "town")]
+    project.snakemake(*measured, environment=SIMULATOR)
+    due = project.plan(*views, "audit", environment=SIMULATOR)
+    assert due == {"Table 1", "Summary", "Legend", "Appendix"}
+    found, same = made()
+    assert same == claims and not project.plan(*views, environment=SIMULATOR)
+
+    cells = {row["Dataset"]: row for row in found["table1"]}
+    assert list(cells) == ["nyc.txt", "nyc.txt (measured here)", "bay.txt", "town.txt (measured here)"]
+    for row in before["table1"]:
+        if row["Dataset"] != "town.txt":
+            assert {**row, "source": ""} == {**cells[row["Dataset"]], "source": ""}
+    for name in ("nyc.txt (measured here)", "town.txt (measured here)"):
+        assert (cells[name]["CPU status"], cells[name]["CPU repeats"], cells[name]["CPU speed-up"]) == ("ok", "2", "")
+        assert cells[name]["Naive status"] == "no measurement"
+        assert cells[name]["source"] == "From the archive h200, but for what is marked as measured here."
+    here = [row for row in found["summary"] if row not in before["summary"]]
+    assert [(row["dataset"], row["measured"]) for row in here] == [
+        ("nyc (measured here)", "alone"),
+        ("town (measured here)", "alone"),
+    ]
+    assert len(found["summary"]) == len(before["summary"]) + 2
+    for page in ("summary", "batches", "provenance"):
+        assert "town (measured here)" in (tmp_path / f"results/{page}.html").read_text()
+    with ZipFile(tmp_path / "results/measurements.zip") as packed:
+        assert {*measured, *(path.replace(".csv", ".json") for path in measured)} <= set(packed.namelist())
 
 
 @pytest.mark.ci

@@ -4,16 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kernels.errors import InputError
-from tests.support.rows import measurement
+from tests.support.rows import CONFIG, measurement
 from workflow.measure import plan
 from workflow.store.measurements import schema
 from workflow.views import announce
 
 ROOT = Path(__file__).parents[3]
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 CLAIMS = """\
 claim,dataset,claim's verdict,source
 one,nyc,as claimed,From the archive x.

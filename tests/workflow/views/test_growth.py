@@ -9,6 +9,7 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ResourceSettings
 
 from kernels.registry import VARIANTS
+from tests.support import published
 from tests.support.cells import cells, read_csv
 from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project, data, in_batch, measured
@@ -16,7 +17,7 @@ from tests.support.rows import DATASETS as SHOWN
 from tests.support.rows import SUBSTITUTE, in_batches, rows_of
 from tests.support.views import draw
 from workflow import configuration
-from workflow.store import measurements
+from workflow.store import measurements, tables
 from workflow.views import growth, launch_overhead, long_table, plots, series
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
@@ -55,7 +56,7 @@ def test_a_known_exponent_is_given_back():
     assert (naive.term, naive.slope, naive.term_exponent) == ("V E", 2, pytest.approx(1))
     assert naive.vertices_exponent == pytest.approx(2, abs=0.05) and naive.vertices_stderr > 1e-4
     assert cpu.vertices_exponent == pytest.approx(1.25)
-    assert (cpu.sizes, cpu.datasets) == (5, "nyc bay col fla ne")
+    assert (cpu.sizes, cpu.datasets) == (5, ROADS[:5])
 
 
 def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
@@ -101,7 +102,7 @@ def test_untimed_rows_and_other_graphs_are_left_out():
     rows.loc[rows["dataset"] == "ne", ["status", "kernels_s"]] = "no_memory", np.nan
     sample = rows[rows["dataset"] == "nyc"].assign(dataset="sample1", vertices=6)
     (fit,) = fitted(pd.concat([rows, sample])).itertuples()
-    assert (fit.datasets, fit.sizes) == ("nyc bay col fla", 4) and np.isnan(fit.vertices_exponent)
+    assert (fit.datasets, fit.sizes) == (ROADS[:4], 4) and np.isnan(fit.vertices_exponent)
 
 
 def on_families(factors=None):
@@ -126,10 +127,9 @@ def test_each_family_has_a_fit_of_its_own():
     near_far = facts[facts["column"] == "delta_stepping/near_far"]
     assert list(near_far["vertices_exponent"]) == pytest.approx([3, 1.5, 1, 1.2])
     assert list(near_far["datasets"]) == [
-        " ".join(ROADS),
-        "grid250 grid500 grid1000 grid2000 grid4000",
-        "rmat14 rmat16 rmat18 rmat20 rmat21",
-        "uniform14 uniform16 uniform18 uniform20 uniform21",
+        ROADS,
+        ["grid250", "grid500", "grid1000", "grid2000", "grid4000"],
+        *([f"{family}{scale}" for scale in (14, 16, 18, 20, 21)] for family in ("rmat", "uniform")),
     ]
 
 
@@ -219,9 +219,31 @@ def test_the_figure_shows_points_and_fits():
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
 
 
+def test_no_fit_joins_two_hosts():
+    times = power("dijkstra/scipy", ROADS, 1e-11, 1.5)
+    archived, here = (
+        rows_of({cell: times[cell] for cell in some}, device="test CPU") for some in (list(times)[:4], list(times)[4:])
+    )
+    datasets = tables.beside(SHOWN, archived, here)
+    facts = growth.fits(growth.measured(measurements.beside(archived, here), datasets))
+    assert list(facts["sizes"]) == [4, 2] and facts["vertices_exponent"].isna().all()
+    assert set(facts["device"]) == {"test CPU", "test CPU (measured here)"}
+    assert list(growth.to_text(facts, {})["Datasets"]) == ["4", "2"]
+
+
+def test_a_graph_measured_here_and_in_the_archive_has_one_label():
+    archived, here = (rows_of(power("edge/sssp", roads, 1e-11, 1.5)) for roads in (ROADS, ROADS[:1]))
+    cells = growth.measured(measurements.beside(archived, here), tables.beside(SHOWN, archived, here))
+    with plots.styled():
+        axes, *_ = growth.draw(growth.fits(cells), cells, {}, "").axes
+    labels = [label.get_text().partition("\n")[0] for label in axes.get_xticklabels()]
+    assert labels == ROADS
+    assert any("(measured here)" in text.get_text() for text in axes.get_legend().get_texts())
+
+
 def test_series_that_coincide_are_told_apart():
     """Each plain variant has a colour of its own, and marks of one time stand apart."""
-    keys = [key for key, variant in VARIANTS.items() if variant.problem == "sssp"]
+    keys = [key for key, variant in VARIANTS.items() if variant.problem == "sssp" and key in published.VARIANTS]
     rows = rows_of({cell: seconds for key in keys for cell, seconds in power(key, ROADS, 1e-11, 1.5).items()})
     axes, *_ = drawn(rows).axes
     marks = [line for line in axes.lines if line.get_linestyle() == "None" and line.get_markerfacecolor() != "white"]

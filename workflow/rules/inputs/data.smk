@@ -9,6 +9,7 @@ COORDINATES = {
 RAW = {raw_name(entry): (name, entry) for name, entry in ENTRIES.items() if entry.get("sources") and not local(entry)}
 
 
+@refused()
 def raw_file(wildcards):
     """Return the raw file of a dataset; none if it is generated."""
     entry = config["datasets"][wildcards.dataset]

@@ -15,6 +15,7 @@ def graph_file(dataset):
     return f"resources/graphs/{dataset}.npz"
 
 
+@refused()
 def needs_gpu(target):
     """Refuse the target without a GPU; return no files."""
     if SIMULATING:
@@ -37,6 +38,7 @@ def cell_of(wildcards):
     return Cell(wildcards.algorithm, wildcards.variant, wildcards.dataset)
 
 
+@refused()
 def cell_graph(wildcards):
     plan.check(config, [cell_of(wildcards)], wildcards.folder)
     file = paths.cell_file(*cell_of(wildcards), wildcards.folder)
@@ -49,6 +51,7 @@ def job_cells(wildcards):
     return JOBS[wildcards.problem, wildcards.dataset]
 
 
+@refused()
 def job_graph(wildcards):
     needs_gpu(f"batch {wildcards.batch}")
     configuration.check_batch(wildcards.batch)
@@ -60,6 +63,7 @@ def job_graph(wildcards):
     return unless_changed(wildcards, paths.job_file(wildcards.batch, wildcards.problem, wildcards.dataset))
 
 
+@refused()
 def simulated_graphs(wildcards):
     plan.check(config, SIMULATED_CELLS, "simulated")
     return [ancient(graph_file(dataset)) for dataset in dict.fromkeys(cell.dataset for cell in SIMULATED_CELLS)]
@@ -71,6 +75,7 @@ def simulates_all():
     return SIMULATING and config["mode"] != "cuda" and not asking.isdisjoint(workflow.dag_settings.targets)
 
 
+@refused()
 def sweep_graph(wildcards):
     plan.check(config, [SWEPT[wildcards.sweep]])
     return graph_file(SWEPT[wildcards.sweep].dataset)
@@ -129,6 +134,7 @@ def batch_files(wildcards):
     return [paths.job_file(name, *job) for name in NEW_BATCHES for job in JOBS if job.dataset not in FAMILIES]
 
 
+@refused()
 def families_files(wildcards):
     """Return the files of all jobs and cells of families, in the batches of this machine."""
     needs_gpu("families")
@@ -143,6 +149,7 @@ def source_files():
     return [f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets]
 
 
+@refused()
 def needs_sources(wildcards):
     needs_gpu("sources")
     if not source_files():
@@ -159,6 +166,7 @@ def target_files(target, wanted):
     A dataset's cells are measured by its jobs, those of an algorithm or a variant alone.
     """
 
+    @refused()
     def files(wildcards):
         if not SIMULATING and target in config["datasets"]:
             return paths.to_make(JOBS, BATCHES, wanted)

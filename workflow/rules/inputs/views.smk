@@ -27,10 +27,11 @@ def many_sources_files():
 MANY_SOURCES = kept("many_sources.csv") if SIMULATING else ["results/many_sources.csv"] if many_sources_files() else []
 
 
+@refused()
 def needs_many_sources(wildcards):
     needs_gpu("many_sources")
     if not many_sources_files():
-        raise WorkflowError("many_sources: config names no dataset under sweeps.many_sources: add one")
+        raise InputError("many_sources: config names no dataset under sweeps.many_sources: add one")
     return many_sources_files()
 
 
@@ -68,10 +69,11 @@ def all_pairs_parts(wildcards):
     return [f"results/all_pairs/{wildcards.dataset}/{shards}/{shard}.parquet" for shard in range(1, shards + 1)]
 
 
+@refused()
 def needs_all_pairs(wildcards):
     if not ALL_PAIRS_RECORDS:
         needs_gpu("all_pairs")
-        raise WorkflowError("all_pairs: config names no dataset under all_pairs.datasets: add one")
+        raise InputError("all_pairs: config names no dataset under all_pairs.datasets: add one")
     return list(all_pairs_files(".parquet").values())
 
 
@@ -112,11 +114,22 @@ READS = {
 }
 
 
+def beside_archive(view):
+    """The cells measured here that a view shows beside the archive's: the CPU's, if there is no GPU."""
+    if not SIMULATING or plan.measured_here():
+        return []
+    found = [path.resolve() for path in plan.measured_files()]
+    if view.name not in ("summary", "batches_table", "appendix"):
+        shown = {cell.key for cell in view.cells(config)} if view.cells else ()
+        found = [path for path in found if "/".join(path.parts[-3:-1]) in shown]
+    return list(map(str, found))
+
+
 def view_input(view):
     """The files that a view reads."""
     also = FAMILY_CELLS if view.families else ()
     rows = measured(view.cells(config), also) if view.cells else ROWS.get(view.name, [])
-    return {"rows": rows} | {name: READS[name] for name in view.reads}
+    return {"rows": rows, "here": beside_archive(view)} | {name: READS[name] for name in view.reads}
 
 
 def view_output(view):
@@ -134,7 +147,7 @@ def view_source(view):
         return source(f"{view.reads[0]}.csv")
     if "all_pairs" in view.reads:
         return MEASURED_HERE if ALL_PAIRS_HERE else ARCHIVED
-    return source()
+    return BESIDE_ARCHIVED if beside_archive(view) else source()
 
 
 def short_digest(value):
@@ -153,17 +166,19 @@ def view_tracks(view):
     return heads | {name: values[name] for name in view.tracks}
 
 
+@refused()
 def made_files(wildcards):
     """The files of the report that were made so far."""
     files = [path for view in catalogue.VIEWS for path in view.shown if Path(path).exists()]
     if not files:
-        raise WorkflowError("made: there are no results yet: run snakemake --cores all first")
+        raise InputError("made: there are no results yet: run snakemake --cores all first")
     return files
 
 
+@refused()
 def refuse_target(wildcards):
     """Refuse a word that is no target, and name the nearest one."""
     targets = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
     near = get_close_matches(wildcards.word, targets, 1)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise WorkflowError(f"unknown target {wildcards.word!r}: {hint}`snakemake --list-target-rules` lists all")
+    raise InputError(f"unknown target {wildcards.word!r}: {hint}`snakemake --list-target-rules` lists all")

@@ -1,0 +1,26 @@
+"""What tests expect of the project's own variants and datasets: those that an archive has, without personal ones.
+
+The samples are the project's own too, though nothing is archived of them.
+"""
+
+import csv
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def _archived() -> list[dict[str, str]]:
+    rows = []
+    for path in (ROOT / "results/archive").glob("*/timings.csv"):
+        with open(path, newline="") as file:
+            rows += csv.DictReader(file)
+    return rows
+
+
+_ROWS = _archived()
+_DATASETS = {row["dataset"] for row in _ROWS} | {"sample1", "sample2", "sample3"}
+_WHOLE = yaml.safe_load((ROOT / "config.yaml").read_text())
+VARIANTS = {f"{row['algorithm']}/{row['variant']}" for row in _ROWS}
+CONFIG = _WHOLE | {"datasets": {name: entry for name, entry in _WHOLE["datasets"].items() if name in _DATASETS}}
