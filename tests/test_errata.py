@@ -393,7 +393,7 @@ def test_arcs_without_weight(tmp_path):
     file.write_text("2 1\n0 1 0\n")
     with pytest.raises(InputError, match=r"line 2.*weight 0 is outside \[1, "):
         io.read_graph(file)
-    with pytest.raises(InputError, match="weights in"):
+    with pytest.raises(InputError, match="weights from"):
         generate.draw(1, 0, 100)
 
 

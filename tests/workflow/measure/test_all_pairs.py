@@ -193,7 +193,7 @@ def test_a_file_that_is_no_part_or_is_damaged_is_refused(parts, project, kind):
     was, whole = parts[1].read_bytes(), project.folder / "results/all_pairs/town.parquet"
     content = {"cut": was[:-9], "changed": was[:30] + b"?" + was[31:], "empty": b"", "another": whole.read_bytes()}
     parts[1].write_bytes(content[kind])
-    refused(parts, InputError, r"2\.parquet: no rows of all pairs \(.+\): delete it and run again")
+    refused(parts, InputError, r"2\.parquet: not a valid table of all pairs \(.+\): delete it and run again")
 
 
 def test_parts_that_do_not_belong_together_are_refused(parts):
