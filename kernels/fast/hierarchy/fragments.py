@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from kernels.fast.hierarchy import elimination
 from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers
@@ -90,8 +91,7 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
     rows = inverse(order)
     fragment = fragment_of[order].astype(np.int32)  # of each row
     start = starts(degrees[order])
-    arcs = np.repeat(hierarchy.start[:-1][order] - start[:-1], degrees[order]) + np.arange(start[-1])
-    heads = rows[hierarchy.heads[arcs]]
+    heads, places = move(order, rows, hierarchy.start, hierarchy.heads, start, hierarchy.places)
     borders = starts(degrees[tops])
     top_rows = rows[tops]
     boundary = heads[np.repeat(start[top_rows + 1] - 1 + borders[:-1], np.diff(borders)) - np.arange(borders[-1])]
@@ -101,9 +101,6 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
     row_start = starts(np.bincount(fragment, minlength=len(tops)))
     level_start = starts(np.bincount(levels[tops], minlength=len(sizes) + 1))
     vertex_rows = rows[inverse(hierarchy.vertices)]
-    arc, places = inverse(arcs), hierarchy.places.copy()
-    joins = places >= 0
-    places[joins] = 2 * arc[places[joins] >> 1] + (places[joins] & 1)
     return Fragments(
         numbers=order,
         ends=hierarchy.ends[order],
@@ -144,37 +141,52 @@ def find_fragments(hierarchy: Hierarchy, sizes: list[int]) -> tuple[np.ndarray, 
     return levels, inverse(order)[fragments], tops[order], widths[order]
 
 
-def assign(parents: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@njit(cache=True)
+def assign(parents, levels):
     """Return the fragment of each vertex, (n,), and the top of each fragment; vertices in preorder.
 
     A vertex belongs to its parent's fragment if it has the same level; all of level 0 share a fragment.
     """
-    first = np.argmax(levels == 0)
-    is_top = (parents < 0) | (levels[parents] != levels)
-    is_top &= (levels > 0) | (np.arange(len(levels)) == first)
-    top = np.where(is_top, np.arange(len(parents)), parents)  # pointer jumping: the distance doubles each time
-    top[levels == 0] = first
-    while (top[top] != top).any():
-        top = top[top]
-    return np.cumsum(is_top)[top] - 1, np.flatnonzero(is_top)
+    n, count, highest = len(parents), 0, -1
+    fragments, tops = np.empty(n, np.int32), np.empty(n, np.int32)
+    for v in range(n):
+        if levels[v] == 0 and highest >= 0:
+            fragments[v] = highest
+        elif parents[v] >= 0 and levels[parents[v]] == levels[v]:
+            fragments[v] = fragments[parents[v]]
+        else:
+            fragments[v], tops[count] = count, v
+            if levels[v] == 0:
+                highest = count
+            count += 1
+    return fragments, tops[:count].copy()
 
 
-def find_slots(
-    start: np.ndarray,
-    heads: np.ndarray,
-    fragment: np.ndarray,
-    own: np.ndarray,
-    borders: np.ndarray,
-    boundary: np.ndarray,
-) -> np.ndarray:
+@njit(cache=True)
+def move(order, rows, old_start, old_heads, start, places):
+    """Return the heads of all arcs and the places of the graph's arcs, by rows instead of numbers."""
+    heads, arcs = np.empty_like(old_heads), np.empty_like(old_heads)
+    for row, number in enumerate(order):
+        arc = start[row]
+        for old in range(old_start[number], old_start[number + 1]):
+            heads[arc], arcs[old] = rows[old_heads[old]], arc
+            arc += 1
+    moved = places.copy()
+    for i, place in enumerate(places):
+        if place >= 0:
+            moved[i] = 2 * np.int64(arcs[place >> 1]) + (place & 1)
+    return heads, moved
+
+
+@njit(cache=True)
+def find_slots(start, heads, fragment, own, borders, boundary):
     """Return the slot of each arc's head, int32: its own slot in the same fragment, else its slot in the boundary."""
-    n, tail_fragment = len(fragment), np.repeat(fragment, np.diff(start)).astype(np.int64)
-    slots = own[heads]
-    leaves = np.flatnonzero(fragment[heads] != tail_fragment)
-    there = np.repeat(np.arange(len(borders) - 1), np.diff(borders)) * n + boundary  # sorted
-    slots[leaves] = (
-        1 + np.searchsorted(there, tail_fragment[leaves] * n + heads[leaves]) - borders[tail_fragment[leaves]]
-    )
+    slots = np.empty(len(heads), np.int32)
+    for row, f in enumerate(fragment):
+        border = boundary[borders[f] : borders[f + 1]]  # sorted
+        for arc in range(start[row], start[row + 1]):
+            head = heads[arc]
+            slots[arc] = own[head] if fragment[head] == f else 1 + np.searchsorted(border, head)
     return slots
 
 

@@ -4,13 +4,14 @@ import dataclasses
 from itertools import pairwise
 
 import numpy as np
+import pymetis
 import pytest
 
 from kernels.check import check, oracle
 from kernels.errors import InputError
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, variants
 from kernels.fast.hierarchy.customize import OnCard
-from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.graph import INF, MAX_WEIGHT, Graph, starts
 from kernels.run import Result, Run
 from tests.support import graphs
 
@@ -54,6 +55,7 @@ SHAPES = {
     "roads": roads,
     "one-way roads": lambda: roads(directed=True),
     "no arcs": lambda: Graph.from_arcs(3, [], [], []),
+    "one vertex": lambda: Graph.from_arcs(1, [0], [0], [1]),
 }
 
 
@@ -62,15 +64,19 @@ def shape(request):
     return SHAPES[request.param]()
 
 
-def eliminated(on: Graph, vertices: np.ndarray) -> dict[int, set[int]]:
-    """Eliminate vertices one by one, from the last of `vertices`; return each one's later neighbours."""
+def neighbours(on: Graph) -> dict[int, set[int]]:
     around = {v: set() for v in range(on.vertices)}
     for tail, head in zip(on.tails.tolist(), on.indices.tolist(), strict=True):
         if tail != head:
             around[tail].add(head)
             around[head].add(tail)
+    return around
+
+
+def eliminate(around: dict[int, set[int]], order: list[int]) -> dict[int, set[int]]:
+    """Eliminate vertices one by one; return each one's later neighbours. `around` becomes the graph that is left."""
     later = {}
-    for v in vertices[::-1].tolist():
+    for v in order:
         later[v] = around.pop(v)
         for u in later[v]:
             around[u] |= later[v] - {u}
@@ -78,14 +84,73 @@ def eliminated(on: Graph, vertices: np.ndarray) -> dict[int, set[int]]:
     return later
 
 
+LARGER = {
+    "sparse": lambda: graphs.sparse(300),
+    "hubs": lambda: graphs.hubs(100),
+    "blocks": lambda: graphs.grid(900),
+    "streets": lambda: streets(20),
+}
+
+
+def streets(side: int) -> Graph:
+    """A grid without a fifth of its edges; each other edge is a path of up to four arcs."""
+    rng = np.random.default_rng(3)
+    v = np.arange(side * side).reshape(side, side)
+    ends = np.concatenate([np.c_[v[1:].ravel(), v[:-1].ravel()], np.c_[v[:, 1:].ravel(), v[:, :-1].ravel()]])
+    edges, n = [], side * side
+    for tail, head in ends[rng.random(len(ends)) > 0.2].tolist():
+        more = int(rng.integers(4))
+        edges += pairwise([tail, *range(n, n + more), head])
+        n += more
+    return graphs.make(n, *np.transpose(edges), graphs.WEIGHTS, directed=False)
+
+
+@pytest.mark.parametrize("name", [*SHAPES, *LARGER])
+def test_what_is_dissected_is_the_graph_without_vertices_of_few_neighbours(name):
+    on = (SHAPES | LARGER)[name]()
+    start, around = elimination.neighbours(on.indptr, on.indices)
+    degrees = np.diff(start).astype(np.int32)
+    room = starts(np.maximum(degrees, elimination.CROWDED))
+    lists = np.empty(room[-1], np.int32)
+    rank = elimination.eliminate_few(start, around, degrees, room, lists)
+    left = np.flatnonzero(rank < 0)
+    gone = np.argsort(rank)[len(left) :]
+    assert rank[gone].tolist() == list(range(len(gone)))
+    expected = neighbours(on)
+    assert all(len(later) <= elimination.FEW for later in eliminate(expected, gone.tolist()).values())
+    start, around = elimination.pack(left, degrees, room, lists)
+    found = [left[around[first:end]].tolist() for first, end in pairwise(start)]
+    assert [sorted(one) for one in found] == [sorted(expected[v]) for v in left.tolist()]
+
+
+def dissect(start: np.ndarray, around: np.ndarray) -> np.ndarray:
+    _, rank = pymetis.nested_dissection(pymetis.CSRAdjacency(start.astype(np.int32), around))
+    return np.asarray(rank, np.int32)
+
+
+@pytest.mark.parametrize(("on", "arcs"), [(streets(60), 0.95), (graphs.grid(10**4), 1.05)], ids=["streets", "grid"])
+def test_the_hierarchy_is_not_larger_than_by_dissection_alone(on, arcs, monkeypatch):
+    found = elimination.prepare(on)
+    assert (found.vertices == elimination.prepare(on).vertices).all()
+    monkeypatch.setattr(elimination, "find_order", dissect)
+    alone = elimination.prepare(on).counts
+    assert found.counts.arcs <= arcs * alone.arcs and found.counts.height <= 1.1 * alone.height
+
+
+@pytest.mark.parametrize(("on", "height"), [(graphs.path(1000), 20), (graphs.comb(1000), 20), (graphs.star(1000), 2)])
+def test_the_tree_of_a_tree_is_low(on, height):
+    assert elimination.prepare(on).height <= height
+
+
 def test_arcs_are_those_that_elimination_leaves(shape):
     found = elimination.prepare(shape)
+    later = eliminate(neighbours(shape), found.vertices[::-1].tolist())
     assert sorted(found.vertices.tolist()) == list(range(shape.vertices))
     for p, v in enumerate(found.vertices.tolist()):
         heads = found.heads[found.start[p] : found.start[p + 1]]
         assert (np.diff(heads) < 0).all() and (heads < p).all()  # the nearest ancestor first
         assert (found.ends[heads] >= found.ends[p]).all()  # ancestors: p is in their subtrees
-        assert set(found.vertices[heads].tolist()) == eliminated(shape, found.vertices)[v]
+        assert set(found.vertices[heads].tolist()) == later[v]
         assert found.depths[p] == (found.depths[heads[0]] + 1 if len(heads) else 0)
     widest = np.diff(found.start)
     assert found.counts == elimination.Counts(
@@ -96,9 +161,9 @@ def test_arcs_are_those_that_elimination_leaves(shape):
 def test_an_arc_without_a_place_is_a_defect():
     number, start, heads = np.arange(3, dtype=np.int32), np.array([0, 0, 1, 2]), np.int32([0, 1])
     rows_without_arcs = np.zeros(4, np.int64)
-    for starts, tail, head in ((start, 0, 2), (start, 2, 0), (rows_without_arcs, 0, 1)):
+    for first, tail, head in ((start, 0, 2), (start, 2, 0), (rows_without_arcs, 0, 1)):
         with pytest.raises(AssertionError, match="an arc of the graph is not in the hierarchy"):
-            elimination.find_arcs(np.int32([tail]), np.int32([head]), number, starts, heads)
+            elimination.find_arcs(np.int32([tail]), np.int32([head]), number, first, heads)
 
 
 @pytest.mark.parametrize(("there", "back"), [(256, 0), (128, 128), (255, 1), (0, 512)])
@@ -106,7 +171,7 @@ def test_any_number_of_parallel_arcs(there, back):
     """Between 1 and 2, on a way from 0 to 3."""
     tails, heads = np.repeat([0, 1, 2, 2], [1, there, back, 1]), np.repeat([1, 2, 1, 3], [1, there, back, 1])
     on = Graph.from_arcs(4, tails, heads, np.arange(len(tails)) + 5)
-    assert elimination.neighbours(on).nnz == 6
+    assert len(elimination.neighbours(on.indptr, on.indices)[1]) == 6
     for source in range(4):
         result = Result.poisoned("sssp", 4)
         variants.sssp(on, result, Run(source=source, block=4))
@@ -120,9 +185,10 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
     cut = fragments.cut(made, fragments.sizes_for(30))
     closures = fragments.steps(cut).closures
     assert closures
-    around = elimination.neighbours(on)
+    complete = graphs.dense(16)
+    start, around = elimination.neighbours(complete.indptr, complete.indices)
     for most, ask in (
-        (around.nnz, lambda: elimination.nested_dissection(around)),
+        (len(around), lambda: elimination.find_order(start, around)),
         (len(made.heads), lambda: elimination.refuse_unfit(on, made.counts)),
         (len(fragments.records(cut).words), lambda: fragments.records.__wrapped__(cut)),
         (len(made.heads) + closures, lambda: fragments.steps.__wrapped__(cut)),
