@@ -173,9 +173,8 @@ def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int,
 
     def once() -> tuple[float, np.ndarray]:
         found = np.empty((count, solver.graph.vertices))
-        by_source = dict(zip(spread(solver.graph, count).tolist(), found, strict=True))
         with solver.working():
-            seconds, _ = timed(solver.in_whole_numbers.find, by_source, key)
+            seconds, _ = timed(solver.in_whole_numbers.find, spread(solver.graph, count), key, found)
         return seconds / count, found[0]
 
     return Case(f"{what}, of {count}", once, check)

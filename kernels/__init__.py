@@ -2,7 +2,10 @@
 
     shortest_paths(graph, source)   distances and predecessors from one source
     all_pairs(graph)                distances and predecessors from all vertices
-    distances(graph, sources)       distances from several sources
+    distances(graph, sources)       distances from several sources, to several targets or all vertices
+    distance_pieces(graph, ...)     the same, a few sources at a time
+    nearest(graph, sources, k)      the nearest vertices of several sources
+    reachable(graph, sources, d)    the vertices within a distance of several sources
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
@@ -30,7 +33,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernels import csgraph, errors, generate, graph, io  # noqa: F401
     from kernels.library.answers import Distances, Eccentricities, Paths
-    from kernels.library.solver import Solver, all_pairs, distances, eccentricities, prepare, shortest_paths
+    from kernels.library.solver import (
+        Solver,
+        all_pairs,
+        distance_pieces,
+        distances,
+        eccentricities,
+        nearest,
+        prepare,
+        reachable,
+        shortest_paths,
+    )
 
     __version__: str
 
@@ -40,9 +53,12 @@ __all__ = [
     "Paths",
     "Solver",
     "all_pairs",
+    "distance_pieces",
     "distances",
     "eccentricities",
+    "nearest",
     "prepare",
+    "reachable",
     "shortest_paths",
 ]
 MODULES = "csgraph", "errors", "generate", "graph", "io"

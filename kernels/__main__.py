@@ -2,6 +2,7 @@
 
 python -m kernels sssp graph.txt --source 0 > distances.txt
 python -m kernels sssp graph.mtx --sources 0 5 9 --to distances.npz
+python -m kernels matrix graph.npz --sources homes.txt --targets shops.txt --to distances.npy
 python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --output print
 python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
 """
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # Imported when first used, inside `reported`, so that Ctrl-C during a slow import ends the program quietly.
 io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
 choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
-inputs = Later("kernels.library.inputs")
+inputs, table_files = Later("kernels.library.inputs"), Later("kernels.library.table_files")
 harness, registry = Later("kernels.harness"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
@@ -177,6 +178,20 @@ def solve(args: argparse.Namespace) -> None:
     print(f"wrote {args.to}", file=sys.stderr)
 
 
+def matrix(args: argparse.Namespace) -> None:
+    """Write the distances from several sources to several targets, piece by piece."""
+    if args.to.suffix not in table_files.SUFFIXES:
+        raise InputError(f"--to {args.to}: name a file that ends in {' or '.join(table_files.SUFFIXES)}")
+    harness.log.setLevel(logging.INFO)
+    not_the_input(io.writable(args.to), args.file)
+    graph = inputs.as_graph(args.file)
+    sources = inputs.check_sources(graph, table_files.read_vertices(args.sources))
+    targets = args.targets and inputs.check_sources(graph, table_files.read_vertices(args.targets), "target")
+    with solver.Solver(graph) as searches:
+        table_files.write(searches, sources, targets, args.to, args.dtype)
+    print(f"wrote {args.to}", file=sys.stderr)
+
+
 def distance_lines(found: Paths | Distances) -> Iterator[str]:
     """Yield one line per vertex: source (if there are several), vertex, distance, predecessor (if they are known)."""
     predecessors = getattr(found, "predecessors", None)
@@ -247,7 +262,8 @@ def parser(first: str = "") -> argparse.ArgumentParser:
     for problem, text in PROBLEMS.items():
         help_text = f"shortest paths {text}, by the variant that suits the graph"
         add_problem(commands.add_parser(problem, help=help_text), problem)
-    for algorithm in () if first in (*PROBLEMS, *TOOLS, "random") else registry.ALGORITHMS:
+    add_matrix(commands.add_parser("matrix", help="distances between lists of vertices, as a file; can be continued"))
+    for algorithm in () if first in (*PROBLEMS, *TOOLS, "matrix", "random") else registry.ALGORITHMS:
         names = [v.name for v in registry.VARIANTS.values() if v.algorithm == algorithm]
         add_algorithm(commands.add_parser(algorithm, help=f"run {', '.join(names)}"), algorithm, names)
     for name, text in TOOLS.items():
@@ -275,6 +291,22 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
         f"Find shortest paths {PROBLEMS[problem]}. Without --to, print a line per vertex, 'vertex distance "
         "predecessor': inf if there is no path, - for no predecessor. With several sources (--sources, apsp) a line "
         "begins with the source; --sources prints no predecessors."
+    )
+
+
+def add_matrix(command: argparse.ArgumentParser) -> None:
+    command.set_defaults(act=matrix)
+    command.add_argument("file", type=Path, help=GRAPH)
+    vertices = "a text file of vertices, separated by spaces or line breaks"
+    command.add_argument("--sources", type=Path, metavar="FILE", required=True, help=vertices)
+    command.add_argument("--targets", type=Path, metavar="FILE", help="likewise (default all vertices)")
+    command.add_argument("--to", type=Path, metavar="FILE", required=True, help="a .npy or .parquet file to write")
+    command.add_argument("--dtype", choices=["float64", "float32", "int32"], default="float64")
+    command.description = (
+        "Write the distances from each source to each target: an array of shape (sources, targets) in NumPy's format, "
+        "or the columns source, target and distance in Parquet. Without a path the distance is inf, in int32 "
+        "2147483647. The distances are written as they are found, to the folder FILE.part beside the file; if the "
+        "command is interrupted, the same command continues."
     )
 
 

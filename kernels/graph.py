@@ -106,6 +106,12 @@ class Rows:
         indptr, indices = both.indptr.astype(np.int32), (both.indices % n).astype(np.int32)
         return replace(self, indptr=indptr, indices=indices, weights=both.data)
 
+    def reversed(self) -> Self:
+        """Return the graph with every arc reversed."""
+        rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2).T.tocsr()
+        indptr, indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
+        return replace(self, indptr=indptr, indices=indices, weights=rows.data)
+
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
 
@@ -361,6 +367,20 @@ class Graph(Rows):
         if not self.directed:
             return self
         return replace(super().undirected(), directed=False, meta={"name": self.name}, file=None)
+
+    def reversed(self) -> Self:
+        """Return a graph with every arc reversed, without `meta` except the name; self if that is the same graph.
+
+        Returns
+        -------
+        Graph
+        """
+        if not self.directed:
+            return self
+        found = replace(super().reversed(), meta={"name": self.name}, file=None)
+        one, other = self.cheapest(), found.cheapest()
+        same = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
+        return self if same else found
 
     @cached_property
     def tails(self) -> np.ndarray:

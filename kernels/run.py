@@ -206,6 +206,15 @@ class Run:
 
         return launch
 
+    def launch_steps(self, *steps: list[tuple]) -> None:
+        """Launch steps in order, without waiting; the launches of a step, as `launch` takes them, may overlap."""
+        launches = [launch for step in steps for launch in step]
+        if card.gpu_visible():
+            launching.enqueue_steps([step for step in steps if step])
+            self.launches += len(launches)
+        else:
+            self.launch(*launches)
+
     def wait(self) -> None:
         """Wait until all launches have ended."""
         cuda.synchronize()

@@ -1,10 +1,18 @@
-"""Copies between host and card, in both directions at once, while the card computes."""
+"""Copies between host and card, in both directions at once, while the card computes; copies of large results."""
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from cuda.bindings import driver, runtime
+from numba import cuda
 
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.driver import checked
+
+LARGE = 2**24  # bytes; below, Downloads copies an array at once
+BUFFER = 2**25  # bytes of each of the two page-locked buffers of Downloads
+THREADS = 16  # maximum
 
 
 class Copies:
@@ -57,3 +65,47 @@ def _rows_of(buffer, pitch, shape):
     """Return the rows of a buffer that a copy reads or writes, in the simulator."""
     rows, columns = shape
     return buffer[: rows * pitch].reshape(rows, pitch)[:, :columns]
+
+
+class Downloads:
+    """Copies large arrays of the card to the host through page-locked buffers, from which several threads copy on.
+
+    The pages of a new array are made when they are first written, which takes one thread longer than the copy over
+    PCIe. While the threads empty one buffer, the card fills the other.
+    """
+
+    def __init__(self) -> None:
+        self.threads = min(THREADS, len(os.sched_getaffinity(0)))
+        self.pool = ThreadPoolExecutor(self.threads)
+        self.buffers = [cuda.pinned_array(BUFFER, np.uint8) for _ in range(2)]
+        self.streams = [cuda.stream() for _ in range(2)]
+
+    def copy(self, array, host: np.ndarray) -> None:
+        """Copy an array of the card to one of the host, both of one dimension, after the launches so far."""
+        cuda.synchronize()
+        source, target = array.view(np.uint8), host.view(np.uint8)
+        parts = [(start, min(BUFFER, len(target) - start)) for start in range(0, len(target), BUFFER)]
+        emptied: list[list[Future]] = [[], []]
+        for number in range(len(parts) + 1):
+            if number < len(parts):
+                start, size = parts[number]
+                self._wait(emptied[number % 2])
+                into = self.buffers[number % 2][:size]
+                source[start : start + size].copy_to_host(into, stream=self.streams[number % 2])
+            if number:
+                start, size = parts[number - 1]
+                self.streams[(number - 1) % 2].synchronize()
+                emptied[(number - 1) % 2] = self._empty(self.buffers[(number - 1) % 2], target[start : start + size])
+        self._wait(emptied[0] + emptied[1])
+
+    def _empty(self, buffer: np.ndarray, target: np.ndarray) -> list[Future]:
+        step = -(-len(target) // self.threads)
+        ends = range(0, len(target), step)
+        return [
+            self.pool.submit(np.copyto, target[i : i + step], buffer[i : i + len(target[i : i + step])]) for i in ends
+        ]
+
+    @staticmethod
+    def _wait(copies: list[Future]) -> None:
+        for copy in copies:
+            copy.result()

@@ -6,6 +6,7 @@ import ctypes
 from array import array
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from cuda.bindings import driver
@@ -82,7 +83,7 @@ class Prepared:
                 if argument is STEP:
                     offsets.append(0)
                 else:
-                    passed = internals.as_passed(argument)
+                    passed = self.as_passed(argument)
                     offsets.extend(range(len(words), len(words) + len(passed)))
                     words.extend(passed)
         first = words.buffer_info()[0]
@@ -90,16 +91,24 @@ class Prepared:
         self.pointers, self.words = pointers.buffer_info()[0], words
         self.kept = launches, pointers  # keeps them alive while their addresses are used
 
+    def as_passed(self, argument: Any) -> list[int]:
+        return internals.as_passed(argument)
+
     def enqueue(self, stream=0, times: int = 1) -> None:
         """Launch all kernels in turn, `times` times, from Python, without waiting."""
         for self.words[0] in range(times):  # sets the argument STEP to the number of the iteration
-            for given, index, cooperative in self.rows:
-                address = self.pointers + 8 * index
-                if cooperative:
-                    (error,) = driver.cuLaunchCooperativeKernel(*given, stream, address)
-                else:
-                    (error,) = driver.cuLaunchKernel(*given, stream, address, 0)
-                _check(error)
+            for row in range(len(self.rows)):
+                self.enqueue_one(row, stream)
+
+    def enqueue_one(self, row: int, stream=0) -> None:
+        """Launch one of the launches, by its place, from Python, without waiting."""
+        given, index, cooperative = self.rows[row]
+        address = self.pointers + 8 * index
+        if cooperative:
+            (error,) = driver.cuLaunchCooperativeKernel(*given, stream, address)
+        else:
+            (error,) = driver.cuLaunchKernel(*given, stream, address, 0)
+        _check(error)
 
     def loop(self, *, wait: bool, stream: int = 0) -> Callable[[int], None]:
         """Return a function (times) that launches all kernels in turn, `times` times.
@@ -268,3 +277,50 @@ class SideBySide:
     def __del__(self) -> None:
         if hasattr(self, "executable"):
             driver.cuGraphExecDestroy(self.executable)
+
+
+class Alike(Prepared):
+    """Launches that share most of their arguments, each of which is laid out once; passed: those laid out so far."""
+
+    def __init__(self, launches: list, passed: dict[int, tuple]):
+        self.passed = passed
+        super().__init__(launches)
+
+    def as_passed(self, argument: Any) -> list[int]:
+        _, found = self.passed.get(id(argument), (None, None))
+        if found is None:
+            found = internals.as_passed(argument)
+            self.passed[id(argument)] = argument, found  # the argument stays alive, and its id unique
+        return found
+
+
+def enqueue_steps(steps: list[list[tuple]]) -> None:
+    """Launch the steps in order, without waiting; launches of one step may overlap.
+
+    A CUDA graph (SideBySide) takes longer to make than a few dozen kernels to launch from Python, and the card already
+    runs a step while the next one is prepared.
+    """
+    check_arguments()
+    passed: dict[int, tuple] = {}
+    for step in steps:
+        ready = Alike(step, passed)
+        _prefer_shared_memory(ready)
+        count = min(len(step), STREAMS)
+        streams, events = _streams(ready.device)
+        if count > 1:
+            checked(driver.cuEventRecord(events[0], 0))
+        for stream in streams[1:count]:
+            checked(driver.cuStreamWaitEvent(stream, events[0], 0))
+        for row in range(len(step)):
+            ready.enqueue_one(row, streams[row % count])
+        for stream, event in zip(streams[1:count], events[1:count], strict=True):
+            checked(driver.cuEventRecord(event, stream))
+            checked(driver.cuStreamWaitEvent(0, event, 0))
+
+
+@cache
+def _streams(device: int) -> tuple[list, list]:
+    """Return STREAMS streams of a card, the first of them the default one, and an event for each."""
+    flags, no_time = driver.CUstream_flags.CU_STREAM_NON_BLOCKING, driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+    streams = [0, *(checked(driver.cuStreamCreate(flags)) for _ in range(STREAMS - 1))]
+    return streams, [checked(driver.cuEventCreate(no_time)) for _ in streams]

@@ -11,7 +11,6 @@ NO_PREDECESSOR = -9999
 HOST_BYTES = 17  # two int32 as computed, a float64 as returned, and a byte while the float64 is filled
 FLOAT_BYTES = 20  # with weights in float64: two int32 as bounds, a float64 and an int32 as returned
 LIMITED_BYTES = 12  # with a limit: a float64 and an int32 as returned
-ROW_BYTES = 8  # without predecessors: a float64 as returned
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +44,22 @@ class Paths:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Distances from several sources.
+    """Distances from several sources to several targets.
 
     Attributes
     ----------
     sources : ndarray of int64, shape (k,)
         The sources, as given.
-    distances : ndarray of float64, shape (k, n)
-        A row for each source; ``inf`` if there is no path.
+    targets : ndarray of int64, shape (t,)
+        The targets, as given; by default all vertices.
+    distances : ndarray of float64, float32 or int32, shape (k, t)
+        A row for each source. If there is no path, ``inf``, or 2**31 - 1 for int32.
     variant, reason, rounds
         As in `Paths`.
     """
 
     sources: np.ndarray
+    targets: np.ndarray
     distances: np.ndarray
     variant: str
     reason: str

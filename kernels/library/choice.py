@@ -30,9 +30,10 @@ log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 SMALL = 2**15  # vertices plus arcs, times sources; below it, SciPy ends before a search on a card has started
 SPARSE = 128  # a graph is sparse if it has fewer than one in SPARSE of all possible arcs
-# Searches in a contraction hierarchy that return rows of distances, or reduce them on the card. They are not in the
-# registry of variants.
+# Searches in a contraction hierarchy that return rows of distances, reduce them on the card, or return the distances to
+# some targets. They are not in the registry of variants.
 HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
+HIERARCHY_TARGETS = "hierarchy/targets"
 
 
 class BreakEven(NamedTuple):
@@ -46,8 +47,13 @@ class BreakEven(NamedTuple):
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. With near_far, a row takes
 # 2.0 and 17 ms until it is on the host. In a hierarchy a row takes 0.93 and 8.2 ms, nearly all of it for the copy; a
 # row that is reduced on the card takes 1 and 7 us. docs/kernels.md has the times of preparing, laying out and a call,
-# and derives these numbers of sources from them.
-BREAK_EVEN = {HIERARCHY_ROWS: BreakEven(3000, 400, 10), HIERARCHY_REDUCED: BreakEven(1500, 200, 5)}
+# and derives these numbers of sources from them. The numbers for targets are those of a reduction, until
+# benchmarks/matrix_times.py has measured them.
+BREAK_EVEN = {
+    HIERARCHY_ROWS: BreakEven(3000, 400, 10),
+    HIERARCHY_REDUCED: BreakEven(1500, 200, 5),
+    HIERARCHY_TARGETS: BreakEven(1500, 200, 5),
+}
 SHALLOW = 16  # if a vertex is within sqrt(vertices / SHALLOW) arcs of all others, the graph is no road network
 SHARE = 10  # if at least one in SHARE vertices is a source, search all pairs (estimated from rates, not measured)
 LARGE = 2**15  # with more vertices, hierarchy/apsp is faster than blocked (estimated from rates, not measured)

@@ -23,20 +23,25 @@ else:
     sparse, csgraph = Later("scipy.sparse"), Later("scipy.sparse.csgraph")
 
 
-def check_sources(graph: Graph | FloatGraph, sources: ArrayLike) -> np.ndarray:
-    """Return the sources as int64, (k,); raise InputError if they are not integers or one is not a vertex."""
+def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "source") -> np.ndarray:
+    """Return vertices as int64, (k,); raise InputError with `name` if they are not integers or one is not a vertex."""
     try:
         array = as_array(sources)
     except ValueError as error:
-        raise InputError(f"sources must be an array: {error}") from None
+        raise InputError(f"{name}s must be an array: {error}") from None
     if array.ndim != 1:
-        raise InputError(f"sources must be a list or an array of one dimension, not {reprlib.repr(sources)}")
+        raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(sources)}")
     if len(array) and array.dtype.kind not in "iu":
-        raise InputError(f"sources must be whole numbers, not {array.dtype}")
+        raise InputError(f"{name}s must be whole numbers, not {array.dtype}")
     wrong = array[(array < 0) | (array >= graph.vertices)]
     if len(wrong):
-        graph.check_source(wrong[0])
+        raise no_vertex(graph, name, wrong[0])
     return array.astype(np.int64)
+
+
+def no_vertex(graph: Graph | FloatGraph, name: str, vertex: int) -> InputError:
+    """Return the error for a number that is not a vertex."""
+    return InputError(f"{name} {vertex} is not a vertex of {graph.name}: choose one in [0, {graph.vertices})")
 
 
 def as_graph(graph: Any) -> Graph | FloatGraph:

@@ -24,6 +24,7 @@ from kernels.library.answers import NO_PREDECESSOR, Paths
 from kernels.library.choice import (
     HIERARCHY_REDUCED,
     HIERARCHY_ROWS,
+    HIERARCHY_TARGETS,
     NEAR_FAR,
     SCIPY,
     Card,
@@ -38,14 +39,21 @@ if TYPE_CHECKING:
 
     from kernels.fast import floats
     from kernels.fast.hierarchy import all_pairs as hierarchy
+    from kernels.fast.hierarchy import targets as to_targets
+    from kernels.fast.hierarchy import within
     from kernels.fast.near_far import NearFarSearch
+    from kernels.gpu import copies
     from kernels.run import Result, Run
 else:
     sparse, floats = Later("scipy.sparse"), Later("kernels.fast.floats")
     hierarchy = Later("kernels.fast.hierarchy.all_pairs")
+    to_targets, within = Later("kernels.fast.hierarchy.targets"), Later("kernels.fast.hierarchy.within")
+    copies = Later("kernels.gpu.copies")
 csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
+NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
+ON_CARD = 2**32  # bytes of distances on the card that are copied to the host at once
 
 
 class TooLong(Exception):
@@ -134,7 +142,7 @@ class WholeNumbers:
         result = _run(self.graph, key)
         self._refuse_too_long(result.distances)
         result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
-        return Paths(_as_float64(result.distances), result.predecessors, key, reason)
+        return Paths(as_type(result.distances, np.dtype(np.float64)), result.predecessors, key, reason)
 
     def _download(self, found: NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
         """Convert results to SciPy's form on the card, which is faster than on the host, and copy them to the host.
@@ -173,36 +181,125 @@ class WholeNumbers:
 
     def choose_rows(self, sources: int, search: str = HIERARCHY_ROWS) -> tuple[str, str]:
         """Return the variant for several sources and the reason: SciPy for a narrow graph, else `choose_many`'s."""
+        return self._unless_narrow(*self._choose_many(sources, search))
+
+    def suits(self, search: str, sources: int) -> bool:
+        """Return whether this search in a hierarchy is chosen for so many sources."""
+        return self._choose_many(sources, search)[0] == search
+
+    def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
         laid_out = (search == HIERARCHY_REDUCED) in self.hierarchies
         known = choice.BREAK_EVEN[search]
         least = (known.laid_out if laid_out else known.prepared) if self.hierarchies else None
-        return self._unless_narrow(*choose_many(self.graph, sources, Card.visible(), search, least))
+        return choose_many(self.graph, sources, Card.visible(), search, least)
 
-    def find(self, rows: dict[int, np.ndarray], key: str) -> None:
-        """Find the distances from each source and write them to its row: float64, (n,). Raises TooLong."""
-        sources = np.array(list(rows), np.int64)
+    def find(
+        self,
+        sources: np.ndarray,
+        key: str,
+        found: np.ndarray,
+        targets: np.ndarray | None = None,
+        limit: float = np.inf,
+    ) -> None:
+        """Fill `found`, (k, t), with distances from the sources to the targets, by default all vertices; raise TooLong.
+
+        Its dtype is one of NO_PATH. limit: for a search in a hierarchy; other variants have none.
+        """
+        if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS) or (key == NEAR_FAR and targets is not None):
+            most = max(1, ON_CARD // (found.itemsize * max(1, found.shape[1])))
+            for start in range(0, len(sources) if found.size else 0, most):
+                into = found[start : start + most].reshape(-1)
+                on_card = self.on_card(sources[start : start + most], key, found.dtype, targets, limit)
+                if into.nbytes < copies.LARGE:
+                    on_card.copy_to_host(into)
+                else:
+                    self.downloads.copy(on_card, into)
+            return
+        places = places_of(sources)
+        if key == NEAR_FAR and found.dtype == np.float64:
+            for source, (first, *others) in places.items():
+                self._download(self.search(source, tree=False), found[first], None)
+                found[others] = found[first]
+            return
+        for source, row in self.rows(np.array(list(places), np.int64), key):
+            found[places[source]] = as_type(row if targets is None else row[targets], found.dtype)
+
+    def on_card(
+        self,
+        sources: np.ndarray,
+        key: str,
+        dtype: np.dtype,
+        targets: np.ndarray | None = None,
+        limit: float = np.inf,
+    ) -> Any:
+        """Return distances on the card as `find` does, (k * t,); by Near-Far or in a hierarchy."""
+        targets, every = (np.arange(self.graph.vertices), True) if targets is None else (targets, False)
+        size, most = len(sources) * len(targets), int(min(limit, INF - 1))
+        run = self.near_far.run if key == NEAR_FAR else self.targets.run
+        run.require(size * dtype.itemsize)
+        (out,) = run.allocate((size, dtype))
+        if not size:
+            return out
+        seen = np.array([0, 0, INF - 1 - self.largest], np.int32)
+        none, on_card = run.upload(np.array([NO_PATH[dtype]], dtype), seen)
+        into = none, out, on_card
         if key == NEAR_FAR:
-            for source, row in rows.items():
-                self._download(self.search(source, tree=False), row, None)
-        elif key == HIERARCHY_ROWS:
-            with self._hierarchy(reduces=False) as searches:
-                for piece, on_card in hierarchy.matrix(searches, sources):
-                    self._download_rows(searches.run, on_card, [rows[source] for source in piece.tolist()])
-        else:
-            for source, row in self.rows(sources, key):
-                rows[source][:] = _as_float64(row)
+            rows, places = run.upload(targets.astype(np.int32), np.arange(len(sources), dtype=np.int32))
+            for source, same in places_of(sources).items():
+                distances = self.search(source, tree=False).dist
+                for place in same:
+                    run.launch(to_targets.taking(1, 1, most, rows, places[place:], distances, into))
+            return out
+        try:
+            self.targets.choose(targets)
+            self.targets.search(sources, most, into)
+            run.download((on_card, seen))
+        finally:
+            self.targets.release()
+        if most == INF - 1 and not self._fits and (seen[1] if every else seen[0]):
+            self._refuse_too_long_from(sources)
+        return out
 
-    def _download_rows(self, run: Run, on_card: Any, rows: list[np.ndarray]) -> None:
-        """Copy distances from the card, int32, (k * n,), to k rows of float64. Raises TooLong."""
-        n, fits = self.graph.vertices, np.int32(INF - 1 - self.largest)
-        (lengths,), (far,) = run.allocate((n, np.float64)), run.upload(np.zeros(1, np.int32))
-        parts = [on_card[i * n : (i + 1) * n] for i in range(len(rows))]
-        for part, row in zip(parts, rows, strict=True):
-            run.launch((results.as_lengths, -(-n // run.block), run.block, (part, fits, lengths, far)))
-            run.download((lengths, row))
-        (some_are_far,) = far.copy_to_host()
-        for part in parts if some_are_far else ():
-            self._refuse_too_long(part.copy_to_host())
+    @cached_property
+    def targets(self) -> to_targets.TargetSearch:
+        """Searches to some targets in a hierarchy."""
+        return to_targets.TargetSearch(self._searches(reduces=False))
+
+    @cached_property
+    def downloads(self) -> copies.Downloads:
+        """The buffers for copies to the host."""
+        return copies.Downloads()
+
+    def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[np.ndarray, ...]]:
+        """Select vertices in a hierarchy, as within.select does; raise TooLong."""
+        doubtful = []  # sources that may reach a vertex whose distance is too long
+        with self._hierarchy(reduces=False) as searches:
+            for piece, counts, *entries in within.select(searches, sources, **wanted):
+                doubtful.append(piece[counts < wanted.get("nearest", INF)])
+                yield piece, counts, *entries
+        if not self._fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
+            self._refuse_too_long_from(np.concatenate(doubtful))
+
+    def _refuse_too_long_from(self, sources: np.ndarray) -> None:
+        """Raise TooLong if a distance from one of the sources, to any vertex, is above 2**31 - 2."""
+        if self._is_near:
+            return
+        once = np.unique(sources)
+        # A path that is too long passes a vertex whose distance fits and is a weight or less below the limit.
+        for _ in self.rows(once[self.reduced(once).eccentricity > INF - 1 - self.largest], HIERARCHY_ROWS):
+            pass
+
+    @cached_property
+    def _is_near(self) -> bool:
+        """Whether no distance is above 2**31 - 2, by a bound on all distances from two searches.
+
+        A path leaves the largest strong component at most once, and comes to each other vertex at most once.
+        """
+        _, component = csgraph.connected_components(self.array, connection="strong")
+        inside = component == np.bincount(component).argmax()
+        hub, others = int(inside.argmax()), len(inside) - int(inside.sum())
+        there, back = (csgraph.dijkstra(array, indices=hub)[inside].max() for array in (self.array, self.array.T))
+        return there + back + (others + 1) * self.largest < INF
 
     def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each source with its distances: int32, (n,), INF if there is no path. Raises TooLong.
@@ -244,12 +341,18 @@ class WholeNumbers:
         with self._hierarchy(reduces=True) as searches:
             return hierarchy.reduced(searches, sources)
 
+    def _searches(self, *, reduces: bool) -> hierarchy.AllPairsSearch:
+        """Return the searches in a hierarchy, laid out once."""
+        if reduces not in self.hierarchies:
+            self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
+        return self.hierarchies[reduces]
+
     @contextmanager
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
         """Provide the searches in a hierarchy. Free their results afterwards, because they take most of the memory."""
-        if reduces not in self.hierarchies:
-            self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
-        searches = self.hierarchies[reduces]
+        searches = self._searches(reduces=reduces)
+        if "targets" in vars(self):
+            self.targets.release(0)
         try:
             yield searches
         finally:
@@ -387,6 +490,38 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
     return row[:-1]
 
 
+def places_of(sources: np.ndarray) -> dict[int, list[int]]:
+    """Return where each source is in an array of sources, in the order of their first places."""
+    places: dict[int, list[int]] = {}
+    for place, source in enumerate(sources.tolist()):
+        places.setdefault(source, []).append(place)
+    return places
+
+
+def from_float64(distances: np.ndarray, dtype: np.dtype, graph: str) -> np.ndarray:
+    """Return float64 distances as one of the types in NO_PATH; raise InputError if they are no int32."""
+    if dtype != np.int32:
+        return distances.astype(dtype, copy=False)
+    finite = np.isfinite(distances)
+    if (distances[finite] >= INF).any():
+        raise no_int32(graph)
+    return np.where(finite, distances, INF).astype(np.int32)
+
+
+def no_int32(graph: str) -> InputError:
+    """Return the error for distances that do not fit in int32."""
+    return InputError(f"{graph}: dtype int32 is for whole weights and distances up to 2^31 - 2: take float64")
+
+
+def as_type(distances: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return int32 distances, INF if there is no path, as one of the types in NO_PATH."""
+    if dtype == np.int32:
+        return distances
+    found = distances.astype(dtype)
+    found[distances == INF] = np.inf
+    return found
+
+
 def _run(graph: Graph, key: str) -> Result:
     """Search all pairs by a variant."""
     from kernels.registry import find
@@ -397,10 +532,3 @@ def _run(graph: Graph, key: str) -> Result:
     result = Result.poisoned(variant.problem, graph.vertices)
     variant.function(graph, result, new_run(on_gpu=variant.on_gpu, waits=True))
     return result
-
-
-def _as_float64(distances: np.ndarray) -> np.ndarray:
-    """Return int32 distances as float64, inf if there is no path."""
-    found = distances.astype(np.float64)
-    found[distances == INF] = np.inf
-    return found

@@ -22,7 +22,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kernels import memory
 from kernels.errors import InputError, whole
@@ -36,14 +36,30 @@ from kernels.library.answers import (
     HOST_BYTES,
     LIMITED_BYTES,
     NO_PREDECESSOR,
-    ROW_BYTES,
     Distances,
     Eccentricities,
     Paths,
 )
-from kernels.library.choice import HIERARCHY_REDUCED, HIERARCHY_ROWS, NEAR_FAR, Card, choose_sssp, log
-from kernels.library.inputs import as_graph, check_sources
-from kernels.library.searches import Float64, FloatSearch, TooLong, WholeNumbers
+from kernels.library.choice import (
+    HIERARCHY_REDUCED,
+    HIERARCHY_ROWS,
+    HIERARCHY_TARGETS,
+    NEAR_FAR,
+    Card,
+    choose_sssp,
+    log,
+)
+from kernels.library.inputs import as_graph, check_sources, no_vertex
+from kernels.library.searches import (
+    NO_PATH,
+    Float64,
+    FloatSearch,
+    TooLong,
+    WholeNumbers,
+    from_float64,
+    no_int32,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -52,6 +68,7 @@ if TYPE_CHECKING:
 else:
     sparse = Later("scipy.sparse")
 card = Later("kernels.gpu.card")
+PIECE_BYTES = 2**28  # of a piece of distances
 
 
 def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
@@ -169,28 +186,58 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
     return last.solver(graph, directed).all_pairs()
 
 
-def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, directed: bool = True) -> Distances:
-    """Find the distances from several sources to all vertices, without predecessors.
+def distances(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike | None = None,
+    *,
+    dtype: DTypeLike = np.float64,
+    limit: float = np.inf,
+    out: str = "host",
+    directed: bool = True,
+) -> Distances:
+    """Find the distances from several sources to several targets, or to all vertices, without predecessors.
 
     Parameters
     ----------
     graph, limit, directed
         See `shortest_paths`.
     sources : array_like of int, shape (k,)
-        Vertices in any order; duplicates are allowed.
+        Vertices, from 0, in any order; duplicates are allowed.
+    targets : array_like of int, shape (t,), optional
+        Likewise; all vertices by default.
+    dtype : {float64, float32, int32}
+        The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
+    limit : float, default inf
+        The largest distance to search, 0 or more. The distance of vertices beyond it is that without a path.
+    out : {"host", "device"}
+        With "device" the distances stay on the card, as a device array that CuPy, PyTorch and JAX take without a copy.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
 
     Returns
     -------
     Distances
-        Distances of shape (k, n), with a row for each source.
+        Distances of shape (k, t), with a row for each source.
 
     Raises
     ------
     InputError
-        As in `shortest_paths`. Also if the sources are not a one-dimensional array of integers, or if the result does
-        not fit in the host's memory.
+        As `shortest_paths`, if the sources or targets are not one-dimensional integers, if the result does not fit in
+        the host's memory, and for int32 if weights or distances are not integers up to 2**31 - 2. With "device" also
+        as `Solver.shortest_paths`.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
+
+    See Also
+    --------
+    distance_pieces : For results that do not fit in memory.
+
+    Notes
+    -----
+    In a contraction hierarchy only those parts of the elimination tree are searched that have a target in them or
+    below (RPHAST: D. Delling, A. V. Goldberg and R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS
+    2011), and only the distances to the targets leave the card.
 
     Examples
     --------
@@ -198,8 +245,139 @@ def distances(graph: GraphLike, sources: ArrayLike, *, limit: float = np.inf, di
     >>> kernels.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
     array([[ 0.,  4.,  7.,  9., 12., 13.],
            [inf,  8., 11., 13., 16.,  0.]])
+    >>> kernels.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
+    array([[         9,          0],
+           [        13, 2147483647]], dtype=int32)
     """
-    return last.solver(graph, directed).distances(sources, limit=limit)
+    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, out=out)
+
+
+def distance_pieces(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike | None = None,
+    *,
+    dtype: DTypeLike = np.float64,
+    limit: float = np.inf,
+    rows: int | None = None,
+    directed: bool = True,
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Find distances as `distances`, a few sources at a time, for results that do not fit in memory.
+
+    Parameters
+    ----------
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
+    sources, targets, dtype, limit, directed
+        As for `distances`.
+    rows : int, optional
+        The sources of a piece; as many as take about 256 MiB by default.
+
+    Yields
+    ------
+    which : slice
+        The positions in `sources`, one piece after the other.
+    distances : ndarray, shape (k, t)
+        The distances from these sources.
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As `distances`.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> for which, rows in kernels.distance_pieces("workflow/samples/sample1.txt", [0, 5, 1], targets=[3], rows=2):
+    ...     print(which, rows.tolist())
+    slice(0, 2, None) [[9.0], [13.0]]
+    slice(2, 3, None) [[5.0]]
+    """
+    solver = last.solver(graph, directed)
+    return solver.distance_pieces(sources, targets, dtype=dtype, limit=limit, rows=rows)
+
+
+def nearest(
+    graph: GraphLike, sources: ArrayLike, k: int, *, reverse: bool = False, directed: bool = True
+) -> sparse.csr_array:
+    """Find the `k` vertices that are nearest to each source, and their distances.
+
+    Parameters
+    ----------
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
+        As for `shortest_paths`.
+    sources : array_like of int, shape (s,)
+        Vertices, from 0, in any order; duplicates are allowed.
+    k : int
+        The number of vertices, 1 or more. The source counts as its own nearest vertex. Of equally near vertices those
+        with the least numbers are taken.
+    reverse : bool, default False
+        If True, take distances to the source instead of from it.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of float64, shape (s, n)
+        A row for each source, with sorted indices. A distance of 0, as that of the source itself, is an explicit entry.
+        A row is shorter than `k` if the source reaches fewer vertices.
+
+    Raises
+    ------
+    InputError
+        As `distances`, and if `k` is not an integer of 1 or more.
+    NotEnoughMemory, NegativeCycleError
+        As `shortest_paths`.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> found = kernels.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
+    >>> found.indices.tolist(), found.data.tolist()
+    ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
+    """
+    return last.solver(graph, directed).nearest(sources, k, reverse=reverse)
+
+
+def reachable(
+    graph: GraphLike, sources: ArrayLike, limit: float, *, reverse: bool = False, directed: bool = True
+) -> sparse.csr_array:
+    """Find all vertices within a distance of each source, and their distances: isochrones.
+
+    Parameters
+    ----------
+    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
+        As for `shortest_paths`.
+    sources : array_like of int, shape (s,)
+        Vertices, from 0, in any order; duplicates are allowed.
+    limit : float
+        The largest distance, 0 or more.
+    reverse : bool, default False
+        If True, take distances to the source instead of from it.
+    directed : bool, default True
+        If False, every arc may be used in both directions.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of float64, shape (s, n)
+        A row for each source, with sorted indices. A distance of 0, as that of the source itself, is an explicit entry.
+
+    Raises
+    ------
+    InputError
+        As `distances`.
+    NotEnoughMemory, NegativeCycleError
+        As `shortest_paths`.
+
+    Examples
+    --------
+    >>> import kernels
+    >>> found = kernels.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
+    >>> found.indices.tolist(), found.data.tolist()
+    ([0, 1, 2, 1, 5], [0.0, 4.0, 7.0, 8.0, 0.0])
+    >>> kernels.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
+    [1, 2, 3]
+    """
+    return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
 
 
 def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, directed: bool = True) -> Eccentricities:
@@ -288,7 +466,7 @@ class Solver:
         """Wait for searches to end, then free the memory on the card. Results that were left on the card stay."""
         with self._lock:
             self._closed = True
-            for name in ("in_whole_numbers", "in_float64"):
+            for name in ("in_whole_numbers", "in_float64", "_backward"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
                 with self._context:
@@ -361,9 +539,7 @@ class Solver:
             `out` is "device": also if there is no GPU, if `limit` is given, or if weights or distances are not integers
             from 0 to 2**31 - 2.
         """
-        source, limit = self.graph.check_source(source), _check_limit(limit)
-        if not isinstance(out, str) or out not in ("host", "device"):
-            raise InputError(f'out must be "host" or "device", not {reprlib.repr(out)}')
+        source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
             raise InputError('out="device" cannot be combined with a limit: take the results on the host')
         with self.working():
@@ -376,18 +552,24 @@ class Solver:
             )
 
     def _left_on_card(self, source: int) -> Paths:
+        try:
+            found = self._whole_numbers_on_card().search(source)
+        except TooLong:
+            raise self._too_long_for_card() from None
+        distances, predecessors = found.give()  # allocates for the next result while the kernels run
+        found.run.wait()
+        return Paths(distances, predecessors, NEAR_FAR, "results are left on the card")
+
+    def _whole_numbers_on_card(self) -> WholeNumbers:
+        """Return the searches in integers; raise InputError if none of them can leave its results on a card."""
         if not self.on_card:
             raise InputError('out="device": no GPU is visible: take the results on the host')
-        if isinstance(self.graph, Graph):
-            try:
-                found = self.in_whole_numbers.search(source)
-            except TooLong:
-                pass
-            else:
-                distances, predecessors = found.give()  # allocates for the next result while the kernels run
-                found.run.wait()
-                return Paths(distances, predecessors, NEAR_FAR, "results are left on the card")
-        raise InputError(
+        if not isinstance(self.graph, Graph):
+            raise self._too_long_for_card()
+        return self.in_whole_numbers
+
+    def _too_long_for_card(self) -> InputError:
+        return InputError(
             f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
             "the host"
         )
@@ -412,8 +594,7 @@ class Solver:
         """
         target = whole(target, "target")
         if not 0 <= target < self.graph.vertices:
-            name, n = self.graph.name, self.graph.vertices
-            raise InputError(f"target {target} is not a vertex of {name}: choose one in [0, {n})")
+            raise no_vertex(self.graph, "target", target)
         found = self.shortest_paths(source)
         if np.isinf(found.distances[target]):
             return None
@@ -486,51 +667,223 @@ class Solver:
         with self.working():
             return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows, limit), limit)
 
-    def distances(self, sources: ArrayLike, *, limit: float = np.inf) -> Distances:
-        """Find the distances from several sources to all vertices; see `kernels.distances`.
+    def distances(
+        self,
+        sources: ArrayLike,
+        targets: ArrayLike | None = None,
+        *,
+        dtype: DTypeLike = np.float64,
+        limit: float = np.inf,
+        out: str = "host",
+    ) -> Distances:
+        """Find the distances from several sources to several targets, or to all vertices, as `kernels.distances`.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,)
-            Vertices in any order; duplicates are allowed.
-        limit
-            See `kernels.shortest_paths`.
+            Vertices, from 0, in any order; duplicates are allowed.
+        targets : array_like of int, shape (t,), optional
+            Likewise; all vertices by default.
+        dtype : {float64, float32, int32}
+            The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
+        limit : float, default inf
+            The largest distance to search, 0 or more. The distance of vertices beyond it is that without a path.
+        out : {"host", "device"}
+            With "device" the distances stay on the card, as in `shortest_paths`.
 
         Returns
         -------
         Distances
-            Distances of shape (k, n), with a row for each source.
+            Distances of shape (k, t), with a row for each source.
 
         Raises
         ------
         InputError
-            As in `paths_from`.
+            As `kernels.distances`.
         """
-        sources, limit = check_sources(self.graph, sources), _check_limit(limit)
-        needed = ROW_BYTES * len(sources) * self.graph.vertices
-        what = f"{self.graph.name}: distances from {len(sources):,} sources to {self.graph.vertices:,} vertices take"
-        memory.require(needed, what, "take fewer sources at once, or kernels.eccentricities")
-        found = np.empty((len(sources), self.graph.vertices))
-        once, first = np.unique(sources, return_index=True)
-        rows = {source: found[i] for source, i in zip(once.tolist(), first.tolist(), strict=True)}
+        wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
+        if out == "device":
+            with self.working():
+                return self._table_on_card(wanted)
+        memory.require(
+            wanted.row_bytes * len(wanted.sources),
+            f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {wanted.width:,} vertices take",
+            "take fewer sources at once (kernels.distance_pieces), or kernels.eccentricities",
+        )
+        found = np.empty((len(wanted.sources), wanted.width), wanted.dtype)
+        with self.working():
+            how = self._fill(wanted, wanted.sources, found)
+        return Distances(wanted.sources, wanted.all_targets, found, *how)
+
+    def distance_pieces(
+        self,
+        sources: ArrayLike,
+        targets: ArrayLike | None = None,
+        *,
+        dtype: DTypeLike = np.float64,
+        limit: float = np.inf,
+        rows: int | None = None,
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Find distances a few sources at a time, as `kernels.distance_pieces`.
+
+        Parameters
+        ----------
+        sources, targets, dtype, limit
+            As for `distances`.
+        rows : int, optional
+            The sources of a piece; as many as take about 256 MiB by default.
+
+        Yields
+        ------
+        which : slice
+            The positions in `sources`, one piece after the other.
+        distances : ndarray, shape (k, t)
+            The distances from these sources.
+
+        Raises
+        ------
+        InputError
+            As `kernels.distances`.
+        """
+        wanted = self._wanted(sources, targets, dtype, limit)
+        most = max(1, PIECE_BYTES // max(1, wanted.row_bytes)) if rows is None else _check_positive(rows, "rows")
+        return self._pieces(wanted, most)
+
+    def _pieces(self, wanted: Wanted, most: int) -> Iterator[tuple[slice, np.ndarray]]:
+        for start in range(0, len(wanted.sources), most):
+            which = slice(start, min(start + most, len(wanted.sources)))
+            found = np.empty((which.stop - start, wanted.width), wanted.dtype)
+            with self.working():
+                self._fill(wanted, wanted.sources[which], found)
+            yield which, found
+
+    def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
+        """Check the arguments of `distances`."""
+        given = check_sources(self.graph, sources)
+        ends = None if targets is None else check_sources(self.graph, targets, "target")
+        kind, most = _check_type(dtype), _check_limit(limit)
+        if kind == np.int32 and not isinstance(self.graph, Graph):
+            raise no_int32(self.graph.name)
+        return Wanted(self.graph.vertices, given, ends, kind, most, len(np.unique(given)))
+
+    def _fill(self, wanted: Wanted, sources: np.ndarray, found: np.ndarray) -> tuple:
+        """Fill an array with the distances from some of the sources; return variant, reason and rounds."""
+        targets, search = wanted.targets, wanted.search
 
         def in_whole_numbers(on: WholeNumbers) -> tuple:
-            key, reason = on.choose_rows(len(once))
+            key, reason = on.choose_rows(wanted.different, search)
             log.info("%s on %s: %s", key, self.graph.name, reason)
-            on.find(rows, key)
+            on.find(sources, key, found, targets, wanted.limit)
             return key, reason
 
         def in_float64(on: Float64) -> tuple:
-            search = FloatSearch(on, once, WholeNumbers.choose_rows, limit)
-            for source, row, _ in search.rows(tree=False):
-                rows[int(source)][:] = row
-            return search.variant, search.reason, search.rounds
+            places = places_of(sources)
+            rows = FloatSearch(on, np.array(sorted(places), np.int64), WholeNumbers.choose_rows, wanted.limit)
+            for source, row, _ in rows.rows(tree=False):
+                row = row if targets is None else row[targets]
+                found[places[int(source)]] = from_float64(row, wanted.dtype, self.graph.name)
+            return rows.variant, rows.reason, rows.rounds
 
+        limit = wanted.limit  # which a hierarchy takes, and no other search in integers
+        if limit < np.inf and isinstance(self.graph, Graph) and self.in_whole_numbers.suits(search, wanted.different):
+            limit = np.inf
+        return self._exactly(in_whole_numbers, in_float64, limit)
+
+    def _table_on_card(self, wanted: Wanted) -> Distances:
+        on = self._whole_numbers_on_card()
+        in_hierarchy = on.suits(wanted.search, wanted.different)
+        key = wanted.search if in_hierarchy else NEAR_FAR
+        try:
+            found = on.on_card(wanted.sources, key, wanted.dtype, wanted.targets, wanted.limit)
+        except TooLong:
+            raise self._too_long_for_card() from None
+        shape = len(wanted.sources), wanted.width
+        return Distances(wanted.sources, wanted.all_targets, found.reshape(shape), key, "results are left on the card")
+
+    def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
+        """Find the `k` vertices that are nearest to each source, as `kernels.nearest`.
+
+        Parameters
+        ----------
+        sources : array_like of int, shape (s,)
+        k : int
+        reverse : bool, default False
+            If True, take distances to the source instead of from it.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of float64, shape (s, n)
+            A row for each source, with sorted indices and explicit zeros.
+
+        Raises
+        ------
+        InputError
+            As `kernels.nearest`.
+        """
+        given, count = check_sources(self.graph, sources), _check_positive(k, "k")
         with self.working():
-            how = self._exactly(in_whole_numbers, in_float64, limit)
-        for again in np.setdiff1d(np.arange(len(sources)), first).tolist():
-            found[again] = rows[int(sources[again])]
-        return Distances(sources, found, *how)
+            return (self._backward if reverse else self)._select(given, nearest=count)
+
+    def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
+        """Find all vertices within a distance of each source, as `kernels.reachable`.
+
+        Parameters
+        ----------
+        sources : array_like of int, shape (s,)
+        limit : float
+            The largest distance, 0 or more.
+        reverse : bool, default False
+            If True, take distances to the source instead of from it.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of float64, shape (s, n)
+            A row for each source, with sorted indices and explicit zeros.
+
+        Raises
+        ------
+        InputError
+            As `kernels.reachable`.
+        """
+        given, limit = check_sources(self.graph, sources), _check_limit(limit)
+        with self.working():
+            return (self._backward if reverse else self)._select(given, limit=limit)
+
+    @cached_property
+    def _backward(self) -> Solver:
+        """The solver of the graph with every arc reversed; self if that is the same graph."""
+        graph = self.graph.reversed()
+        return self if graph is self.graph else Solver(graph)
+
+    def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
+        """Return the vertices within the limit, or the nearest, of each source."""
+        once = np.unique(sources)
+        in_hierarchy = isinstance(self.graph, Graph) and self.in_whole_numbers.suits(HIERARCHY_TARGETS, len(once))
+
+        def in_whole_numbers(on: WholeNumbers) -> dict:
+            if in_hierarchy:
+                wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
+                return entries(_rows_of_pieces(on.select(once, **wanted)))
+            key, _ = on.choose_rows(len(once), HIERARCHY_TARGETS)
+            return entries((source, *_reached(row, INF)) for source, row in on.rows(once, key))
+
+        def in_float64(on: Float64) -> dict:
+            rows = FloatSearch(on, once, WholeNumbers.choose_rows, limit).rows(tree=False)
+            return entries((int(source), *_reached(row, np.inf)) for source, row, _ in rows)
+
+        def entries(rows: Iterable[tuple[int, np.ndarray, np.ndarray]]) -> dict:
+            if nearest is None:
+                return {source: (vertices, distances) for source, vertices, distances in rows}
+            return {source: _nearest(source, vertices, distances, nearest) for source, vertices, distances in rows}
+
+        found = self._exactly(in_whole_numbers, in_float64, np.inf if in_hierarchy else limit)
+        rows = [found[source] for source in sources.tolist()]
+        indptr = np.concatenate([[0], np.cumsum([len(vertices) for vertices, _ in rows], dtype=np.int64)])
+        indices, data = (
+            np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
+            for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
+        )
+        return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
 
     def eccentricities(self, sources: ArrayLike | None = None) -> Eccentricities:
         """Find each source's farthest vertex, and the number and sum of its distances; see `kernels.eccentricities`.
@@ -582,11 +935,86 @@ class Solver:
             return self._exactly(in_whole_numbers, in_float64)
 
 
+class Wanted(NamedTuple):
+    """What `distances` is to find; different: number of different sources."""
+
+    vertices: int
+    sources: np.ndarray
+    targets: np.ndarray | None
+    dtype: np.dtype
+    limit: float
+    different: int
+
+    @property
+    def search(self) -> str:
+        """The search in a hierarchy."""
+        return HIERARCHY_ROWS if self.targets is None else HIERARCHY_TARGETS
+
+    @property
+    def all_targets(self) -> np.ndarray:
+        return np.arange(self.vertices) if self.targets is None else self.targets
+
+    @property
+    def width(self) -> int:
+        return self.vertices if self.targets is None else len(self.targets)
+
+    @property
+    def row_bytes(self) -> int:
+        return self.width * self.dtype.itemsize
+
+
+def _check_out(out: str) -> str:
+    if not isinstance(out, str) or out not in ("host", "device"):
+        raise InputError(f'out must be "host" or "device", not {reprlib.repr(out)}')
+    return out
+
+
+def _check_positive(value: int, name: str) -> int:
+    value = whole(value, name)
+    if value < 1:
+        raise InputError(f"{name} must be 1 or more, not {value}")
+    return value
+
+
+def _check_type(dtype: DTypeLike) -> np.dtype:
+    try:
+        if (kind := np.dtype(dtype)) in NO_PATH and dtype is not None:
+            return kind
+    except TypeError:
+        pass
+    raise InputError(f"dtype must be float64, float32 or int32, not {reprlib.repr(dtype)}")
+
+
 def _check_limit(limit: float) -> float:
     """Return the limit as a float; raise InputError if it is not a number of 0 or more."""
     if not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0:
         raise InputError(f"limit must be a number of 0 or more, not {reprlib.repr(limit)}")
     return float(limit)
+
+
+def _reached(row: np.ndarray, no_path: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the reached vertices and their distances."""
+    vertices = np.flatnonzero(row != no_path).astype(np.int32)
+    return vertices, row[vertices]
+
+
+def _rows_of_pieces(pieces: Iterable[tuple[np.ndarray, ...]]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each source with its vertices and distances, from pieces as of within.select."""
+    for sources, counts, vertices, distances in pieces:
+        ends = np.cumsum(counts)
+        for source, start, end in zip(sources.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
+            yield source, vertices[start:end], distances[start:end]
+
+
+def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the source and its `count` - 1 nearest of the given vertices, which are sorted, with their distances."""
+    if len(vertices) <= count:
+        return vertices, distances
+    order = np.where(vertices == source, -np.inf, distances)
+    last = np.partition(order, count - 1)[count - 1]
+    taken = order < last
+    taken[np.flatnonzero(order == last)[: count - np.count_nonzero(taken)]] = True
+    return vertices[taken], distances[taken]
 
 
 def _reduced(sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> tuple:

@@ -71,11 +71,16 @@ class AllPairsSearch:
         self.run = run or Run()
         self.on_card = OnCard(graph, self.run)
         self.many = ManySources(self.on_card, reduces=reduces)
-        free = card.free_memory() * 9 // 10 if card.gpu_visible() else bytes
-        fit = min(bytes, free) // self.many.source_bytes // self.many.group * self.many.group
-        self.most = max(self.many.group, min(fit, self.many.pitch(graph.vertices)))
+        self.bytes = bytes
+        self.most = self.columns(graph.vertices, self.many.source_bytes)
         fragments = self.on_card.fragments
         self.numbers = fragments.numbers[fragments.vertex_rows]  # preorder number of each vertex
+
+    def columns(self, sources: int, source_bytes: int) -> int:
+        """Return the columns for so many sources, or as many as fit, with so many bytes for each, in free memory."""
+        many, free = self.many, card.free_memory() * 9 // 10 if card.gpu_visible() else self.bytes
+        fit = min(self.bytes, free) // source_bytes // many.group * many.group
+        return max(many.group, min(fit, many.pitch(sources)))
 
     @property
     def customize_s(self) -> float:

@@ -1,0 +1,262 @@
+"""Distances from many sources to some targets in a hierarchy: only what lies above a target is swept.
+
+    choose    the fragments that hold a target, and those above them in the elimination tree; number their rows anew
+    sweep     ascend from each source, descend through the chosen fragments (many_sources.py)
+    take      out[source, target] = the target's row in the source's column
+
+The method is RPHAST (D. Delling, A. V. Goldberg, R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS
+2011), which keeps the vertices above a target. Here whole fragments are kept, so that the kernels of many_sources.py
+search them. Rows of the other fragments are neither computed nor stored.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numba import cuda, uint32
+
+from kernels.fast.hierarchy import fragments as cutting
+from kernels.fast.hierarchy import many_sources
+from kernels.fast.hierarchy.all_pairs import AllPairsSearch
+from kernels.fast.hierarchy.customize import Extents, Tree
+from kernels.fast.hierarchy.elimination import starts
+from kernels.fast.hierarchy.fragments import Fragments
+from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, ascend
+from kernels.gpu.intrinsics import u64
+from kernels.gpu.launching import blocks_for
+from kernels.graph import INF, kept
+from kernels.run import Run
+
+KEPT = 2**30  # maximum bytes of distances on the card that are kept for the next search
+ALIGNED = 256  # bytes: where each array of a common upload starts
+
+
+@dataclass(frozen=True, eq=False)
+class Above:
+    """How the k fragments depend on each other; int32."""
+
+    parents: np.ndarray  # (k,): fragment of the parent of each fragment's top; 0 without one
+    of_boundary: np.ndarray  # fragment of each row of fragments.boundary
+    classes: np.ndarray  # (k,): class of each fragment, counted over all levels
+
+
+@kept
+def above(fragments: Fragments) -> Above:
+    """Return how the fragments of a hierarchy depend on each other."""
+    of_boundary = fragments.of_row[fragments.boundary]
+    parents, has_parent = np.zeros(len(fragments.tops), np.int32), np.flatnonzero(np.diff(fragments.borders))
+    parents[has_parent] = of_boundary[fragments.borders[has_parent + 1] - 1]  # the parent comes last
+    first = np.concatenate([cutting.classes(fragments, level)[:-1] for level in range(fragments.levels)])
+    classes = np.searchsorted(first, np.arange(len(parents)), side="right").astype(np.int32) - 1
+    return Above(parents, of_boundary, classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The c chosen fragments, with rows and fragments numbered anew in the same order."""
+
+    first: np.ndarray  # int64, (c,): the former number of each fragment's first row
+    row_start: np.ndarray  # int64, (c + 1,): as in Fragments, like the next three
+    borders: np.ndarray  # int64, (c + 1,)
+    boundary: np.ndarray  # int32
+    tops: np.ndarray  # int32, (c,)
+    jobs: np.ndarray  # int64: first fragment of each job, and c
+    class_jobs: np.ndarray  # int64: first job of each class, and their number
+    targets: np.ndarray  # int32, (t,): row of each target
+
+    @property
+    def rows(self) -> int:
+        return int(self.row_start[-1])
+
+
+def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
+    """Return the fragments with a target, and those above them, for targets given by row. Level 0 is always chosen."""
+    depend = above(fragments)
+    needed = np.zeros(len(fragments.tops), bool)
+    needed[0] = True
+    needed[fragments.of_row[targets]] = True
+    for first, end in reversed(list(pairwise(fragments.level_start[1:]))):
+        needed[depend.parents[first + np.flatnonzero(needed[first:end])]] = True
+    chosen = np.flatnonzero(needed)
+    first = fragments.row_start[chosen]
+    row_start = starts(fragments.row_start[chosen + 1] - first)
+    moved = np.zeros(len(needed), np.int64)  # from the former to the new number of a row, by former fragment
+    moved[chosen] = row_start[:-1] - first
+    widths = fragments.borders[chosen + 1] - fragments.borders[chosen]
+    borders = starts(widths)
+    at = np.repeat(fragments.borders[chosen] - borders[:-1], widths) + np.arange(borders[-1])
+    classes = depend.classes[chosen]
+    jobs = cutting.changes(classes, row_start[:-1] // many_sources.JOB_ROWS)
+    return Chosen(
+        first=first,
+        row_start=row_start,
+        borders=borders,
+        boundary=(fragments.boundary[at] + moved[depend.of_boundary[at]]).astype(np.int32),
+        tops=fragments.tops[chosen],
+        jobs=np.append(jobs, len(chosen)),
+        class_jobs=np.searchsorted(classes[jobs], np.arange(depend.classes[-1] + 2)),
+        targets=(targets + moved[fragments.of_row[targets]]).astype(np.int32),
+    )
+
+
+@cuda.jit
+def take_rows(first, row_start, tree, records, new_tree, new_records):
+    """Copy what the kernels read of the rows of a chosen fragment to its new rows; a fragment per block."""
+    fragment = u64(cuda.blockIdx.x)
+    row, end = u64(u64(row_start[fragment]) + u64(cuda.threadIdx.x)), u64(row_start[u64(fragment + u64(1))])
+    former = u64(u64(first[fragment]) + u64(cuda.threadIdx.x))
+    while row < end:
+        new_tree.numbers[row] = tree.numbers[former]
+        new_tree.ends[row] = tree.ends[former]
+        new_tree.depths[row] = tree.depths[former]
+        new_records[row] = records[former]
+        row = u64(row + u64(cuda.blockDim.x))
+        former = u64(former + u64(cuda.blockDim.x))
+
+
+@cuda.jit
+def take_targets(count, pitch, most, rows, places, matrix, none, out, seen):  # noqa: PLR0913
+    """Set out[places[column], target] to the distance in matrix[rows[target], column], for `count` columns.
+
+    A distance above `most` becomes none[0]. seen[0] is set if a distance is INF, seen[1] if another is above seen[2].
+    A block takes a tile of LANES x LANES distances; matrix and out are flat.
+    """
+    tile = cuda.shared.array((LANES, TILE_PITCH), uint32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    targets = len(rows)
+    tiles = (count + LANES - 1) // LANES
+    column = (cuda.blockIdx.x % tiles) * LANES
+    target = (cuda.blockIdx.x // tiles) * LANES
+    if target + y < targets and column + x < count:
+        tile[y, x] = matrix[u64(u64(rows[target + y]) * pitch + u64(column + x))]
+    cuda.syncthreads()
+    if target + x < targets and column + y < count:
+        at = u64(u64(places[column + y]) * u64(targets) + u64(target + x))
+        distance = tile[x, y]
+        if distance <= most:
+            out[at] = distance
+        else:
+            out[at] = none[0]
+        if distance == INF:
+            seen[0] = 1
+        elif distance > seen[2]:
+            seen[1] = 1
+
+
+def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: Any, into: tuple) -> tuple:
+    """Return the launch of take_targets; into: none, out and seen."""
+    tiles = blocks_for(count, LANES) * blocks_for(len(rows), LANES)
+    arguments = np.int32(count), np.uint64(pitch), np.uint32(most), rows, places, matrix, *into
+    return take_targets, tiles, (LANES, LANES), arguments
+
+
+def upload(run: Run, *arrays: np.ndarray) -> list:
+    """Copy arrays of one dimension to the card at once, which takes less time than one by one."""
+    places = starts(np.array([-(-array.nbytes // ALIGNED) * ALIGNED for array in arrays]))
+    host = np.empty(places[-1], np.uint8)
+    for array, place in zip(arrays, places.tolist(), strict=False):
+        host[place : place + array.nbytes] = array.view(np.uint8)
+    (on_card,) = run.upload(host)
+    return [
+        on_card[place : place + array.nbytes].view(array.dtype)
+        for array, place in zip(arrays, places.tolist(), strict=False)
+    ]
+
+
+class TargetSearch:
+    """Searches to some targets, in the hierarchy that `searches` laid out on the card.
+
+    `choose` before the first search; the memory of a search is used again by the next. Raises NotEnoughMemory.
+    """
+
+    def __init__(self, searches: AllPairsSearch):
+        self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
+        self.kinds = [kind[:3] for level in searches.many.plan for kind in reversed(level)]  # by class
+        self.levels = [len(level) for level in searches.many.plan]
+        self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
+        self.room: dict[str, Any] = {}  # arrays on the card
+
+    def choose(self, targets: np.ndarray) -> None:
+        """Take these vertices as targets."""
+        on, run = self.on_card, self.run
+        self.chosen = chosen = choose(on.fragments, on.fragments.vertex_rows[targets])
+        first, row_start, borders, boundary, self.tops, self.jobs, self.rows = upload(
+            run,
+            *(chosen.first, chosen.row_start, chosen.borders, chosen.boundary, chosen.tops, chosen.jobs),
+            chosen.targets,
+        )
+        self.extents = Extents(row_start, borders, boundary)
+        self.tree = Tree(*(self._array(name, chosen.rows, np.int32) for name in Tree._fields))
+        records = self.searches.many.records
+        self.records = Records(self._array("records", chosen.rows, np.int64), records.words)
+        copied = first, row_start, on.tree, records.start, self.tree, self.records.start
+        run.launch((take_rows, len(chosen.first), LANES, copied))
+
+    def search(self, sources: np.ndarray, most: int, into: tuple) -> None:
+        """Set out[i, j] to the distance from sources[i] to target j, without waiting.
+
+        most, into: as in `taking`. The sources, vertices in any order, are searched in preorder, as many at once as
+        fit in memory.
+        """
+        numbers = self.searches.numbers[sources]
+        places = np.argsort(numbers, kind="stable").astype(np.int32)
+        columns = self._allocate(len(sources))
+        for start in range(0, len(sources), columns):
+            piece = places[start : start + columns]
+            self._sweep(numbers[piece], piece, most, into)
+
+    def _sweep(self, numbers: np.ndarray, places: np.ndarray, most: int, into: tuple) -> None:
+        """Search from the sources with these numbers, which are sorted, and write to these rows of out."""
+        on, many = self.on_card, self.searches.many
+        columns = many.pitch(len(numbers))
+        padded = np.full(columns, numbers[-1], np.int32)
+        padded[: len(numbers)] = numbers
+        sources, rows, places = upload(self.run, padded, on.fragments.rows[padded], places)
+        pitch, matrix, found = np.uint64(columns), self.room["matrix"], self.room["found"]
+        climb = pitch, np.int32(many.height), rows, on.tree.depths, on.start, on.heads, on.up, found
+        steps: list[list] = [[(ascend, columns // LANES, LANES, climb, 4 * LANES * many.height)]]
+        ends, kind = self.chosen.class_jobs.tolist(), 0
+        for classes in self.levels:
+            steps.append([])
+            for (kernel, count, shared), first, end in zip(
+                self.kinds[kind : kind + classes], ends[kind:], ends[kind + 1 :], strict=False
+            ):
+                if first == end:
+                    continue
+                groups = columns // (LANES * count)
+                arguments = (
+                    *(self.jobs[first:], np.uint32(groups), pitch, self.extents, self.tops, self.tree, self.records),
+                    *(sources, found, matrix, self.totals),
+                )
+                steps[-1].insert(0, (kernel, groups * (end - first), LANES, arguments, shared))  # the widest first
+            kind += classes
+        steps.append([taking(len(numbers), columns, most, self.rows, places, matrix, into)])
+        self.run.launch_steps(*steps)
+
+    def _allocate(self, sources: int) -> int:
+        """Allocate memory for as many columns as fit, up to those of so many sources; return their number."""
+        rows, height, many = self.chosen.rows, self.searches.many.height, self.searches.many
+        columns = many.pitch(sources)
+        sizes = {"matrix": rows, "found": height}
+        if any(name not in self.room or self.room[name].size < size * columns for name, size in sizes.items()):
+            for name in sizes:
+                self.room.pop(name, None)
+            columns = self.searches.columns(sources, 4 * (rows + height + 2))
+            self.run.require(4 * (rows + height) * columns)
+            for name, size in sizes.items():
+                self._array(name, size * columns, np.uint32)
+        return columns
+
+    def _array(self, name: str, length: int, dtype: type) -> Any:
+        """Return an array on the card, at least as long: the one of that name, or a new one."""
+        if name not in self.room or self.room[name].size < length:
+            self.room.pop(name, None)
+            (self.room[name],) = self.run.allocate((length, dtype))
+        return self.room[name]
+
+    def release(self, most: int = KEPT) -> None:
+        """Free the memory of searches if it is more than so many bytes."""
+        if sum(array.nbytes for array in self.room.values()) > most:
+            self.room.clear()
+            self.tree = self.records = None  # type: ignore[assignment]

@@ -1,0 +1,141 @@
+"""Searches in a hierarchy to some targets, selections on the card, and copies of large results."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from kernels.check import oracle
+from kernels.fast.hierarchy import all_pairs, fragments, targets, within
+from kernels.fast.hierarchy.targets import TargetSearch
+from kernels.gpu import copies
+from kernels.graph import INF, Graph
+from kernels.run import Run
+from tests.kernels.fast.test_hierarchy import ENOUGH, SHAPES, small_fragments  # noqa: F401
+
+pytestmark = pytest.mark.simulator
+
+
+@pytest.fixture(params=["grid", "mixed", "roads", "one-way roads", "star", "no arcs"])
+def shape(request) -> Graph:
+    return SHAPES[request.param]()
+
+
+def all_distances(on: Graph) -> np.ndarray:
+    return oracle(on, tuple(range(on.vertices))).astype(np.int64)
+
+
+def searches(on: Graph, **settings) -> all_pairs.AllPairsSearch:
+    return all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4, shared=ENOUGH), **settings)
+
+
+def table(search: TargetSearch, sources: np.ndarray, ends: np.ndarray, most: int = INF - 1, dtype=np.int32):
+    """Return the distances and what was seen."""
+    run, no_path = search.run, INF if dtype == np.int32 else np.inf
+    none, seen = run.upload(np.array([no_path], dtype), np.array([0, 0, 40], np.int32))
+    (out,) = run.upload(np.full(len(sources) * len(ends), -7, dtype))
+    search.choose(ends)
+    search.search(sources, most, (none, out, seen))
+    return np.asarray(out).reshape(len(sources), -1), np.asarray(seen)[:2].tolist()
+
+
+def expected(exact: np.ndarray, sources, ends, most: int = INF - 1, no_path=INF):
+    found = exact[np.ix_(sources, ends)]
+    return np.where(found > most, no_path, found)
+
+
+def test_only_what_is_above_a_target_is_chosen(shape):
+    _, cut = fragments.of(shape)
+    parents = np.array([heads[0] if len(heads) else -1 for heads in np.split(cut.heads, cut.start[1:-1])])
+    for row in range(shape.vertices):
+        chosen = targets.choose(cut, np.array([row]))
+        path = {0}  # fragments
+        while row >= 0:
+            path.add(int(cut.of_row[row]))
+            row = int(parents[row])
+        assert chosen.first.tolist() == cut.row_start[sorted(path)].tolist()
+        assert np.diff(chosen.row_start).tolist() == np.diff(cut.row_start)[sorted(path)].tolist()
+    every = targets.choose(cut, np.arange(shape.vertices))
+    for name in ("row_start", "borders", "boundary", "tops"):
+        np.testing.assert_array_equal(getattr(every, name), getattr(cut, name))
+    assert every.targets.tolist() == list(range(shape.vertices))
+
+
+def test_jobs_have_fragments_of_one_class(shape):
+    _, cut = fragments.of(shape)
+    chosen = targets.choose(cut, np.arange(0, shape.vertices, 3))
+    first = [start for level in range(cut.levels) for start in fragments.classes(cut, level)[:-1]]
+    former = np.searchsorted(cut.row_start, chosen.first, side="right") - 1
+    classes = np.searchsorted(first, former, side="right") - 1
+    assert len(chosen.class_jobs) == len(first) + 1
+    for kind, (start, end) in enumerate(pairwise(chosen.class_jobs)):
+        held = [classes[a:b].tolist() for a, b in pairwise(chosen.jobs[start : end + 1])]
+        assert {one for job in held for one in job} <= {kind}
+        assert sum(map(len, held)) == (classes == kind).sum()
+
+
+def test_distances_to_some_targets(shape):
+    exact, random = all_distances(shape), np.random.default_rng(0)
+    search = TargetSearch(searches(shape))
+    for count, ends in ((1, [0]), (7, [1, 0, 1]), (shape.vertices, random.permutation(shape.vertices))):
+        sources, ends = random.integers(0, shape.vertices, count), np.array(ends)
+        for most in (INF - 1, 20):
+            found, seen = table(search, sources, ends, most)
+            np.testing.assert_array_equal(found, expected(exact, sources, ends, most))
+            within_range = exact[np.ix_(sources, ends)]
+            assert seen == [(within_range == INF).any(), ((within_range > 40) & (within_range < INF)).any()]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+def test_the_types_of_distances(dtype):
+    on = SHAPES["one-way roads"]()
+    found, _ = table(TargetSearch(searches(on)), np.arange(40), np.arange(40), dtype=dtype)
+    no_path = INF if dtype == np.int32 else np.inf
+    np.testing.assert_array_equal(found, expected(all_distances(on), range(40), range(40), no_path=no_path))
+    assert found.dtype == dtype
+
+
+def test_pieces_that_fit_and_memory_that_is_used_again(monkeypatch):
+    on, ends = SHAPES["grid"](), np.array([3, 17])
+    exact, search = all_distances(on), TargetSearch(searches(on, bytes=1500))
+    swept, sweep = [], TargetSearch._sweep
+    monkeypatch.setattr(
+        TargetSearch, "_sweep", lambda self, numbers, *more: swept.append(len(numbers)) or sweep(self, numbers, *more)
+    )
+    np.testing.assert_array_equal(table(search, np.arange(30), ends)[0], expected(exact, range(30), ends))
+    assert len(swept) > 1 and sum(swept) == 30
+    kept = search.room["matrix"]
+    np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
+    assert search.room["matrix"] is kept
+    search.release()
+    assert search.room["matrix"] is kept
+    search.release(0)
+    assert not search.room
+    np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
+
+
+def test_selections(shape):
+    exact, sources = all_distances(shape), np.random.default_rng(1).permutation(shape.vertices)[:-1]
+    search = searches(shape, bytes=10_000)
+    for wanted in ({"limit": 0}, {"limit": 25}, {}, {"nearest": 1}, {"nearest": 4}, {"nearest": 100}):
+        seen = []
+        for piece, counts, vertices, distances in within.select(search, sources, **wanted):
+            ends = np.cumsum(counts)
+            for source, count, end in zip(piece, counts, ends, strict=True):
+                row = exact[source]
+                nearest = np.sort(row)[min(wanted.get("nearest", len(row)), len(row)) - 1]
+                limit = min(wanted.get("limit", INF - 1), nearest, np.max(row, where=row < INF, initial=0))
+                assert vertices[end - count : end].tolist() == np.flatnonzero(row <= limit).tolist()
+                assert distances[end - count : end].tolist() == row[row <= limit].tolist()
+            assert len(vertices) == len(distances) == ends[-1]
+            seen += piece.tolist()
+        assert sorted(seen) == sorted(sources)
+
+
+@pytest.mark.parametrize("size", [1, 9, 10, 11, 20, 47])
+def test_large_results_come_through_buffers(size, monkeypatch):
+    monkeypatch.setattr(copies, "BUFFER", 80)
+    host = np.zeros(size)
+    copies.Downloads().copy(cuda.to_device(np.arange(size) + 0.5), host)
+    assert host.tolist() == [i + 0.5 for i in range(size)]

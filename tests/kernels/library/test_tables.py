@@ -1,0 +1,328 @@
+"""Distances to some targets, in pieces and of several types; the nearest vertices and those within a limit."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csgraph
+
+import kernels
+from kernels import io
+from kernels.errors import InputError
+from kernels.fast import probe
+from kernels.fast.float_graph import FloatGraph
+from kernels.fast.hierarchy import all_pairs, fragments
+from kernels.gpu import copies
+from kernels.graph import INF, MAX_WEIGHT, Graph
+from kernels.library import choice, searches, solver
+from kernels.library.choice import BreakEven, Card
+from kernels.run import Run
+from tests.support import graphs
+from tests.support.trees import CARD
+
+SAMPLE = "workflow/samples/sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
+NO_SEARCH = BreakEven(10**9, 10**9, 10**9)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(solver, "last", solver.Last())
+
+
+@pytest.fixture
+def no_card(monkeypatch):
+    monkeypatch.setattr(Card, "visible", lambda: None)
+
+
+@pytest.fixture(params=["hierarchy", "near_far"])
+def on_card(monkeypatch, request):
+    """The simulator's card for small graphs, with several levels of fragments; results come in several copies."""
+    for name, value in {"SMALLEST": 4, "STEP": 2}.items():
+        monkeypatch.setattr(fragments, name, value)
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
+    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
+    least = BreakEven(1, 1, 1) if request.param == "hierarchy" else NO_SEARCH
+    for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, least), "SMALL": 0, "SHARE": 0}.items():
+        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(searches, "ON_CARD", 300)
+    for name, value in {"LARGE": 100, "BUFFER": 48}.items():
+        monkeypatch.setattr(copies, name, value)
+    make = functools.partial(all_pairs.AllPairsSearch, bytes=5000)
+    monkeypatch.setattr(
+        all_pairs, "AllPairsSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+    )
+    return request.param
+
+
+def chain(*weights) -> Graph:
+    v = np.arange(len(weights))
+    return Graph.from_arcs(len(weights) + 1, v, v + 1, weights)
+
+
+def town(weights=range(5)) -> Graph:
+    """Streets in both directions, a one-way street to a vertex and one from another, and a vertex without arcs."""
+    grid = graphs.grid(25, np.array(weights))
+    arcs = np.r_[grid.tails, 24, 26], np.r_[grid.indices, 25, 0], np.r_[grid.weights, 3, 2]
+    return Graph.from_arcs(28, *arcs)
+
+
+GRAPHS = {
+    "town": town,
+    "weights of 0": lambda: town([0, 0, 1]),
+    "streets": lambda: graphs.grid(16),
+    "directed": lambda: graphs.sparse(24),
+    "no arcs": lambda: Graph.from_arcs(3, [], [], []),
+}
+FLOATS = {
+    "float": lambda: town().to_scipy() * 0.1,
+    "negative": lambda: sparse.csr_array([[0, -1, 3], [0, 0, 2], [0.5, 0, 0]]),
+}
+
+
+def drawn(n: int, count: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, n, count)
+
+
+def table(array, sources, targets=None, **more) -> np.ndarray:
+    solve = csgraph.johnson if array.nnz and array.data.min() < 0 else csgraph.dijkstra
+    rows = solve(array, indices=sources, **more) if len(sources) else np.zeros((0, array.shape[0]))
+    return rows if targets is None else rows[:, targets]
+
+
+def as_type(distances, dtype):
+    if dtype != np.int32:
+        return distances.astype(dtype)
+    return np.where(np.isfinite(distances), distances, INF).astype(np.int32)
+
+
+def assert_tables(graph, array, variant):
+    n = array.shape[0]
+    for count, ends in ((5, drawn(n, 7, 1)), (1, [n - 1]), (9, None), (0, [0]), (2, [])):
+        sources = drawn(n, count)
+        ends = ends if ends is None else np.array(ends, int)
+        for dtype in (np.float64, np.float32, np.int32) if isinstance(graph, Graph) else (np.float64, np.float32):
+            found = kernels.distances(graph, sources, ends, dtype=dtype)
+            np.testing.assert_array_equal(found.distances, as_type(table(array, sources, ends), dtype), strict=True)
+            assert found.sources.tolist() == sources.tolist()
+            assert found.targets.tolist() == (list(range(n)) if ends is None else ends.tolist())
+            assert variant in found.variant or not count or not array.nnz
+    sources, ends = drawn(n, 9), drawn(n, 4, 2)
+    parts = list(kernels.distance_pieces(graph, sources, ends, dtype="f4", rows=4))
+    assert [which for which, _ in parts] == [slice(0, 4), slice(4, 8), slice(8, 9)]
+    whole = table(array, sources, ends).astype(np.float32)
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), whole, strict=True)
+
+
+@pytest.mark.parametrize("name", [*GRAPHS, *FLOATS])
+def test_tables_without_a_card(name, no_card):
+    graph = (GRAPHS | FLOATS)[name]()
+    assert_tables(graph, graph.to_scipy() if isinstance(graph, Graph) else graph, "dijkstra/scipy")
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", [*GRAPHS, "float"])
+def test_tables_on_a_card(name, on_card):
+    graph = (GRAPHS | FLOATS)[name]()
+    array = graph.to_scipy() if isinstance(graph, Graph) else graph
+    assert_tables(graph, array, {"hierarchy": "hierarchy/", "near_far": "near_far"}[on_card])
+
+
+def assert_limited(graph, array):
+    for limit in (0, 3, 6.5, 10**6):
+        for ends in (None, [3, 25, 3]):
+            found = kernels.distances(graph, [4, 0, 4], ends, limit=limit)
+            np.testing.assert_array_equal(found.distances, table(array, [4, 0, 4], ends, limit=limit), strict=True)
+
+
+def test_limits_without_a_card(no_card):
+    assert_limited(town(), town().to_scipy())
+
+
+@pytest.mark.simulator
+def test_limits_on_a_card(on_card):
+    assert_limited(town(), town().to_scipy())
+
+
+@pytest.mark.simulator
+def test_tables_left_on_the_card(on_card):
+    graph, array = town(), town().to_scipy()
+    for ends, dtype, limit in (
+        (None, "float64", np.inf),
+        ([3, 27, 3], "int32", np.inf),
+        ([], "int32", 4),
+        ([1, 2], "f4", 4),
+    ):
+        with kernels.Solver(graph) as searching:
+            found = searching.distances([5, 26, 5], ends, dtype=dtype, limit=limit, out="device")
+        assert on_card in found.variant or ends == []
+        left = found.distances.copy_to_host()
+        expected = as_type(table(array, [5, 26, 5], ends, limit=limit), np.dtype(dtype))
+        np.testing.assert_array_equal(left, expected, strict=True)
+
+
+@pytest.mark.simulator
+def test_distances_that_are_too_long(on_card):
+    """Also if only vertices that are not asked for are too far, or if a vertex is not reached and none is too far."""
+    for last, farthest in ((1, 4), (3, 4), (3, 3), (1, 5)):
+        graph = Graph.from_arcs(6, [0, 1, 2, 3], [1, 2, 3, 4], [MAX_WEIGHT - 5, 1, 2, last])
+        array, too_long = graph.to_scipy(), last == 3 and farthest == 4
+        for sources, ends in (([0, 1], [farthest, 2]), ([1], [0, 4])):
+            found = kernels.distances(graph, sources, ends)
+            np.testing.assert_array_equal(found.distances, table(array, sources, ends))
+            if 0 in sources and too_long:
+                assert "in float64" in found.reason
+                with pytest.raises(InputError, match="dtype int32 is for whole weights and distances up to"):
+                    kernels.distances(graph, sources, ends, dtype=np.int32)
+                with pytest.raises(InputError, match="take the results on the host"):
+                    kernels.distances(graph, sources, ends, out="device")
+            else:
+                found = kernels.distances(graph, sources, ends, dtype=np.int32)
+                np.testing.assert_array_equal(found.distances, as_type(table(array, sources, ends), np.int32))
+        np.testing.assert_array_equal(kernels.nearest(graph, [0, 1], 6).toarray(), csr(array, [0, 1], k=6).toarray())
+        np.testing.assert_array_equal(
+            kernels.reachable(graph, [0, 1], np.inf).toarray(), csr(array, [0, 1], limit=np.inf).toarray()
+        )
+
+
+@pytest.mark.simulator
+def test_a_bound_on_all_distances(on_card):
+    """The bound is above what two searches find, and no search follows if it is small enough."""
+    heavy = [MAX_WEIGHT // 25]
+    for graph, near in ((town(heavy), True), (chain(*heavy * 5), True), (chain(MAX_WEIGHT, 1), False)):
+        on = searches.WholeNumbers(graph)
+        assert not on._fits or graph.vertices < 10
+        assert on._is_near == near
+    array = town(heavy).to_scipy()
+    found = kernels.distances(town(heavy), [3, 27], [27, 25])
+    assert "in float64" not in found.reason
+    np.testing.assert_array_equal(found.distances, table(array, [3, 27], [27, 25]))
+
+
+def csr(array, sources, *, k=None, limit=np.inf) -> sparse.csr_array:
+    """Return what `nearest` or `reachable` should find, row by row."""
+    rows, columns, values = [], [], []
+    for place, (source, distances) in enumerate(zip(sources, table(array, sources, limit=limit), strict=True)):
+        order = sorted(np.flatnonzero(np.isfinite(distances)), key=lambda v: (v != source, distances[v], v))
+        for vertex in sorted(order[:k]):
+            rows.append(place)
+            columns.append(vertex)
+            values.append(distances[vertex])
+    found = sparse.coo_array((values, (rows, columns)), shape=(len(sources), array.shape[0]))
+    return sparse.csr_array(
+        (np.array(values, float), found.coords[1], np.searchsorted(rows, range(len(sources) + 1))), shape=found.shape
+    )
+
+
+def assert_same(found, expected):
+    assert isinstance(found, sparse.csr_array) and found.has_sorted_indices and found.dtype == np.float64
+    assert found.shape == expected.shape
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def assert_selections(graph, array):
+    n = array.shape[0]
+    for sources in (drawn(n, 6), [n - 1], []):
+        for reverse in (False, True):
+            there = array.T.tocsr() if reverse else array
+            for k in (1, 3, n, 10**6):
+                assert_same(kernels.nearest(graph, sources, k, reverse=reverse), csr(there, sources, k=k))
+            for limit in (0, 4.5, np.inf):
+                assert_same(kernels.reachable(graph, sources, limit, reverse=reverse), csr(there, sources, limit=limit))
+
+
+@pytest.mark.parametrize("name", [*GRAPHS, "float"])
+def test_selections_without_a_card(name, no_card):
+    graph = (GRAPHS | FLOATS)[name]()
+    assert_selections(graph, graph.to_scipy() if isinstance(graph, Graph) else graph)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("name", [*GRAPHS, "float"])
+def test_selections_on_a_card(name, on_card):
+    graph = (GRAPHS | FLOATS)[name]()
+    assert_selections(graph, graph.to_scipy() if isinstance(graph, Graph) else graph)
+
+
+def test_negative_weights_have_nearest_vertices_and_no_limit(no_card):
+    array = FLOATS["negative"]()
+    found = kernels.nearest(array, [0, 2], 2)
+    assert (found.indices.tolist(), found.data.tolist()) == ([0, 1, 1, 2], [0, -1, -0.5, 0])
+    with pytest.raises(InputError, match="a limit is for weights of 0 or more"):
+        kernels.reachable(array, [0], 3)
+
+
+def test_both_directions(no_card):
+    graph, both = town(), town().undirected().to_scipy()
+    assert_same(kernels.nearest(graph, [26, 3], 5, directed=False, reverse=True), csr(both, [26, 3], k=5))
+    found = kernels.distances(graph, [25], [0, 26], directed=False).distances
+    np.testing.assert_array_equal(found, table(both, [25], [0, 26]))
+
+
+def test_a_reversed_graph():
+    assert graphs.grid(9).reversed().weights.tolist() == graphs.grid(9).weights.tolist()
+    same = Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 2, 2])
+    assert same.reversed() is same
+    graph = Graph.from_arcs(3, [0, 0, 1], [1, 1, 2], [5, 4, 2])
+    found = graph.reversed()
+    assert (found.indptr.tolist(), found.indices.tolist()) == ([0, 0, 2, 3], [0, 0, 1])
+    assert sorted(found.weights[:2].tolist()) == [4, 5] and found.file is None
+
+
+def test_a_closed_solver(no_card):
+    with kernels.Solver(SAMPLE) as searching:
+        pieces = searching.distance_pieces([0, 1], rows=1)
+        next(pieces)
+        searching.nearest([0], 1, reverse=True)
+    for call in (lambda: searching.nearest([0], 1), lambda: searching.reachable([0], 1), lambda: next(pieces)):
+        with pytest.raises(InputError, match="is closed"):
+            call()
+
+
+FLOAT = FloatGraph.of(io.read_graph(SAMPLE))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda: kernels.distances(SAMPLE, [0], [13]),
+            r"target 13 is not a vertex of sample3: choose one in \[0, 13\)",
+        ),
+        (lambda: kernels.distances(SAMPLE, [0], [0.5]), "targets must be whole numbers, not float64"),
+        (lambda: kernels.distances(SAMPLE, [0], 3), "targets must be a list or an array of one dimension, not 3"),
+        *(
+            (
+                lambda kind=kind: kernels.distances(SAMPLE, [0], dtype=kind),
+                "dtype must be float64, float32 or int32, not ",
+            )
+            for kind in ("int64", "f2", "nothing", None, object)
+        ),
+        (lambda: kernels.distances(FLOAT, [0], dtype="int32"), "dtype int32 is for whole weights and distances up to"),
+        (lambda: kernels.distances(SAMPLE, [0], limit=-1), "limit must be a number of 0 or more, not -1"),
+        (lambda: kernels.distances(SAMPLE, [0], out="gpu"), 'out must be "host" or "device"'),
+        (lambda: kernels.distances(SAMPLE, [0], out="device"), "no GPU is visible"),
+        (lambda: kernels.distance_pieces(SAMPLE, [99]), "source 99 is not a vertex"),
+        (lambda: kernels.distance_pieces(SAMPLE, [0], rows=0), "rows must be 1 or more, not 0"),
+        (lambda: kernels.nearest(SAMPLE, [0], 0), "k must be 1 or more, not 0"),
+        (lambda: kernels.nearest(SAMPLE, [0], 1.0), r"k must be a whole number, not 1\.0"),
+        (lambda: kernels.nearest(SAMPLE, 0, 1), "sources must be a list"),
+        (lambda: kernels.reachable(SAMPLE, [0], np.nan), "limit must be a number of 0 or more, not nan"),
+        (lambda: kernels.reachable(SAMPLE, [-1], 5), "source -1 is not a vertex"),
+    ],
+)
+def test_bad_arguments(ask, message, no_card):
+    with pytest.raises(InputError, match=message):
+        ask()
+
+
+def test_roads(no_card):
+    """The samples of the repository."""
+    for number in (1, 3):
+        graph = io.read_graph(f"workflow/samples/sample{number}.txt")
+        array, n = graph.to_scipy(), graph.vertices
+        sources, ends = drawn(n, 4), drawn(n, 3, 1)
+        np.testing.assert_array_equal(kernels.distances(graph, sources, ends).distances, table(array, sources, ends))
+        assert_same(kernels.reachable(graph, sources, 20), csr(array, sources, limit=20))
