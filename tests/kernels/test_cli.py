@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -19,6 +20,7 @@ from kernels import __main__ as cli
 from kernels import generate, io
 from kernels.errors import InputError, TimeLimit
 from kernels.graph import INF, Graph
+from kernels.library import table_files
 from kernels.registry import VARIANTS
 from tests.support import warm
 
@@ -504,7 +506,7 @@ def test_distances_from_many_sources(kernels):
     assert (err.splitlines()[-1], end) == ("wrote rows.npz", None)
     expected = csgraph.dijkstra(io.read_graph(SAMPLE).to_scipy(), indices=[3, 0, 3])
     with np.load("rows.npz") as found:
-        assert set(found) == {"sources", "distances", "variant", "reason", "rounds"}
+        assert set(found) == {"sources", "targets", "distances", "variant", "reason", "rounds"}
         np.testing.assert_array_equal(found["distances"], expected)
         assert found["sources"].tolist() == [3, 0, 3]
     assert kernels("sssp", SAMPLE, "--sources", 3, 13, "--to", "more.npz")[2].startswith("error: source 13 is not a ")
@@ -519,3 +521,154 @@ def test_predecessors_in_a_circle_are_no_path():
         InputError, match=r"predecessors of vertex 1 form a cycle of arcs of weight 0: use python -m kernels"
     ):
         list(cli.path_lines(np.array([0, 1, 1]), np.array([-1, 2, 1])))
+
+
+MATRIX = "matrix", SAMPLE, "--sources", "sources.txt", "--to"
+
+
+@pytest.fixture
+def listed():
+    """Files of sources and targets; return the distances between them."""
+    Path("sources.txt").write_text("3 0 5\n5\n\n12")
+    Path("targets.txt").write_text("1\n12\n")
+    rows = csgraph.dijkstra(io.read_graph(SAMPLE).to_scipy(), indices=[3, 0, 5, 5, 12])
+    return rows[:, [1, 12]]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_a_matrix(kernels, listed, dtype):
+    listed = listed if dtype == "float64" else np.where(np.isfinite(listed), listed, INF).astype(dtype)
+    out, err, end = kernels(*MATRIX, "deep/found.npy", "--targets", "targets.txt", "--dtype", dtype)
+    assert (out, err.splitlines()[-1], end) == ("", "wrote deep/found.npy", None)
+    np.testing.assert_array_equal(np.load("deep/found.npy"), listed, strict=True)
+    kernels(*MATRIX, "found.parquet", "--targets", "targets.txt", "--dtype", dtype)
+    frame = pd.read_parquet("found.parquet")
+    assert frame.dtypes.to_dict() == {"source": np.int64, "target": np.int64, "distance": np.dtype(dtype)}
+    assert frame.source.tolist() == np.repeat([3, 0, 5, 5, 12], 2).tolist() and frame.target.tolist() == [1, 12] * 5
+    np.testing.assert_array_equal(frame.distance, listed.ravel())
+    assert sorted(os.listdir()) == ["deep", "found.parquet", "sources.txt", "targets.txt"]
+    assert os.listdir("deep") == ["found.npy"]
+
+
+def test_a_matrix_to_all_vertices_and_one_without_sources(kernels, listed):
+    assert kernels(*MATRIX, "all.npy")[2] is None
+    expected = csgraph.dijkstra(io.read_graph(SAMPLE).to_scipy(), indices=[3, 0, 5, 5, 12])
+    np.testing.assert_array_equal(np.load("all.npy"), expected, strict=True)
+    Path("sources.txt").write_text("")
+    for name in ("none.npy", "none.parquet"):
+        assert kernels(*MATRIX, name)[2] is None
+    assert np.load("none.npy").shape == (0, 13) and len(pd.read_parquet("none.parquet")) == 0
+
+
+@pytest.fixture
+def interrupted(kernels, listed, monkeypatch):
+    """Write a matrix by pieces of two sources, and press Ctrl-C after so many pieces are written."""
+    monkeypatch.setattr(table_files, "ROWS", {True: 2, False: 2})
+
+    def run(to, after, add=lambda *_: None):
+        pieces = []
+
+        def adding(of):
+            def add_piece(form, rows):
+                if len(pieces) == after:
+                    add(form, rows)
+                    raise KeyboardInterrupt
+                pieces.append(len(rows))
+                of(form, rows)
+
+            return add_piece
+
+        with monkeypatch.context() as patched:
+            for form in (table_files.Npy, table_files.Parquet):
+                patched.setattr(form, "add", adding(form.add))
+            return kernels(*MATRIX, to, "--targets", "targets.txt")[2]
+
+    return run
+
+
+def whole(to):
+    return np.load(to) if to.endswith(".npy") else pd.read_parquet(to).distance.to_numpy().reshape(-1, 2)
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_an_interrupted_matrix_is_continued(interrupted, kernels, listed, to, after, monkeypatch):
+    assert interrupted(to, after) == 130
+    assert not Path(to).exists() and Path(f"{to}.part").is_dir()
+    asked, dijkstra = [], csgraph.dijkstra
+    monkeypatch.setattr(csgraph, "dijkstra", lambda *a, **k: asked.extend(k["indices"]) or dijkstra(*a, **k))
+    _, _, end = kernels(*MATRIX, to, "--targets", "targets.txt")
+    assert end is None and not Path(f"{to}.part").exists()
+    np.testing.assert_array_equal(whole(to), listed)
+    assert len(asked) == {0: 4, 1: 2, 2: 1}[after]  # different sources of each piece that is left
+
+
+def test_a_row_that_was_half_written_is_written_again(interrupted, kernels, listed):
+    def half(form, rows):
+        with open(form.file, "ab") as file:
+            file.write(b"half of a row")
+
+    assert interrupted("found.npy", 1, add=half) == 130
+    assert kernels(*MATRIX, "found.npy", "--targets", "targets.txt")[2] is None
+    np.testing.assert_array_equal(np.load("found.npy"), listed)
+
+
+def test_an_interrupted_matrix_of_something_else_is_kept(interrupted, kernels, listed):
+    interrupted("found.npy", 1)
+    said = "error: found.npy.part: left by a run for another graph, other sources or targets or another dtype: delete"
+    graph, sources, targets = SAMPLE, "sources.txt", "targets.txt"
+    Path("other.txt").write_text("1 12 3")
+    other_weights = SAMPLE.read_text().replace(" 7\n", " 8\n")
+    assert other_weights != SAMPLE.read_text()
+    Path("graph.txt").write_text(other_weights)
+    for words in (
+        ("graph.txt", "--sources", sources, "--targets", targets),
+        (graph, "--sources", "other.txt", "--targets", targets),
+        (graph, "--sources", sources, "--targets", "other.txt"),
+        (graph, "--sources", sources),
+        (graph, "--sources", sources, "--targets", targets, "--dtype", "int32"),
+    ):
+        assert kernels("matrix", *words, "--to", "found.npy")[2].startswith(said)
+    Path("found.npy.part/state.json").write_text("[]")
+    assert kernels(*MATRIX, "found.npy", "--targets", "targets.txt")[2].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("content", "to", "said"),
+    [
+        (
+            "0 1.5",
+            "a.npy",
+            "sources.txt: '1.5' is not a vertex: write whole numbers, separated by spaces or line breaks",
+        ),
+        ("0 99999999999999999999", "a.npy", "sources.txt: '99999999999999999999' is not a vertex"),
+        ("0\n13", "a.npy", "source 13 is not a vertex of sample3: choose one in [0, 13)"),
+        (None, "a.npy", "sources.txt: No such file or directory: make it first, or correct the path"),
+        ("0", "a.txt", "--to a.txt: name a file that ends in .npy or .parquet"),
+        ("0", "folder.npy", "folder.npy: this is a folder: name a file to write"),
+    ],
+)
+def test_a_matrix_that_is_refused(kernels, content, to, said):
+    Path("folder.npy").mkdir()
+    if content is not None:
+        Path("sources.txt").write_text(content)
+    assert kernels(*MATRIX, to)[2].startswith(f"error: {said}")
+    assert {path.name for path in Path().iterdir()} <= {"folder.npy", "sources.txt"}
+
+
+def test_parquet_needs_pyarrow(kernels, listed, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert kernels(*MATRIX, "found.parquet")[2] == (
+        "error: a .parquet file needs pyarrow (pip install pyarrow): write a .npy file"
+    )
+
+
+def test_the_progress_of_a_matrix(capsys, monkeypatch):
+    progress = table_files.Progress("nyc", 0, 4000)
+    progress.show(1000)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    progress.show(2000)
+    progress.show(4000)
+    bar = "matrix of nyc: [##########..........] 2,000 of 4,000 sources"
+    assert capsys.readouterr().err == f"\r{bar}\rmatrix of nyc: [{20 * '#'}] 4,000 of 4,000 sources\n"

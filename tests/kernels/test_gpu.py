@@ -550,6 +550,108 @@ def test_many_sources_in_a_hierarchy(monkeypatch):
     np.testing.assert_array_equal(reduced.total, expected.sum(axis=1))
 
 
+HIERARCHIES = {"grid": (graphs.grid, 3000), "large grid": (graphs.grid, 40_000), "town": (lambda n: town(n), 3000)}
+
+
+def town(n: int) -> Graph:
+    """Streets, with weights of 0, a vertex that they reach but do not leave, one that leads to them, and a lone one."""
+    grid = graphs.grid(n, np.arange(5))
+    arcs = np.r_[grid.tails, n - 1, n + 1], np.r_[grid.indices, n, 0], np.r_[grid.weights, 3, 2]
+    return Graph.from_arcs(n + 3, *arcs)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A hierarchy pays for one source."""
+    monkeypatch.setattr(choice, "SMALL", 0)
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1, 1, 1)))
+
+
+def as_type(distances, dtype):
+    return np.where(np.isinf(distances), INF if dtype == "int32" else np.inf, distances).astype(dtype)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HIERARCHIES)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+def test_distances_to_some_targets_in_a_hierarchy(name, dtype, few, monkeypatch):
+    make, n = HIERARCHIES[name]
+    on, random = make(n), np.random.default_rng(3)
+    array = on.to_scipy()
+    with kernels.prepare(on) as solver:
+        for count, ends in ((1, 1), (129, 70), (300, 2000), (130, None), (700, 33), (5, 0)):
+            sources = random.integers(0, on.vertices, count)
+            targets = ends if ends is None else random.integers(0, on.vertices, ends)
+            expected = csgraph.dijkstra(array, indices=sources)
+            expected = as_type(expected if ends is None else expected[:, targets], dtype)
+            found = solver.distances(sources, targets, dtype=dtype)
+            assert found.variant.startswith("hierarchy/")
+            np.testing.assert_array_equal(found.distances, expected, strict=True)
+            left = solver.distances(sources, targets, dtype=dtype, out="device")
+            assert left.distances.__cuda_array_interface__["shape"] == expected.shape
+            np.testing.assert_array_equal(left.distances.copy_to_host(), expected, strict=True)
+            monkeypatch.setattr("kernels.library.searches.ON_CARD", 2**18)  # the next results come in pieces
+
+
+@pytest.mark.gpu
+def test_a_large_table_comes_through_buffers(few):
+    on, random = graphs.grid(3000), np.random.default_rng(4)
+    sources, targets = random.integers(0, 3000, (2, 4000))
+    expected = csgraph.dijkstra(on.to_scipy())[np.ix_(sources, targets)]
+    with kernels.prepare(on) as solver:
+        for _ in range(2):
+            np.testing.assert_array_equal(solver.distances(sources, targets).distances, expected, strict=True)
+        parts = list(solver.distance_pieces(sources, targets, rows=1500))
+        np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("limit", [0, 500, 10**6])
+def test_a_limit_in_a_hierarchy(limit, few):
+    on, sources, targets = town(3000), [5, 3001, 5, 17], [3000, 7, 3002]
+    expected = csgraph.dijkstra(on.to_scipy(), indices=sources, limit=limit)
+    np.testing.assert_array_equal(kernels.distances(on, sources, limit=limit).distances, expected)
+    np.testing.assert_array_equal(kernels.distances(on, sources, targets, limit=limit).distances, expected[:, targets])
+
+
+@pytest.mark.gpu
+def test_targets_one_source_after_the_other():
+    on, sources, targets = graphs.sparse(9000), [5, 0, 5], [8, 8999, 8]
+    expected = csgraph.dijkstra(on.to_scipy(), indices=sources)[:, targets]
+    for dtype in ("float64", "int32"):
+        found = kernels.distances(on, sources, targets, dtype=dtype)
+        assert found.variant == "delta_stepping/near_far"
+        np.testing.assert_array_equal(found.distances, as_type(expected, dtype))
+        left = kernels.distances(on, sources, targets, dtype=dtype, out="device").distances
+        np.testing.assert_array_equal(left.copy_to_host(), as_type(expected, dtype))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("hierarchy", [True, False])
+@pytest.mark.parametrize("reverse", [True, False])
+def test_the_nearest_vertices_and_those_within_a_limit(hierarchy, reverse, monkeypatch):
+    least = choice.BreakEven(1, 1, 1) if hierarchy else choice.BreakEven(10**9, 10**9, 10**9)
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, least))
+    on, sources = town(20_000), np.random.default_rng(5).integers(0, 20_003, 150)
+    array = on.to_scipy().T.tocsr() if reverse else on.to_scipy()
+    distances = csgraph.dijkstra(array, indices=sources)
+    with kernels.prepare(on) as solver:
+        for limit in (0, 9, np.inf):
+            found = solver.reachable(sources, limit, reverse=reverse)
+            assert found.nnz == (np.isfinite(distances) & (distances <= limit)).sum() and found.has_sorted_indices
+            rows = np.repeat(np.arange(150), np.diff(found.indptr))
+            np.testing.assert_array_equal(distances[rows, found.indices], found.data)
+            assert found.data.max() <= limit
+        for k in (1, 20, 30_000):
+            found = solver.nearest(sources, k, reverse=reverse)
+            for row, source in enumerate(sources.tolist()):
+                order = np.lexsort((np.arange(20_003), distances[row], np.arange(20_003) != source))
+                nearest = np.sort(order[: min(k, np.isfinite(distances[row]).sum())])
+                entries = slice(*found.indptr[row : row + 2])
+                np.testing.assert_array_equal(found.indices[entries], nearest)
+                np.testing.assert_array_equal(found.data[entries], distances[row, nearest])
+
+
 @pytest.mark.gpu
 def test_a_few_sources_one_after_the_other():
     on = graphs.sparse(9000)

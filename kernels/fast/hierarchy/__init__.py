@@ -6,5 +6,7 @@ customize       weights of the hierarchy's arcs
 one_source      distances from one source
 many_sources    distances from many sources, as a matrix or reduced to a few numbers per source
 all_pairs       searches from many sources in pieces that fit in the card's memory
+targets         distances from many sources to some targets
+within          the vertices within a distance of many sources, or nearest to them
 variants        the variants of the registry
 """

@@ -16,7 +16,10 @@ from kernels import harness
 from kernels import run as runs
 from kernels.fast import floats, floats_kernels, multi_source, near_far, probe
 from kernels.fast.floats import FloatGraph
+from kernels.fast.hierarchy import all_pairs, targets, within
 from kernels.gpu import internals
+from kernels.graph import INF
+from kernels.library.searches import NO_PATH
 from kernels.registry import VARIANTS
 from kernels.run import Result
 from tests.revisions import digest
@@ -48,6 +51,7 @@ ATOMICS = {
         },
         **ZERO_ARCS,
     },
+    **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
         floats_kernels.relax.py_func: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
@@ -111,10 +115,28 @@ def searches():
     return found
 
 
+def in_hierarchy():
+    """Launch a search to targets, for each type of distances, and selections."""
+    run, on = Recorder(shared=10**6), path(600, False)
+    search = all_pairs.AllPairsSearch(on, reduces=False, run=run)
+    to_some, seen = targets.TargetSearch(search), np.zeros(3, np.int32)
+    to_some.choose(np.array([3, 500]))
+    for kind in NO_PATH:
+        to_some.search(np.array([7]), INF - 1, (np.empty(1, kind), np.empty(2, kind), seen))
+    many = np.zeros(600 * 2, np.int32)
+    dist = np.empty(600, np.int32)
+    for kind in NO_PATH:
+        none, out = np.empty(1, kind), np.empty(2, kind)
+        run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
+    search.allocate(1)
+    within.Selection(search, 1).take(np.zeros(1))
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
+    "in_hierarchy": (in_hierarchy, None),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 
