@@ -152,16 +152,18 @@ def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: An
 
 
 def upload(run: Run, *arrays: np.ndarray) -> list:
-    """Copy arrays of one dimension to the card at once, which takes less time than one by one."""
-    places = starts(np.array([-(-array.nbytes // ALIGNED) * ALIGNED for array in arrays]))
+    """Copy arrays of one dimension to the card at once, which takes less time than one by one.
+
+    An empty array becomes one with an undefined element.
+    """
+    sizes = [max(array.nbytes, array.itemsize) for array in arrays]
+    places = starts(np.array([-(-size // ALIGNED) * ALIGNED for size in sizes])).tolist()
     host = np.empty(places[-1], np.uint8)
-    for array, place in zip(arrays, places.tolist(), strict=False):
+    for array, place in zip(arrays, places, strict=False):
         host[place : place + array.nbytes] = array.view(np.uint8)
     (on_card,) = run.upload(host)
-    return [
-        on_card[place : place + array.nbytes].view(array.dtype)
-        for array, place in zip(arrays, places.tolist(), strict=False)
-    ]
+    parts = zip(arrays, places, sizes, strict=False)
+    return [on_card[place : place + size].view(array.dtype) for array, place, size in parts]
 
 
 class TargetSearch:
