@@ -17,14 +17,3 @@ def as_scipy(dist, predecessor, distances):
         distances[v] = np.inf if dist[v] == INF else np.float64(dist[v])
         if predecessor[v] < 0:
             predecessor[v] = NO_PREDECESSOR
-
-
-@cuda.jit
-def as_lengths(dist, fits, lengths, far):
-    """Convert distances to float64, inf if there is no path. Set far[0] = 1 if a finite distance is above `fits`."""
-    v = thread_x()
-    if v < len(dist):
-        d = dist[v]
-        lengths[v] = np.inf if d == INF else np.float64(d)
-        if d != INF and d > fits:
-            far[0] = 1

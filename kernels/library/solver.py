@@ -203,17 +203,13 @@ def distances(
     graph, limit, directed
         See `shortest_paths`.
     sources : array_like of int, shape (k,)
-        Vertices, from 0, in any order; duplicates are allowed.
+        Vertices in any order; duplicates are allowed.
     targets : array_like of int, shape (t,), optional
-        Likewise; all vertices by default.
+        Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
-    limit : float, default inf
-        The largest distance to search, 0 or more. The distance of vertices beyond it is that without a path.
     out : {"host", "device"}
-        With "device" the distances stay on the card, as a device array that CuPy, PyTorch and JAX take without a copy.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
+        With "device" the distances stay on the card. See `Solver.shortest_paths`.
 
     Returns
     -------
@@ -223,9 +219,9 @@ def distances(
     Raises
     ------
     InputError
-        As `shortest_paths`, if the sources or targets are not one-dimensional integers, if the result does not fit in
-        the host's memory, and for int32 if weights or distances are not integers up to 2**31 - 2. With "device" also
-        as `Solver.shortest_paths`.
+        As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, if the
+        result does not fit in the host's memory, or if the type is int32 and weights or distances are not integers up
+        to 2**31 - 2. With "device" also as in `Solver.shortest_paths`.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -235,9 +231,9 @@ def distances(
 
     Notes
     -----
-    In a contraction hierarchy only those parts of the elimination tree are searched that have a target in them or
-    below (RPHAST: D. Delling, A. V. Goldberg and R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS
-    2011), and only the distances to the targets leave the card.
+    A search in a contraction hierarchy is restricted to the parts of the elimination tree above a target, and only the
+    distances to the targets are copied to the host. The method is RPHAST (D. Delling, A. V. Goldberg and
+    R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS 2011).
 
     Examples
     --------
@@ -266,23 +262,22 @@ def distance_pieces(
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-    sources, targets, dtype, limit, directed
-        As for `distances`.
+    graph, sources, targets, dtype, limit, directed
+        See `distances`.
     rows : int, optional
-        The sources of a piece; as many as take about 256 MiB by default.
+        Number of sources of a piece. By default a piece takes up to 256 MiB.
 
     Yields
     ------
     which : slice
-        The positions in `sources`, one piece after the other.
+        Positions in `sources`. The pieces are in order.
     distances : ndarray, shape (k, t)
         The distances from these sources.
 
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As `distances`.
+        As in `distances`.
 
     Examples
     --------
@@ -303,30 +298,27 @@ def nearest(
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-        As for `shortest_paths`.
+    graph, directed
+        See `shortest_paths`.
     sources : array_like of int, shape (s,)
-        Vertices, from 0, in any order; duplicates are allowed.
+        Vertices in any order; duplicates are allowed.
     k : int
-        The number of vertices, 1 or more. The source counts as its own nearest vertex. Of equally near vertices those
-        with the least numbers are taken.
+        Number of vertices, 1 or more. The source is one of them. Ties are broken by the vertex's number.
     reverse : bool, default False
-        If True, take distances to the source instead of from it.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
+        If True, find the distances to the source instead of from it.
 
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. A distance of 0, as that of the source itself, is an explicit entry.
+        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
         A row is shorter than `k` if the source reaches fewer vertices.
 
     Raises
     ------
     InputError
-        As `distances`, and if `k` is not an integer of 1 or more.
+        As in `distances`. Also if `k` is not an integer of 1 or more.
     NotEnoughMemory, NegativeCycleError
-        As `shortest_paths`.
+        As in `shortest_paths`.
 
     Examples
     --------
@@ -345,28 +337,26 @@ def reachable(
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-        As for `shortest_paths`.
+    graph, directed
+        See `shortest_paths`.
     sources : array_like of int, shape (s,)
-        Vertices, from 0, in any order; duplicates are allowed.
+        Vertices in any order; duplicates are allowed.
     limit : float
         The largest distance, 0 or more.
     reverse : bool, default False
-        If True, take distances to the source instead of from it.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
+        If True, find the distances to the source instead of from it.
 
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. A distance of 0, as that of the source itself, is an explicit entry.
+        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
 
     Raises
     ------
     InputError
-        As `distances`.
+        As in `distances`.
     NotEnoughMemory, NegativeCycleError
-        As `shortest_paths`.
+        As in `shortest_paths`.
 
     Examples
     --------
@@ -676,20 +666,20 @@ class Solver:
         limit: float = np.inf,
         out: str = "host",
     ) -> Distances:
-        """Find the distances from several sources to several targets, or to all vertices, as `kernels.distances`.
+        """Find the distances from several sources to several targets, or to all vertices; see `kernels.distances`.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,)
-            Vertices, from 0, in any order; duplicates are allowed.
+            Vertices in any order; duplicates are allowed.
         targets : array_like of int, shape (t,), optional
-            Likewise; all vertices by default.
+            Vertices in any order; duplicates are allowed. All vertices by default.
         dtype : {float64, float32, int32}
             The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
-        limit : float, default inf
-            The largest distance to search, 0 or more. The distance of vertices beyond it is that without a path.
+        limit
+            See `kernels.shortest_paths`.
         out : {"host", "device"}
-            With "device" the distances stay on the card, as in `shortest_paths`.
+            See `shortest_paths`.
 
         Returns
         -------
@@ -699,7 +689,7 @@ class Solver:
         Raises
         ------
         InputError
-            As `kernels.distances`.
+            As in `kernels.distances`.
         """
         wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
         if out == "device":
@@ -724,26 +714,26 @@ class Solver:
         limit: float = np.inf,
         rows: int | None = None,
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Find distances a few sources at a time, as `kernels.distance_pieces`.
+        """Find distances a few sources at a time; see `kernels.distance_pieces`.
 
         Parameters
         ----------
         sources, targets, dtype, limit
-            As for `distances`.
+            See `distances`.
         rows : int, optional
-            The sources of a piece; as many as take about 256 MiB by default.
+            Number of sources of a piece. By default a piece takes up to 256 MiB.
 
         Yields
         ------
         which : slice
-            The positions in `sources`, one piece after the other.
+            Positions in `sources`. The pieces are in order.
         distances : ndarray, shape (k, t)
             The distances from these sources.
 
         Raises
         ------
         InputError
-            As `kernels.distances`.
+            As in `kernels.distances`.
         """
         wanted = self._wanted(sources, targets, dtype, limit)
         most = max(1, PIECE_BYTES // max(1, wanted.row_bytes)) if rows is None else _check_positive(rows, "rows")
@@ -801,14 +791,14 @@ class Solver:
         return Distances(wanted.sources, wanted.all_targets, found.reshape(shape), key, "results are left on the card")
 
     def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
-        """Find the `k` vertices that are nearest to each source, as `kernels.nearest`.
+        """Find the `k` vertices that are nearest to each source; see `kernels.nearest`.
 
         Parameters
         ----------
         sources : array_like of int, shape (s,)
         k : int
         reverse : bool, default False
-            If True, take distances to the source instead of from it.
+            If True, find the distances to the source instead of from it.
 
         Returns
         -------
@@ -818,14 +808,14 @@ class Solver:
         Raises
         ------
         InputError
-            As `kernels.nearest`.
+            As in `kernels.nearest`.
         """
         given, count = check_sources(self.graph, sources), _check_positive(k, "k")
         with self.working():
             return (self._backward if reverse else self)._select(given, nearest=count)
 
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
-        """Find all vertices within a distance of each source, as `kernels.reachable`.
+        """Find all vertices within a distance of each source; see `kernels.reachable`.
 
         Parameters
         ----------
@@ -833,7 +823,7 @@ class Solver:
         limit : float
             The largest distance, 0 or more.
         reverse : bool, default False
-            If True, take distances to the source instead of from it.
+            If True, find the distances to the source instead of from it.
 
         Returns
         -------
@@ -843,7 +833,7 @@ class Solver:
         Raises
         ------
         InputError
-            As `kernels.reachable`.
+            As in `kernels.reachable`.
         """
         given, limit = check_sources(self.graph, sources), _check_limit(limit)
         with self.working():

@@ -19,13 +19,15 @@ from numba.cuda import codegen
 from numba.cuda.core.caching import NullCache
 
 from kernels.fast import results
+from kernels.fast.hierarchy import all_pairs
 from kernels.gpu import cache as caching
 from kernels.gpu import internals
 from tests.support import no_card
 from tests.support.graphs import near_far_with
 
 ROOT = Path(__file__).parents[3]
-ARGUMENTS = {"as_scipy": (np.int32, np.int32, np.float64), "as_lengths": (np.int32, "i4", np.float64, np.int32)}
+KERNELS = {"as_scipy": results.as_scipy, "fill": all_pairs.fill}
+ARGUMENTS = {"as_scipy": (np.int32, np.int32, np.float64), "fill": ("i4", np.int32)}
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +41,7 @@ def forget():
     """Forget all that a process keeps of kernels, sources and settings."""
     caching.folder.cache_clear()
     internals._HANDLES.clear()
-    for name in ARGUMENTS:
-        kernel = getattr(results, name)
+    for kernel in KERNELS.values():
         kernel._cache = NullCache()
         kernel.overloads.clear()
 
@@ -67,19 +68,19 @@ def take(compiled):
         forget()
         dtypes = others or ARGUMENTS[name]
         arguments = tuple(np.int32(1) if dtype == "i4" else no_card.array(dtype) for dtype in dtypes)
-        handle, cooperative = internals.compiled_kernel(getattr(results, name), arguments, 0)
+        handle, cooperative = internals.compiled_kernel(KERNELS[name], arguments, 0)
         assert name.encode() in no_card.LOADED[handle] and not cooperative
 
     return take
 
 
 def test_what_is_kept_is_not_compiled_again(take, compiled):
-    for name in ("as_scipy", "as_scipy", "as_lengths", "as_scipy"):
+    for name in ("as_scipy", "as_scipy", "fill", "as_scipy"):
         take(name)
-    assert compiled == ["as_scipy", "as_lengths"]
+    assert compiled == ["as_scipy", "fill"]
     for _ in range(2):
         take("as_scipy", np.int32, np.int32, np.float32)
-    assert compiled == ["as_scipy", "as_lengths", "as_scipy"]
+    assert compiled == ["as_scipy", "fill", "as_scipy"]
 
 
 def of_suffix(cache, suffix):
@@ -118,10 +119,10 @@ def test_a_damaged_or_forged_file_is_compiled_and_written_again(suffix, damage, 
 
 @pytest.mark.parametrize("forge", ["another kernel", "other types", "changed machine code"])
 def test_what_a_file_has_for_another_kernel_is_not_loaded(forge, take, compiled, cache):
-    take(), take("as_lengths"), take("as_scipy", np.int32, np.int32, np.float32)
+    take(), take("fill"), take("as_scipy", np.int32, np.int32, np.float32)
     one, other = sorted(cache.rglob("*as_scipy*.nbc"))
     forged = {
-        "another kernel": next(cache.rglob("*as_lengths*.nbc")).read_bytes(),
+        "another kernel": next(cache.rglob("*fill*.nbc")).read_bytes(),
         "other types": other.read_bytes(),
         "changed machine code": one.read_bytes().replace(b"\x7fELF", b"\x7fFLE"),
     }[forge]
@@ -163,8 +164,8 @@ def test_what_cannot_be_written_is_loaded(take, compiled, cache, monkeypatch):
     take()
     before = contents(cache)
     monkeypatch.setattr(os, "replace", fail)
-    take(), take("as_lengths"), take("as_lengths")
-    assert compiled == ["as_scipy", "as_lengths", "as_lengths"] and contents(cache) == before
+    take(), take("fill"), take("fill")
+    assert compiled == ["as_scipy", "fill", "fill"] and contents(cache) == before
 
 
 def test_what_was_imported_before_a_change_is_not_kept(take, cache, compiled, monkeypatch):
