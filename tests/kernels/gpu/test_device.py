@@ -1,6 +1,7 @@
 """How launches are made, checked and timed, with a driver and a card that only note what they are asked for."""
 
 import ctypes
+import itertools
 import sys
 from functools import cache
 from itertools import cycle
@@ -152,6 +153,32 @@ def test_a_refused_launch_is_the_last_and_an_error(code, error, said, launch, dr
     with pytest.raises(error, match=said):
         launch(launching.Prepared([FIRST, SECOND, FIRST]))
     assert [given for given in driver if given != "wait"] == [ALLOWED, first(0), second()]
+
+
+def test_launches_of_a_step_may_overlap_and_the_next_step_waits(driver, monkeypatch):
+    numbers = itertools.count(1)
+    for name in ("cuStreamCreate", "cuEventCreate"):
+        monkeypatch.setattr(bindings, name, lambda flags: (SUCCESS, next(numbers)))
+    for name in ("cuEventRecord", "cuStreamWaitEvent"):
+        monkeypatch.setattr(bindings, name, lambda *given, name=name: driver.append((name, *given)) or (SUCCESS,))
+    monkeypatch.setattr(launching, "STREAMS", 2)  # stream 1, and events 2 and 3
+    monkeypatch.setattr(launching, "_streams", cache(launching._streams.__wrapped__))
+    monkeypatch.setattr(launching, "_prefer_shared_memory", lambda ready: None)
+    number, passed = np.uint32(9), []
+    monkeypatch.setattr(internals, "as_passed", lambda value, of=internals.as_passed: passed.append(value) or of(value))
+    one = (7, (5, 4), (32, 16), (STEP, number))
+    run = Run()
+    run.launch_steps([one], [], [one, one, one], [one])
+    streams, events = (0, 1), (2, 3)
+    assert driver[:1] + driver[-1:] == [first(0)] * 2
+    assert driver[1:-1] == [
+        ("cuEventRecord", events[0], 0),
+        ("cuStreamWaitEvent", streams[1], events[0], 0),
+        *(first(0), first(0, 1), first(0)),
+        ("cuEventRecord", events[1], streams[1]),
+        ("cuStreamWaitEvent", 0, events[1], 0),
+    ]
+    assert len(passed) == 1 and run.launches == 5
 
 
 def test_a_run_that_waits_launches_by_the_compiled_loop(driver):
