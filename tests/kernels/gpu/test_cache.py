@@ -353,7 +353,7 @@ from kernels.gpu import internals
 words, distances, longs = (no_card.array(dtype) for dtype in (np.int32, np.float64, np.uint64))
 handles = [
     internals.compiled_kernel(results.as_scipy, (words, words, distances), 0),
-    internals.compiled_kernel(near_far_kernels.find_too_long, (longs, words, words, words), 0),
+    internals.compiled_kernel(near_far_kernels.find_too_long, (np.uint32(2), longs, words, words, words), 0),
 ]
 assert [no_card.LOADED[handle][:4] for handle, _ in handles] == [b"\\x7fELF"] * 2
 print(json.dumps(no_card.COMPILED))
