@@ -25,12 +25,12 @@ from kernels.registry import Variant
 from kernels.run import Result, Run
 
 log = logging.getLogger(__name__)
-PARALLEL = 8  # parallel arcs of the two-vertex graph that compiles a variant: more than a row of any layout holds
+PARALLEL = 33  # parallel arcs each way in the graph that `_prepare` runs: more than a row of any layout holds
 WHOLE = {  # the least and the largest value of each integer setting
     "warmup_launches": (0, INF),
     "repeats": (1, INF),
-    "block": (1, 1024),  # threads a block of a card may have
-    "tile": (1, 32),  # tile x tile of them
+    "block": (1, 1024),  # threads of a block
+    "tile": (1, 32),  # a block has tile x tile threads
     "delta": (1, INF),
     "grid": (1, INF),
     "checked_rows": (1, INF),

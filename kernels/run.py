@@ -1,8 +1,8 @@
 """One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A variant's function takes a Graph, a Result to fill and a Run. First it copies the graph to the card by
-`upload_untimed`, before the clock starts. Then it opens `timed` and, inside it, one `phase` after the other. Afterwards
-the harness reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
+A variant's function takes a Graph, a Result to fill and a Run. First it copies by `upload_untimed` what should be on
+the card before the clock starts. Then it opens `timed` and, inside it, one `phase` after the other. Afterwards the
+harness reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Run:
     grid : int, optional
         Blocks of a kernel whose blocks share the work; by default the variant's own rule.
     waits : bool
-        Wait after each launch, as in the paper. If False, launch from Python instead of from a compiled loop, and lay
-        out the arguments of `prepare` only when its function is called, while the card may have other work.
+        Wait after each launch, as in the paper. If False, launch from Python, not from a compiled loop. The arguments
+        given to `prepare` are then laid out when the function that it returned is called, since the card may be busy.
     shared : int, optional
         The maximum shared memory of a block in bytes; by default the card's limit.
 
@@ -81,8 +81,8 @@ class Run:
     started : str
         Start of the timed region, ISO 8601, UTC.
     prepare_host_s, prepare_card_s : float
-        Seconds between the creation of the Run and the timed region: those on the host, and those in `upload_untimed`.
-        On the host, layouts are made only in the first run on a graph.
+        Seconds between the creation of the Run and the timed region: those on the host, and those of copies to the card
+        and launches there. The first run on a graph also makes its layout on the host, which later runs reuse.
     """
 
     source: int = 0
@@ -140,7 +140,7 @@ class Run:
             return [cuda.to_device(array) for array in arrays]
 
     def upload_untimed(self, *arrays: np.ndarray) -> list:
-        """Copy arrays to the card before the clock starts, as the paper's program copies its graph."""
+        """Copy arrays to the card before the clock starts, as the paper's Bellman-Ford copies its graph."""
         started = time.perf_counter()
         uploaded = self.upload(*arrays)
         cuda.synchronize()
@@ -156,7 +156,8 @@ class Run:
         """Launch the kernels in turn, `times` times; wait after every launch if the Run `waits`.
 
         A launch is (kernel, blocks, threads, arguments[, bytes of shared memory]). For the argument STEP the kernel
-        receives the number of the iteration. If `cuda_graph` is set, launch from CUDA graphs and wait once, at the end.
+        receives the number of the iteration. If it waits and `cuda_graph` is set, launch from CUDA graphs and wait
+        once, at the end.
         """
         if SIMULATED:
             for step in range(times):

@@ -22,10 +22,10 @@ A word is unsigned and infinity is 2^31 - 1, so the sum of two infinities does n
 infinity. In a packed matrix a word holds the distances to two successive vertices, and infinity is 2^15 - 1, so no sum
 carries into the other half. Rows and columns past the last vertex are filled with infinity.
 
-A packed distance that does not fit in 15 bits becomes infinity. Such an overflow is detected: on the shortest path,
-let v be the first vertex whose distance does not fit. The vertex u before v has its exact distance, because all
-distances that fit are exact. So there is an arc from a reached vertex, u, to an unreached one, v. `find_predecessors`
-reads all arcs and looks for such an arc.
+A packed distance that does not fit in 15 bits becomes infinity. Such an overflow is detected: on a shortest path to
+a vertex whose distance does not fit, let v be the first such vertex. The vertex u before v has its exact distance,
+because all distances that fit are exact. So there is an arc from a reached vertex, u, to an unreached one, v.
+`find_predecessors` reads all arcs and looks for such an arc.
 """
 
 from dataclasses import dataclass
@@ -325,7 +325,7 @@ def part_movers(wide: int) -> tuple:
 
 
 def product_readers(shape: TileShape) -> tuple:
-    """Return device functions that copy the distances to, and from, `depth` vertices k to shared memory."""
+    """Return two device functions, which load the distances to `depth` vertices k, and from them, to shared memory."""
     tile, height, packed, depth = shape.tile, shape.height, shape.packed, shape.depth
     threads, wide, to_k_words = shape.threads, shape.wide, shape.depth // shape.per_word
     load, _ = part_movers(wide)
@@ -375,7 +375,7 @@ def product_relaxers(shape: TileShape) -> tuple:
     def position(thread, i, length):
         """Return the index, below `length`, of a thread's i-th row or column.
 
-        Half of a thread's rows or columns are in each half of the tile, so that the 16-byte loads of neighbouring
+        Half of a thread's rows or columns are in each half of the range, so that the 16-byte loads of neighbouring
         threads have no bank conflicts.
         """
         return u32((i // wide) * (length // 2) + thread * wide + i % wide)

@@ -68,10 +68,10 @@ def rounds(take):
 
     A round calls `take` for each arc of a queued vertex. If `take` returns True, the head is queued for the next round.
 
-    most: maximum number of rounds. marks: the last argument of `take`. queues: uint32, two words per entry; a round
-    reads one half and fills the other. counts: uint32, (4,). Round r reads the number of queued vertices from word
-    r mod 3, counts those of the next round in the next of the first three words, and sets the third to 0. So one
-    barrier per round is enough. The last word becomes the number of rounds.
+    most: maximum number of rounds. marks: the stamps of `lower`, or the predecessors of `adopt`. queues: uint32, two
+    words per entry; a round reads one half and fills the other. counts: uint32, (4,). Round r reads the number of
+    queued vertices from word r mod 3, counts those of the next round in the next of the first three words, and sets the
+    third to 0. So one barrier per round is enough. The last word becomes the number of rounds.
     """
 
     @cuda.jit(**LAUNCH_BOUNDS)

@@ -139,7 +139,7 @@ def row_setter(narrow: bool, count_hops: bool):
     def set_rows(size, first_source, no_path, rows):
         thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         unreached = u32(no_path * u32(0x10001)) if narrow else no_path
-        cuda.syncthreads()  # other threads may still read the rows of the previous batch
+        cuda.syncthreads()  # other threads may still read the rows of the block's previous search
         v = thread
         while v <= size:
             at = u32(u32(4) * v)
@@ -387,7 +387,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
 
 
 def bytes_of_block(core: int, count_hops: bool) -> int:
-    """Return the bytes of a block's rows: one per core vertex, and one for the vertex that is never reached."""
+    """Return the size of a block's rows in bytes: a row per core vertex, and one for the vertex never reached."""
     return (core + 1) * (32 if count_hops else 16)
 
 

@@ -10,34 +10,34 @@
 The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
 Single-Source Shortest Paths, IPDPS 2014).
 
-On a road graph a search takes a thousand rounds and more, each with hundreds of near vertices, so the latency of a
-round decides: a barrier of a block takes far less time than a barrier of the whole card. Therefore each block has its
-own near queue, in shared memory, and works through it round after round without the others. The thread that lowers a
-distance enqueues the vertex in its own block. Some work is done twice, because blocks do not wait for each other: a
-block may continue from a distance that another block lowers later.
+On a road network a search takes more than a thousand rounds, each with hundreds of near vertices. So its time depends
+on the latency of a round, and a barrier of a block takes far less time than a barrier of the whole card. Therefore each
+block has its own near queue, in shared memory, and works through it round after round without the others. The thread
+that lowers a distance adds the vertex to the queue of its own block. Some work is done twice: a block may continue from
+a distance that another block lowers later.
 
-All blocks meet at a barrier of the card when their queues are empty. Each has published the number of entries of its
-part of far and their least distance, so that all raise the threshold to the same value. Then each block reads an equal
-share of every part: entries below the threshold go to its own queue, the others to its part of far. Far has two
-halves: one is read, the other written. A block calls the others to meet earlier if its queue is long or its part of
-far is full. Then each block first moves the rest of its queue to far, so that it is shared out.
+A meeting is a barrier of the card, which each block reaches when its queue is empty. Before it, each block publishes
+the number of entries in its part of far and their least distance, so that all raise the threshold to the same value.
+After it, each block reads an equal share of every part: entries below the threshold go to its own queue, the others to
+its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its queue is long
+or its part of far is full. Then each block first moves the rest of its queue to far, so that all blocks share it.
 
-The distance by which the threshold is raised, delta, adapts to what is counted at each meeting (`next_window`). It is
-doubled if no block had SHORT rounds since the last meeting: a meeting takes as long as several rounds. It becomes a
-quarter of the present window if most blocks were interrupted with entries left, and one in WORK_TWICE of the rows that
-they took was of a vertex that was near before: then the card is busy, and nearer vertices should come first.
+The window is the range of near distances. Its width, delta, adapts at each meeting (`next_window`). It is doubled if no
+block had SHORT rounds since the last meeting, because a meeting takes as long as several rounds. It is reduced to a
+quarter if most blocks had entries left and did much work twice: then the card is busy, and nearer vertices should come
+first. A block did much work twice if one in WORK_TWICE of its entries was for a vertex that was near already.
 
-Arcs are stored in rows of one width, so that those of a vertex are found without reading where they start; as many
-threads take a row. A vertex with more arcs has a row with one arc less and a link to up to DIRECT further arcs, which
-the threads of a warp relax together, one link after the other. A hub has more arcs than that: its link leads to a fan,
-which is further rows with links of their own, enqueued like vertices. If the graph has weights of 0, predecessors
-along such arcs are found last, so that they cannot form a cycle.
+Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
+one thread per arc. If a vertex has more arcs, the last word of its row is a link to up to DIRECT further arcs. The
+threads of a warp relax these together, one link after the other. A hub has still more arcs: its link leads to a fan,
+further rows with links of their own, which are enqueued like vertices. Vertices of a large graph with hubs are numbered
+by degree during the search (`near_far_layout.order_by_degree`).
 
-Vertices of a large graph with hubs are numbered by degree during the search (`near_far_layout.order_by_degree`).
+A near queue is a ring. A round takes as many entries from its head as the block's threads can relax at once, and adds
+others at its tail. Even and odd rounds count their additions separately, so that one barrier per round is enough: when
+some threads already add to one counter, others may still read the other.
 
-A near queue is a ring. A round takes as many entries from it as the block has rows of threads, and adds to its end.
-Even and odd rounds count their additions separately, so that one barrier per round is enough: when some threads
-already add to one counter, others may still read the other.
+Predecessors are found from the distances; those along arcs of weight 0 last, so that they cannot form a cycle.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 DELTA = 128  # delta at the start: this many mean weights, divided by the square of the mean out-degree
 THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows or rounds are wide
-WIDE = 8  # the mean out-degree from which on a graph has wide rounds
+WIDE = 8  # minimum mean out-degree for wide rounds
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
 kernels = Later("kernels.fast.near_far_kernels")  # imports numba
@@ -120,12 +120,12 @@ def has_free_arcs(graph: Graph) -> bool:
 
 
 def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
-    """Return the capacity of a block's part of a half of far, and the length at which a block calls the others to meet.
+    """Return the capacity of a block's part of a half of far, and the length above which the block calls a meeting.
 
-    At a meeting all parts together have at most one entry per row, once outdated entries are dropped. Then a part
-    starts with an equal share of these, and one entry more for each block, because shares are rounded up. A block calls
-    when its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So it ends with
-    the larger of its start and the limit, plus two rounds and a queue.
+    After a meeting all parts together have at most one entry per row, because outdated entries are dropped. So a part
+    starts with an equal share of these, and up to one entry more per block, because shares are rounded up. A block
+    calls when its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So the part
+    ends with the larger of its start and the limit, plus two rounds and a queue.
     """
     taken, most = max(1, threads // rows.width), rows.width - 1 + near_far_layout.DIRECT
     share = -(-rows.queued // blocks)
@@ -139,7 +139,7 @@ def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capa
 class NearFarSearch:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
-    The threshold is first raised by run.delta, or default_delta. dist and predecessor, int32, (n,), are the results of
+    The first window is run.delta wide, or default_delta. dist and predecessor, int32, (n,), are the results of
     the last search, in the memory that `allocate` took; `by_number` has the same by the numbers of vertices. Raises
     NotEnoughMemory.
     """

@@ -10,17 +10,17 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF
 
-CROWDED = 512  # a block with more near entries calls the others to meet
+CROWDED = 512  # a block with more near entries calls a meeting
 SHORT = 8  # rounds; if no block has as many between two meetings, delta is doubled
-NARROWER = u32(2)  # bits by which delta is shifted if most blocks do much work twice
-WORK_TWICE = u32(32)  # much: one in so many rows was enqueued for a vertex that was near already
-SAMPLE = u32(8)  # one in so many vertices is counted
+NARROWER = u32(2)  # bits by which the window is shifted right if most blocks did much work twice
+WORK_TWICE = u32(32)  # a block did much if one in so many of its entries was for a vertex that was near already
+SAMPLE = u32(8)  # only one in so many vertices is counted for this
 # Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
 # the launch of such blocks fails. The simulator rejects the option.
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
 LANES = 1 if SIMULATED else 32  # threads of a warp
 FULL_WARP = 0xFFFFFFFF
-NO_ARC = np.uint64(INF << 32)  # longer than any path
+NO_ARC = np.uint64(INF << 32)  # its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
 # the number of entries and the least distance of its part of far; entries added for vertices that were near already.
@@ -96,7 +96,7 @@ class Sizes(NamedTuple):
     bits: int  # of the width of a row
     delta: int  # at the start
     part_capacity: int  # of each block's part of a half of far
-    limit: int  # a block with more entries in its part calls the others to meet
+    limit: int  # a block with more entries in its part calls a meeting
     queue_capacity: int  # entries of a near queue, a power of two
 
 
@@ -158,7 +158,7 @@ def relax_if_less(arc, d, dist, block):
 
 @cuda.jit(device=True)
 def follow_link(link, d, arcs, dist, block):
-    """Relax the arcs or enqueue the rows behind a link, by the threads of a warp; return the least put into far."""
+    """Relax the arcs or enqueue the rows behind a link, with a whole warp; return the least distance added to far."""
     least = u32(INF)
     first, count = u32(link), u32(link >> u64(32)) & COUNT
     i = u32(0) if SIMULATED else u32(cuda.laneid)
@@ -180,7 +180,7 @@ def follow_link(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def follow_links(link, d, arcs, dist, block):
-    """Follow each thread's link (0: none), one by one with the whole warp; return the least put into far."""
+    """Follow each thread's link (0: none), one by one with the whole warp; return the least distance added to far."""
     least = u32(INF)
     if SIMULATED:
         if link != u64(0):
@@ -199,7 +199,10 @@ def follow_links(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def take_row(thread, count, n, arcs, owners, dist, block):
-    """Relax an arc of one of the `count` rows at the queue's head, and follow links; return the least put into far."""
+    """Relax the thread's arc of the `count` rows at the queue's head; return the least distance added to far.
+
+    If the thread has a link instead, its warp follows that.
+    """
     link, d, least = u64(0), u32(0), u32(INF)
     i = u32(thread >> block.bits)
     if i < count:
@@ -222,8 +225,8 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
     """Run rounds until the queue is empty or the blocks should meet.
 
     other: the value of the counter of the other rounds' additions.
-    Returns the rest of the queue, the counters at the end, and the least distance put into far. Sets LONG after SHORT
-    rounds, and counts the block as WASTED if it is stopped with entries and did much work twice.
+    Returns the rest of the queue, the counters at the end, and the least distance added to far. Sets LONG after SHORT
+    rounds, and counts the block as WASTED if it is stopped with entries left and did much work twice.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
     rounds, taken = u32(0), u32(0)
@@ -259,7 +262,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
 
 @cuda.jit(device=True)
 def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block):  # noqa: PLR0913
-    """Drop the outdated entries of the block's share of far, enqueue the others, and return the least put into far.
+    """Drop the outdated entries of the block's share of far and enqueue the others; return the least that stays in far.
 
     parts: the number of parts. lengths: the word where their lengths start. part_capacity: of each part. start: where
     the first part starts.
@@ -283,8 +286,8 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 def next_window(least, threshold, delta, meeting, parts, words):
     """Return delta and the threshold after a meeting, by what the blocks counted before it.
 
-    If near entries were left over, most blocks were crowded and did much work twice, narrow the window to a part of
-    what it was. If it was done with in fewer rounds than SHORT, the meetings take most of the time: widen it.
+    If near entries are left and most blocks did much work twice, narrow the window. If none are left and no block had
+    SHORT rounds, the meetings take most of the time: double delta.
     """
     if least < threshold:
         if u32(2) * words[u32(WASTED + meeting % u32(3))] > parts:
@@ -391,7 +394,7 @@ def take_zero_arc(arc, u, source, dist, predecessor, queue, counter, first, word
 
 @cuda.jit
 def start_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words):
-    """Set predecessors along arcs of weight 0 from the source and vertices that have one already; an arc per thread.
+    """Set predecessors along arcs of weight 0, from the source and vertices with a predecessor; an arc per thread.
 
     queue: uint64, an entry for each row that may be enqueued; words[QUEUED] and the next word are 0. Each vertex gets a
     predecessor and is queued at most once, and each row of its fan is queued once behind it. So the queue is long

@@ -13,13 +13,16 @@ from kernels.graph import Graph, kept
 
 WIDTHS = (4, 8, 16, 32)  # arcs of a row: a power of two
 DIRECT = 124  # maximum arcs behind a link to arcs
-LARGE = 2**22  # vertices from which on distances are ordered by degree: 16 MB, a third of the L2 cache
-HUBS = 16  # if one in so many vertices has half of the arcs
+LARGE = 2**22  # minimum vertices of a large graph: its distances take 16 MB, a third of the L2 cache
+HUBS = 16  # a graph has hubs if half of its arcs lead to one in so many vertices
 LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: it is a link; the link leads to rows
-# Words that all blocks share: the meeting that is called for; the least distance of far, by meeting modulo 3; the
-# numbers of rows queued for their arcs of weight 0, by level modulo 2; the last meeting before which a block had SHORT
-# rounds, by meeting modulo 2; the number of crowded blocks that did much work twice, by meeting modulo 3; from LENGTHS
-# on, the length of each part of far, for even and for odd meetings.
+# Words that all blocks share:
+#   CALLED   the meeting that is called for
+#   LEASTS   the least distance in far, by meeting modulo 3
+#   QUEUED   the number of rows queued for their arcs of weight 0, by level modulo 2
+#   LONG     the last meeting before which a block had SHORT rounds, by meeting modulo 2
+#   WASTED   the number of blocks that were stopped with entries left and did much work twice, by meeting modulo 3
+#   LENGTHS  from here on, the length of each part of far, for even and then for odd meetings
 CALLED, LEASTS, QUEUED, LONG, WASTED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
 
 
@@ -35,16 +38,16 @@ class Rows(NamedTuple):
     starts: np.ndarray  # int32: first arc of each row of a fan
     stops: np.ndarray  # int32: end of its arcs
     linked: np.ndarray  # uint32: rows whose last word is a link
-    links: np.ndarray  # uint64: these words: LINK, and the count above the first row of arcs, or with FAN of rows
+    links: np.ndarray  # uint64: these words: the number of arcs (FAN: of rows) behind the link above the first row
     behind: np.ndarray  # int32: first of the arcs behind each link; 0 for a link to rows
 
 
 def width_for(degrees: np.ndarray) -> int:
     """Return the width of the rows, by the share of vertices with more arcs.
 
-    A row's unused words take time too, the more the wider it is. Measured: links in 1 of 200 rows of 4 cost more than
-    rows of 8, and links in 1 of 16 rows of 16 cost less than rows of 32. If most arcs are those of vertices with more
-    arcs than any row, wide rows do not save links.
+    Unused words of a row take time too, and wide rows have more of them. Measured: links in 1 of 200 rows of 4 cost
+    more than rows of 8, and links in 1 of 16 rows of 16 cost less than rows of 32. If most arcs belong to vertices with
+    more arcs than any row, wide rows save few links.
     """
     widest = WIDTHS[-1]
     if 2 * degrees[degrees > widest].sum(dtype=np.int64) > degrees.sum(dtype=np.int64):

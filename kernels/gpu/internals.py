@@ -1,7 +1,7 @@
 """Undocumented parts of numba: handles of kernels, the form in which arguments are passed, the simulator's threads.
 
-They are those of numba-cuda WRITTEN_FOR. Before the first launch on a card, kernels/gpu/launching.py launches `echo`,
-and `check_echo` raises an error if the installed version passes arguments in another form.
+They are as in version WRITTEN_FOR of numba-cuda. Before the first launch on a card, kernels/gpu/launching.py launches
+`echo`, and `check_echo` raises an error if the installed version passes arguments in another form.
 """
 
 import sys

@@ -8,7 +8,7 @@ thread writes an entry there that another thread reads. The comparison is writte
 dist[k, j], which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Kernels that test for INF before it
 do so only to save loads from global memory.
 
-Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter that the compiler cannot unroll.
+Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter, which prevents unrolling.
 
 The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
 the diagonal; then the other tiles of its row and its column; then the remaining tiles. `round_` is the number of the
@@ -156,7 +156,8 @@ def primary_kernel(tile: int):
 def path_finder(tile: int):
     """Return a device function that finds the shortest path to j through the vertices of the primary tile.
 
-    It returns the distance and the tail of the last arc. The distances to and from the primary tile must be final.
+    It returns the distance and the tail of the last arc. The primary tile must be final; in the third phase, so must
+    the other tiles of its row and column.
     """
 
     @cuda.jit(device=True)
@@ -195,7 +196,7 @@ def row_and_column_kernel(tile: int, through):
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # in row tiles, threads read predecessors above that others write below
+        cuda.syncthreads()  # in row tiles: before predecessors that other threads read are overwritten
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last

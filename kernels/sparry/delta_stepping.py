@@ -27,7 +27,7 @@ QUEUED, REMOVED = 1, 2
 def default_delta(graph: Graph) -> int:
     """Return the largest weight divided by the mean out-degree, rounded up, at most INF.
 
-    This is SParry's choice. Meyer and Sanders take 1/d, for weights up to 1 and the degree d.
+    SParry's pseudocode has no rule. Meyer and Sanders take 1/d, for weights up to 1 and the degree d.
     """
     if not graph.arcs:
         return 1

@@ -154,7 +154,8 @@ def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
 def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
     """Yield pieces of the sources, in preorder, with their distances on the card: int32, (k * n,), INF if no path.
 
-    The next piece overwrites the distances. Requires reduces=False. Half of the search's memory is used for these rows.
+    The next piece overwrites the distances. Requires reduces=False. A piece has at most half of `search.most` sources,
+    so that these rows fit on the card as well.
     """
     n, most = search.on_card.graph.vertices, max(1, search.most // 2)
     (out,) = search.run.allocate((min(most, len(sources)) * n, np.int32))

@@ -1,11 +1,11 @@
 """The weights of a hierarchy's arcs, on the card.
 
-For an arc between a vertex and an ancestor, `up` is the weight towards the ancestor, `down` the weight towards the
-vertex.
+For an arc between a vertex v and its ancestor a, up(v, a) is the weight from v to a, down(v, a) the weight from a to v.
 
     up, down = the graph's weights, INF if there is no arc
     each height from the lowest, each vertex v of this height, each two ancestors a, b that v has arcs with, a nearer:
-        up(a, b) = min(up(a, b), down(a, v) + up(v, b)), and down(a, b) by the reverse arcs
+        up(a, b) = min(up(a, b), down(v, a) + up(v, b))
+        down(a, b) = min(down(a, b), down(v, b) + up(v, a))
 
 The height of a vertex is the number of vertices below it on the longest path down. v, a and b form a triangle. The
 method is that of customizable contraction hierarchies (see elimination.py).

@@ -1,9 +1,9 @@
 """The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
 
-`sizes` is a decreasing list of sizes of subtrees. The level of a vertex is the number of these sizes that its subtree
-does not exceed. So level 0 is the top of the tree. A fragment is a connected piece of one level, with one topmost
-vertex. Level 0 is a single fragment, even if it has several roots. The arcs from a fragment lead to its own vertices
-and to its boundary: the ancestors that its top has an arc with.
+`sizes` is a decreasing list of sizes of subtrees. A vertex is on level 0, the top of the tree, if its subtree exceeds
+all sizes; on level 1, if it exceeds all but the first; and so on. A fragment is a connected piece of one level, with
+one topmost vertex. Level 0 is a single fragment, even if it has several roots. The arcs from a fragment lead to its own
+vertices and to its boundary: the ancestors that its top has an arc with.
 
     level 0     the top of the tree: few vertices, many arcs each
     level 1     fragments that depend on level 0 only, so that all of them can be searched at once
@@ -15,9 +15,9 @@ is a range of rows, and an ancestor comes before its descendants.
 
 A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between
 the fragment's top and the current vertex. So a vertex can overwrite the distance of the previous vertex of the same
-depth. A slot is the index of a distance in shared memory. Slot 0 holds INF, then come the boundary, the nearest vertex
-last, and one slot per depth of the fragment. So the slot before a vertex's own slot is that of its parent; for a root
-it is slot 0.
+depth. A slot is the index of a distance in shared memory. Slot 0 holds INF. The boundary's slots follow, that of the
+nearest ancestor last, and then a slot for each depth of the fragment. So the slot before a vertex's own slot is that of
+its parent; for a root it is slot 0.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from kernels.graph import Graph, kept, starts
 SMALLEST = 128  # maximum number of vertices in a fragment of the last level
 STEP = 8  # ratio of this maximum from one level to the next
 BAND = 32  # number of depths in a band
-WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # slots per class
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # maximum slots by class
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
 RECORD_ARCS = 3  # number of arcs in a record
@@ -49,7 +49,7 @@ class Fragments:
     """
 
     numbers: np.ndarray  # (n,): preorder number of each row
-    ends: np.ndarray  # (n,): end of each row's subtree
+    ends: np.ndarray  # (n,): preorder number at which each row's subtree ends
     depths: np.ndarray  # (n,)
     rows: np.ndarray  # (n,): row of each preorder number
     vertex_rows: np.ndarray  # (n,): row of each vertex of the graph
@@ -201,7 +201,7 @@ class Records:
     """
 
     words: np.ndarray  # uint32, (4 * records + 4,): weights are not filled in
-    arcs: np.ndarray  # int32, same shape: arc whose weight a word holds; -1: none; the number of arcs: INF
+    arcs: np.ndarray  # int32, same shape: arc whose weight each word gets; -1 for slots; the number of arcs for INF
     start: np.ndarray  # int64, (n + 1,): first record of each row
 
 
@@ -245,7 +245,8 @@ class Steps:
     the band down to a row, through vertices of the band only. In the last level a band is one depth and has one step.
 
     A position is an index in shared memory. Position 0 holds INF, then come the boundary and the rows of the fragment.
-    The position of a closure's head is increased by the level's `rooms`, because b lies behind d (see one_source.py).
+    The results of a band's first step are an array of their own, which starts at position `rooms` of the level.
+    Closures read these results, so the positions of their heads lie there.
     """
 
     entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs, position of the row; in order of steps

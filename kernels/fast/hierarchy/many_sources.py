@@ -8,8 +8,7 @@
 A thread searches from one source or four. It keeps their distances in shared memory, one for each slot of the fragment
 that it searches (fragments.py). So no thread waits for another, and only results are written to global memory. Levels
 are searched one after the other, because the boundary of a fragment is read from the results of earlier levels. If only
-a few numbers per source are wanted, the distances of the last level are not stored. (The algorithm PHAST keeps a
-distance for each ancestor. Fragments keep fewer, so that more threads fit.)
+a few numbers per source are wanted, the distances of the last level are not stored.
 """
 
 from collections.abc import Callable
@@ -28,7 +27,7 @@ from kernels.gpu.intrinsics import each, i32, loader, same, storer, thread_x, u3
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-SOURCES_PER_THREAD = 4  # if the slots of MIN_BLOCKS such blocks fit in one block's shared memory, else 1
+SOURCES_PER_THREAD = 4  # if a block then takes at most 1 / MIN_BLOCKS of a block's maximum shared memory, else 1
 MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
 JOB_ROWS = 256  # approximate number of vertices that one block searches in turn
@@ -103,7 +102,7 @@ def lesser_sum(value, other, weight):
 
 @cuda.jit(device=True)
 def on_way(source, number, end):
-    """Return 0 if the vertex with this number and subtree's end is the source or its ancestor, else INF."""
+    """Return 0 if a vertex is the source or the source's ancestor, else INF. end: the end of the vertex's subtree."""
     return u32(0) if number <= source and source < end else NO_PATH
 
 

@@ -3,7 +3,7 @@
     d = INF, d[source] = 0
     ascend: each vertex v on the path from the source to its root, each arc to an ancestor a:
         d[a] = min(d[a], d[v] + up(v, a))
-    descend: each level, all its fragments at once; in a fragment one band of depths after the other, all vertices v:
+    descend: each level in turn, all its fragments at once; each band of depths in turn, all its vertices v at once:
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
@@ -71,7 +71,7 @@ class Way(NamedTuple):
 def close_bands(arcs, bands, depths, start, heads, down):
     """Store the closures of all bands in `down`, behind the arcs. A block computes a band, depth by depth.
 
-    Closure i of a row is from its ancestor i depths below the top of the band.
+    Closure i of a row is the distance from the ancestor that lies i depths below the top of the band.
     """
     band = cuda.blockIdx.x
     group, lane = u32(cuda.threadIdx.x // GROUP), i32(cuda.threadIdx.x % GROUP)
@@ -107,7 +107,8 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
     """Search up from the source with one block.
 
     path_fragments: the fragments that hold the source's ancestors. Groups of threads take turns, one ancestor each. A
-    group loads the arcs of its next ancestor while other groups work. Therefore no such load may depend on another.
+    group loads the arcs of its next ancestor while other groups work. So that no load waits for another, `head_depths`
+    has the depth of each arc's head, and the first arcs of ancestors are in shared memory.
     """
     depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
@@ -156,7 +157,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """Return the step and the entry that a group processes after entry `at`, if a block has `groups` groups."""
+    """Return the step and the first of the `groups` entries that the block's groups take after those from `at` on."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))
@@ -232,7 +233,7 @@ def search_fragments(group: int, bands: bool):
 
     @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
     def descend_from(first, source, room, fragments, steps, down, tree, way, distances):  # noqa: PLR0913
-        near = cuda.shared.array(0, uint32)  # INF, boundary, rows; with bands as much again for b; steps' starts
+        near = cuda.shared.array(0, uint32)  # `room` words for d; with bands, `room` for b; the starts of steps
         offsets = near[u32(room + room) :] if bands else near[room:]
         step_count = load_fragment(
             first + cuda.blockIdx.x, source, room, fragments, steps, tree, way, distances, near, offsets

@@ -14,7 +14,7 @@ from numba.cuda import dispatcher
 
 from kernels import harness
 from kernels import run as runs
-from kernels.fast import floats, floats_kernels, multi_source, near_far, probe
+from kernels.fast import floats, floats_kernels, multi_source, near_far, near_far_kernels, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, targets, within
 from kernels.gpu import internals
@@ -225,6 +225,13 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
         variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
         assert launched and set(launched) <= compiled
         launched.clear()
+
+
+def test_links_are_compiled_before_a_measured_run(launched, monkeypatch):
+    monkeypatch.setattr(runs, "warm_up", lambda *_: None)
+    monkeypatch.setattr(harness, "Run", Recorder)
+    harness._prepare(VARIANTS["delta_stepping/near_far"], path(2, True), harness.Protocol())
+    assert near_far_kernels.set_links.py_func in launched.values()
 
 
 def test_halves_are_compared_at_once_if_the_card_can(compiled, monkeypatch):
