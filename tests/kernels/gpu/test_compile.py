@@ -14,7 +14,7 @@ from numba.cuda import dispatcher
 
 from kernels import harness
 from kernels import run as runs
-from kernels.fast import floats, floats_kernels, multi_source, near_far, near_far_kernels, probe
+from kernels.fast import floats, floats_kernels, multi_source, near_far, near_far_kernels, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, targets, within
 from kernels.gpu import internals
@@ -232,6 +232,14 @@ def test_links_are_compiled_before_a_measured_run(launched, monkeypatch):
     monkeypatch.setattr(harness, "Run", Recorder)
     harness._prepare(VARIANTS["delta_stepping/near_far"], path(2, True), harness.Protocol())
     assert near_far_kernels.set_links.py_func in launched.values()
+
+
+def test_kernels_that_number_by_degree_are_compiled_before_the_clock(launched, monkeypatch):
+    monkeypatch.setattr(near_far_layout, "LARGE", 1)
+    monkeypatch.setattr(near_far_layout, "HUBS", 1)
+    near_far.NearFarSearch(path(2, True), Recorder())
+    by_degree = near_far_kernels.distances_by_vertex, near_far_kernels.predecessors_by_vertex
+    assert {kernel.py_func for kernel in by_degree} <= set(launched.values())
 
 
 def test_halves_are_compared_at_once_if_the_card_can(compiled, monkeypatch):
