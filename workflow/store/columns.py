@@ -162,8 +162,8 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: layouts of the graph made on the host, in a variant's first run only. For "
-        "`hierarchy`, each row repeats the time of its order and tree, which are made once.",
+        "Before the timed region: layouts of the graph made on the host, in a variant's first run only. "
+        "Exception: `hierarchy` makes its order and elimination tree once, and each row repeats that time.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number("prepare_card_s", "Before the timed region: copies to the card.", at_least_0_or_empty("prepare_card_s")),

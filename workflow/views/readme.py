@@ -141,7 +141,7 @@ def _rows(archive: Path, table: str, condition: str) -> list[dict]:
 def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) -> list[dict]:
     """Return, by dataset, the rows of Table 6 that the findings compare, with what that table leaves out."""
     regions = {name: batches.medians(part) for name, part in table6.regions(rows).items()}
-    lines = []
+    directions, lines = verdicts.directions(tolerance), []
     for dataset in dict.fromkeys(row["dataset"] for row in table):
         programs = {row["who"]: row for row in table if row["dataset"] == dataset}
         ours, best, library, block = (programs.get(who) for who in COMPARED)
@@ -151,12 +151,13 @@ def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) ->
         def gain(left: dict, right: dict, region: str = "call", dataset=dataset) -> verdicts.Estimate | None:
             return batches.speed_up(regions[region], left["column"], right["column"], dataset)
 
-        total = gain(block, ours, "total") if block else None
+        found = {region: gain(block, ours, region) for region in ("call", "total") if block}
+        words = {region: verdicts.decide(one, directions) for region, one in found.items() if one}
         cited = [one for one in programs.values() if not one["on card"] and pd.isna(one["column"])]
         lines.append(
             {"dataset": dataset, "ours": ours, "best": best, "library": library, "block": block}
             | {"library gain": gain(library, best), "gain": gain(ours, best)}
-            | {"block wins": bool(total) and verdicts.decide(total, verdicts.directions(tolerance)) == "faster"}
+            | {"block wins": words.get("total") == "faster", "block told": words.get("call") in ("faster", "slower")}
             | {"cited": min(cited, key=lambda one: one["call median"], default=None)}
             | {"cited wins": any(one[time] < ours[time] for one in cited for time in CALLS)}
         )
