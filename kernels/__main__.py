@@ -327,7 +327,7 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
         type=seconds,
         metavar="SECONDS",
         help=f"stop a run after this many seconds (default {CPU_LIMIT_S} on a CPU, {SIMULATED_LIMIT_S} in the "
-        "simulator, no limit on a GPU). On a GPU, the time is tested only when launched kernels have ended",
+        "simulator, no limit on a GPU); a running kernel is not interrupted",
     )
 
 

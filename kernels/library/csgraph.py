@@ -45,8 +45,8 @@ def dijkstra(
     Parameters
     ----------
     csgraph : array_like or SciPy sparse array, shape (n, n)
-        Entry (i, j) is the weight of the arc from i to j. In a dense array, values within 1e-8 of 0, NaN
-        and ``inf`` are not arcs.
+        Entry (i, j) is the weight of the arc from i to j. In a dense array, values within 1e-8 of 0, NaN and ``inf``
+        are not arcs.
     directed : bool, default True
         If False, every arc may be used in both directions.
     indices : array_like of int, optional
@@ -76,7 +76,8 @@ def dijkstra(
     ValueError, TypeError
         If SciPy raises them, for invalid arguments.
     InputError
-        If a sparse array is invalid, or the graph or the result is too large for int32 or for the host's memory.
+        If a sparse array is invalid, if there are more than 2**31 - 1 vertices or arcs, or if the graph or the result
+        does not fit in the host's memory.
     NotEnoughMemory
         If the search does not fit in the card's memory.
 

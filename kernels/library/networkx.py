@@ -289,7 +289,7 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 def _dijkstra(
     graph: Converted, sources: Iterable[Node], cutoff: Cutoff, weight: Weight, *, trees: bool
 ) -> tuple[Tree, Arcs]:
-    """Search from the nearest of the sources."""
+    """Search from all sources together: a path starts from the nearest one."""
     arcs, most = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
     if not numbers:  # a generator, exhausted by `_check_sources`; NetworkX does the same

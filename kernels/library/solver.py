@@ -877,7 +877,7 @@ class Solver:
         return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
 
     def eccentricities(self, sources: ArrayLike | None = None) -> Eccentricities:
-        """Find farthest vertices, and numbers and sums of distances; see `kernels.eccentricities`.
+        """Find the columns of `Eccentricities` for each source; see `kernels.eccentricities`.
 
         Parameters
         ----------
