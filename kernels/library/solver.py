@@ -2,7 +2,7 @@
 
 Results have the form of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if there is no path, and int32
 predecessors, -9999 if there is none. The search is in integers if all weights and distances are integers from 0 to
-2**31 - 2 and there is no limit, else in float64 (kernels/fast/floats.py).
+2**31 - 2, else in float64 (kernels/fast/floats.py). With a limit it is in integers only in a contraction hierarchy.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
 not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
