@@ -41,12 +41,13 @@ harness, registry = Later("kernels.harness"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
 TOOLS = {
-    "parse": "convert a DIMACS file to the text format",
-    "add": "convert a SNAP file to the text format, with random weights",
-    "replace": "draw new random weights for a file in the text format",
+    "parse": "convert a DIMACS file to the text form",
+    "add": "convert a SNAP file to the text form, with random weights",
+    "replace": "draw new random weights for a file in text form",
 }
 GRAPH = (
-    "a graph: text format, DIMACS (.gr), packed or of scipy.sparse.save_npz (.npz), Matrix Market (.mtx); text also .gz"
+    "a graph file: text or DIMACS (.gr), plain or gzipped; a packed graph or an array of scipy.sparse.save_npz (.npz); "
+    "Matrix Market (.mtx, .mtx.gz)"
 )
 # Numba's CUDA simulator runs each GPU thread as a Python thread. A run on a graph of these sizes takes about a minute.
 SIMULATED_BLOCK, SIMULATED_TILE = 8, 4
@@ -268,7 +269,7 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         add_algorithm(commands.add_parser(algorithm, help=f"run {', '.join(names)}"), algorithm, names)
     for name, text in TOOLS.items():
         add_tool(commands.add_parser(name, help=text, description=f"{text[0].upper() + text[1:]}."), name)
-    command = commands.add_parser("random", help="write a complete graph with random weights, in the text format")
+    command = commands.add_parser("random", help="write a complete graph with random weights, in text form")
     command.add_argument("vertices", type=int)
     command.add_argument("to", type=Path, metavar="FILE")
     add_weights(command)
@@ -288,9 +289,9 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
         "--to", type=Path, metavar="FILE.npz", help="write the arrays of the result here, print nothing"
     )
     command.description = (
-        f"Find shortest paths {PROBLEMS[problem]}. Without --to, print a line per vertex, 'vertex distance "
-        "predecessor': inf if there is no path, - for no predecessor. With several sources (--sources, apsp) a line "
-        "begins with the source; --sources prints no predecessors."
+        f"Find shortest paths {PROBLEMS[problem]}. Without --to, print a line 'vertex distance predecessor' for each "
+        "vertex. The distance is 'inf' if there is no path; the predecessor is '-' if there is none. With several "
+        "sources (--sources, apsp) a line begins with the source; --sources prints no predecessors."
     )
 
 
@@ -316,7 +317,8 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
     command.add_argument("file", type=Path, help=GRAPH)
     command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
     command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
-    command.add_argument("--output", choices=["none", "print", "write"], default="none", help="node, cost and path")
+    output = "print the node, cost and path of each vertex, or write them to a file (default none)"
+    command.add_argument("--output", choices=["none", "print", "write"], default="none", help=output)
     command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
     command.add_argument("--block", type=int, help=f"threads per block (default 1024; simulated {SIMULATED_BLOCK})")
     command.add_argument("--tile", type=int, help=f"side of a tile (default 32; simulated {SIMULATED_TILE})")
@@ -324,8 +326,8 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
         "--limit",
         type=seconds,
         metavar="SECONDS",
-        help=f"stop a run after so long (default {CPU_LIMIT_S} on a CPU, {SIMULATED_LIMIT_S} in the simulator, none on "
-        "a GPU, where it is tested when a series of launches has ended: a kernel is not interrupted)",
+        help=f"stop a run after this many seconds (default {CPU_LIMIT_S} on a CPU, {SIMULATED_LIMIT_S} in the "
+        "simulator, no limit on a GPU); a running kernel is not interrupted",
     )
 
 

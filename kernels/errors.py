@@ -41,19 +41,17 @@ class InputError(ValueError):
 
 
 class NotEnoughMemory(RuntimeError):
-    """A run does not fit in memory.
+    """A run does not fit in the card's memory.
 
     Attributes
     ----------
     needed, free : int
         The bytes that the run needs, and the bytes that are free.
-    where : str
-        Whose memory this is: "the card" or "the host".
     """
 
-    def __init__(self, needed: int, free: int, where: str = "the card") -> None:
-        super().__init__(f"needs {needed:,} bytes of memory on {where}, {free:,} are free")
-        self.needed, self.free, self.where = needed, free, where
+    def __init__(self, needed: int, free: int) -> None:
+        super().__init__(f"needs {needed:,} bytes of memory on the card, {free:,} are free")
+        self.needed, self.free = needed, free
 
 
 class TimeLimit(RuntimeError):

@@ -40,7 +40,7 @@ NO_GRAPH = "name a packed graph, or make this one again"
 
 
 def kept(function: Callable) -> Callable:
-    """Decorate a function of one object, such as a graph's layout, to cache its result in that object."""
+    """Decorate a function of one object, such as one that lays out a graph, to cache its result in that object."""
 
     @wraps(function)
     def found(owner: object) -> Any:
@@ -149,7 +149,8 @@ class Graph(Rows):
     meta : dict, optional
         Data about the graph, such as its ``name``, its ``origin`` and the ``sha256`` of its text form.
     file : Path, optional
-        The packed file that the graph was loaded from. A prepared hierarchy may lie beside it.
+        The packed file that the graph was loaded from. A file beside it may have the graph's contraction hierarchy,
+        which searches then use.
 
     Raises
     ------
@@ -296,7 +297,8 @@ class Graph(Rows):
         Raises
         ------
         InputError
-            As in `from_arcs`. Also if a weight is not whole, or if there are no edges and `vertices` is not given.
+            As in `from_arcs`, except that weights may be whole floats. Also if there are no edges and `vertices` is not
+            given.
 
         Examples
         --------
@@ -527,7 +529,7 @@ def require_size(vertices: int, arcs: int) -> None:
 
 
 def as_array(values: ArrayLike) -> np.ndarray:
-    """Return np.asarray(values), but convert a list that mixes integers and booleans to booleans."""
+    """Return np.asarray(values). A list that mixes integers and booleans becomes boolean, so that callers refuse it."""
     array = np.asarray(values)
     may_be_mixed = isinstance(values, list | tuple) and array.dtype.kind in "iu"
     if may_be_mixed and any(isinstance(value, bool | np.bool_) for value in np.asarray(values, object).flat):

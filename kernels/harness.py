@@ -219,7 +219,7 @@ def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Proto
 
 
 def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> dict:
-    note = f"needs {error.needed:,} bytes on {error.where}, {error.free:,} are free"
+    note = f"needs {error.needed:,} bytes on the card, {error.free:,} are free"
     return _row("no_memory", _new_run(variant, protocol), note=note) | {"needed_bytes": error.needed}
 
 

@@ -1,21 +1,21 @@
 """Graph files: reading and writing, and the tools that convert them.
 
-Three forms, each plain or gzipped:
+Three forms of text, each plain or gzipped:
 
     DIMACS   "c" comments, one "p sp n m", then "a u v w" for each arc, vertices from 1
     SNAP     "#" comments, then "u v" for each arc: no weights, ids with gaps
-    text     "n m", then "u v w" for each arc, vertices from 0; read by all steps after the conversion
+    text     "n m", then "u v w" for each arc, vertices from 0; `parse` converts DIMACS to it, `generate.add` SNAP
 
-`read_graph` also reads packed graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of scipy.sparse.save_npz, and
-Matrix Market (.mtx, .mtx.gz).
+`read_graph` reads DIMACS and text, packed graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of
+scipy.sparse.save_npz, and Matrix Market (.mtx, .mtx.gz).
 
-In the three forms a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
+In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
 the piece has only the usual characters. Otherwise it is read line by line, to accept an unusual line or to name the
 wrong one.
 
-Reading stops with an error if there are more arcs than the header or the caller states, if a line has more than LINE
-bytes, or if the text so far has more than SPARE bytes plus ARC_BYTES for each arc. The last rule limits comments and
-blank lines, also in a small gzip file that inflates to a very large one.
+Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
+bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. This limits
+comments and blank lines, also in a small gzip file that inflates to a very large one.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def sha256(path: StrPath) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """The numbers of vertices and arcs that a graph must have, and the parts of the message if it has others."""
+    """The numbers of vertices and arcs that a graph must have, and texts for the error message if they differ."""
 
     vertices: int
     arcs: int
@@ -180,7 +180,10 @@ class Counts:
     advice: str  # what to do
 
     def check(self, least: str = "", **found: int) -> None:
-        """Raise InputError if the numbers found differ. least: "at least " if there may be more than were found."""
+        """Raise InputError if the numbers found differ.
+
+        least: what precedes them in the message: "at least " if reading stopped early.
+        """
         wrong = [
             f"{least}{number} {what}, {self.source} {getattr(self, what)}"
             for what, number in found.items()
@@ -333,13 +336,13 @@ def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
 
     Notes
     -----
-    The first line "N M", without a "#", may be an arc or the numbers of vertices and arcs (the counts). It is the
-    counts if M lines follow and
+    The first line "N M", without a "#", may be an arc or the numbers of vertices and arcs (the counts). If M lines
+    follow, it holds the counts in two cases:
 
-    * the counts are known, from a comment "# Nodes: N Edges: M" or from the caller, and are N and M; or
-    * the counts are not known, and exactly N vertices occur in the M lines.
+    * A comment "# Nodes: N Edges: M" or the caller states these counts.
+    * Nothing states the counts, and exactly N vertices occur in the M lines.
 
-    If the counts are not known and fewer than N vertices occur in the M lines, the file is ambiguous and is refused.
+    If nothing states the counts and fewer than N vertices occur in the M lines, the file is ambiguous and is refused.
     """
     counts, (tails, heads) = _read(path, SNAP, expected)
     if not counts and len(heads) > 1 and heads[0] == len(heads) - 1:
@@ -371,7 +374,7 @@ def read_text(path: StrPath, expected: Counts | None = None) -> Arcs:
 
 
 def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any, list[np.ndarray]]:
-    """Return the counts and the columns of the arcs, int64, with the numbers in the file.
+    """Return the counts and the columns of the arcs, int64; vertices are numbered as in the file.
 
     The counts are those of the header; without a header they are `expected`, which may be None.
     """

@@ -28,7 +28,8 @@ class Paths:
     reason : str
         Why the variant was chosen.
     rounds : int
-        The number of rounds of the search in float64 on the card; 0 if there was no such search.
+        The number of rounds of the float64 search on the card (the largest, if there were several searches); 0 if there
+        was none. A round follows the arcs of the vertices whose distances the previous round lowered.
 
     Notes
     -----
@@ -68,7 +69,7 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Eccentricities:
-    """The farthest vertex, and the number and sum of the distances, of each of several sources.
+    """For each source: the farthest vertex, the number of reached vertices, and the sum of their distances.
 
     Attributes
     ----------

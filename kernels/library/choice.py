@@ -148,9 +148,9 @@ def choose_many(
 ) -> tuple[str, str]:
     """Return the variant for distances from `sources` sources, and the reason.
 
-    search: the search to return if a hierarchy is the best choice. least: if a solver has prepared a hierarchy, the
-    least number of sources for which it pays. If it is None, prepare a hierarchy if nothing else decides the choice;
-    this takes seconds for a million vertices.
+    search: the search to return if a hierarchy is the best choice. least: the least number of sources for which the
+    solver's prepared hierarchy pays; None if it has none. Then this function prepares one, unless another condition
+    decides first; this takes seconds for a million vertices.
     """
     if card is None:
         return SCIPY, "no GPU is visible, and SciPy finds distances without predecessors"
@@ -169,7 +169,8 @@ def choose_many(
 def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | None = None) -> str:
     """Return why a contraction hierarchy does not suit `sources` sources; an empty string if it does.
 
-    If it suits, the hierarchy has been prepared. Raises InputError if the hierarchy's file is invalid.
+    If the result is empty and `least` is None, this call has prepared the hierarchy. Raises InputError if the
+    hierarchy's file is invalid.
     """
     n, known = graph.vertices, BREAK_EVEN[search]
     if sources < (earliest := least or known.prepared):

@@ -45,7 +45,8 @@ def dijkstra(
     Parameters
     ----------
     csgraph : array_like or SciPy sparse array, shape (n, n)
-        Entry (i, j) is the weight of the arc from i to j. In a dense array 0, NaN and ``inf`` are not arcs.
+        Entry (i, j) is the weight of the arc from i to j. In a dense array, values within 1e-8 of 0, NaN and ``inf``
+        are not arcs.
     directed : bool, default True
         If False, every arc may be used in both directions.
     indices : array_like of int, optional
@@ -75,7 +76,8 @@ def dijkstra(
     ValueError, TypeError
         If SciPy raises them, for invalid arguments.
     InputError
-        If the result does not fit in the host's memory.
+        If a sparse array is invalid, if there are more than 2**31 - 1 vertices or arcs, or if the graph or the result
+        does not fit in the host's memory.
     NotEnoughMemory
         If the search does not fit in the card's memory.
 
@@ -129,7 +131,7 @@ def bellman_ford(
     Raises
     ------
     NegativeCycleError
-        If there is a negative cycle.
+        If there is a negative cycle; with `indices`, only if a source reaches it.
     ValueError, TypeError, InputError, NotEnoughMemory
         As in `dijkstra`.
 
@@ -242,7 +244,7 @@ def shortest_path(
     csgraph, directed, return_predecessors, unweighted, indices
         See `dijkstra`.
     method : {"auto", "FW", "D", "BF", "J"}
-        SciPy's method, whose requirements and errors apply. The graph alone decides which kernels search.
+        As in SciPy, it decides which arguments are valid. It does not decide which kernels search.
     overwrite : bool, default False
         Write the distances into `csgraph` if it is a C-contiguous array of float64 and the method is "FW".
 
@@ -255,7 +257,7 @@ def shortest_path(
     Raises
     ------
     NegativeCycleError
-        If there is a negative cycle.
+        If there is a negative cycle; with `indices` and the method "BF", only if a source reaches it.
     ValueError, TypeError, InputError, NotEnoughMemory
         As in `dijkstra`.
 
@@ -338,14 +340,17 @@ class _Question:
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf) -> Found:
-        """Return the distances from each source; if `predecessors`, also these."""
+        """Return the distances from each source, and the predecessors if `predecessors` is true."""
         if not predecessors:
             return self.solver.distances(self.sources, limit=limit).distances.reshape(*self.shape, -1)
         found = self.solver.paths_from(self.sources, limit=limit)
         return found.distances.reshape(*self.shape, -1), found.predecessors.reshape(*self.shape, -1)
 
     def nearest(self, predecessors: bool, limit: float) -> Found:
-        """Return the distances from the nearest source, (n,); if `predecessors`, also these and the nearest sources."""
+        """Return the distances from the nearest source, (n,).
+
+        If `predecessors` is true, also return the predecessors and the nearest sources.
+        """
         once = np.unique(self.sources)
         with self.solver.working():
             on = self.solver.in_float64
@@ -417,7 +422,10 @@ def _has_negative_loop(rows: sparse.csr_array) -> bool:
 
 
 def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
-    """Return the vertices as int64 from 0, of any shape; None if one is not a vertex or the array is empty."""
+    """Return the vertices as int64, in the given shape; None if one is not a vertex or the array is empty.
+
+    Negative numbers count from the end.
+    """
     array = as_array(indices)
     if array.dtype.kind not in "iu" or not array.size or array.min() < -n or array.max() >= n:
         return None

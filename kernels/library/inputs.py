@@ -92,7 +92,7 @@ def from_dense(array: np.ndarray) -> sparse.csr_array:
 
 
 def as_rows(array: Any) -> sparse.csr_array:
-    """Return the entries of a square SciPy sparse array that csgraph reads as arcs, as float64.
+    """Return the entries of a square SciPy sparse array, as float64.
 
     Duplicate entries are parallel arcs in CSR and CSC, and are summed in other formats. Zeros in a BSR array are
     dropped, because they only fill its blocks. Raises InputError if the index arrays do not match each other or are out

@@ -4,7 +4,7 @@
 
 NetworkX converts a graph by `convert_from_nx`, asks `can_run` and `should_run`, and calls the function of the same name
 here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several shortest
-paths, it may return a different one. docs/networkx.md lists the calls that NetworkX answers itself.
+paths, it may return a different one. docs/networkx.md lists the calls that are left to NetworkX.
 
 Parameters
 ----------
@@ -25,8 +25,8 @@ list or dict
     `floyd_warshall_numpy` return lengths. Functions with "predecessor" in their name return predecessors and lengths.
     Others return paths, or lengths and paths. A length is an int if all weights are integers, else a float.
 
-    Functions of one source return a dict by target; functions of all pairs return an iterator of (source, dict).
-    `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
+    Functions of one source return a dict whose keys are the targets (below: "by target"). Functions of all pairs
+    return an iterator of (source, dict). `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
 
 Raises
 ------
@@ -34,7 +34,7 @@ networkx.NodeNotFound, networkx.NetworkXNoPath, networkx.NetworkXUnbounded
     If a node is not in the graph, no path leads to the target, or there is a negative cycle.
 NotImplementedError
     If this backend does not support the arguments, such as weights that are not numbers. NetworkX then runs its own
-    function.
+    function, unless the call has ``backend="cuda_shortest_paths"``.
 
 Examples
 --------
@@ -112,7 +112,8 @@ class Converted:
     def arcs(self, weight: Weight) -> Arcs:
         """Return the arcs with their weights. An arc of several parallel edges has the least of their weights.
 
-        Raises NotImplementedError if float64 cannot hold a weight, or possibly a sum of weights, or if it is infinite.
+        Raises NotImplementedError if a weight is not a finite number, or if float64 may be unable to hold it or the
+        length of a path exactly.
         """
         if callable(weight):
             return self._arcs(weight)
@@ -248,7 +249,7 @@ class Tree:
 
 
 def convert_from_nx(graph: nx.Graph, edge_attrs: Mapping | None = None, **_: Any) -> Converted:
-    """Convert a graph; NetworkX keeps the result in graph.__networkx_cache__ until the graph changes."""
+    """Convert a graph. NetworkX keeps the result in its cache until a method of the graph changes it."""
     adjacency = graph._adj
     converted = Converted(adjacency, graph._pred if graph.is_directed() else adjacency, graph.is_multigraph())
     for weight in edge_attrs or ():
@@ -288,7 +289,7 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 def _dijkstra(
     graph: Converted, sources: Iterable[Node], cutoff: Cutoff, weight: Weight, *, trees: bool
 ) -> tuple[Tree, Arcs]:
-    """Search from the nearest of the sources."""
+    """Search from all sources together: a path starts from the nearest one."""
     arcs, most = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
     if not numbers:  # a generator, exhausted by `_check_sources`; NetworkX does the same
@@ -671,7 +672,7 @@ def shortest_path(
     weight: Weight = None,
     method: str = "dijkstra",
 ) -> Paths | Iterator[tuple[Node, Paths]]:
-    """Return shortest paths from the source, to the target, or of all pairs."""
+    """Return shortest paths from the source to all nodes, from all nodes to the target, or between all pairs."""
     one: Callable
     every: Callable
     if weight is None:
@@ -694,7 +695,7 @@ def shortest_path_length(
     weight: Weight = None,
     method: str = "dijkstra",
 ) -> Lengths | Iterator[tuple[Node, Lengths]]:
-    """Return the lengths of shortest paths from the source, to the target, or of all pairs."""
+    """Return the lengths of the paths that `shortest_path` returns."""
     one: Callable
     every: Callable
     if weight is None:

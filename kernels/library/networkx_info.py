@@ -1,4 +1,4 @@
-"""Metadata of the backend cuda_shortest_paths, which NetworkX reads when it is imported. networkx.py is the backend."""
+"""Metadata of the backend cuda_shortest_paths. `import networkx` reads this module, not the backend (networkx.py)."""
 
 NAME = "cuda_shortest_paths"
 FUNCTIONS = (

@@ -337,7 +337,7 @@ class WholeNumbers:
             yield from ((source, result.distances[source]) for source in sources)
 
     def reduced(self, sources: np.ndarray) -> hierarchy.Reduced:
-        """Search in a hierarchy, and reduce the distances on the card."""
+        """Search in a hierarchy, and compute the columns of `Eccentricities` on the card."""
         with self._hierarchy(reduces=True) as searches:
             return hierarchy.reduced(searches, sources)
 
@@ -349,7 +349,10 @@ class WholeNumbers:
 
     @contextmanager
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
-        """Provide the searches in a hierarchy. Free their results afterwards, because they take most of the memory."""
+        """Yield the object that searches in a hierarchy.
+
+        At the end of the `with` statement free its results, which take most of the memory.
+        """
         searches = self._searches(reduces=reduces)
         if "targets" in vars(self):
             self.targets.release(0)
@@ -359,8 +362,9 @@ class WholeNumbers:
             searches.many.most, searches.many.matrix, searches.many.found = 0, None, None
 
     def _refuse_too_long(self, distances: np.ndarray) -> None:
-        """Raise TooLong if a distance is above 2**31 - 2: then an arc leads from a reached vertex to an unreached one.
+        """Raise TooLong if a distance is above 2**31 - 2.
 
+        Such a distance is stored as INF, so an arc leads from a reached vertex to one that seems unreached.
         Skip this test if the largest distance plus the largest weight fits, because then no distance is too long.
         """
         if self._fits:
@@ -421,8 +425,9 @@ class FloatSearch:
     """A search in float64 from several sources.
 
     It is made by SciPy, or on the card. On the card, a variant first finds integer distances as bounds, unless there is
-    a limit. choose: a function of the integer search and the number of sources that returns this variant and a reason,
-    which become `variant` and `reason`. rounds: the largest number of rounds of a search on the card so far.
+    a limit. choose: a function that is called with the integer search and the number of sources. It returns the variant
+    for the bounds and a reason; the attributes `variant` and `reason` hold them. rounds: the largest number of rounds
+    of a search on the card so far.
     Raises scipy.sparse.csgraph.NegativeCycleError, and InputError if there are a limit and a negative weight.
     """
 
@@ -474,7 +479,9 @@ class FloatSearch:
 
 
 def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
-    """Return each vertex's distance in graph.scaled from the nearest source: int32, (n,). Sources must be distinct.
+    """Return each vertex's distance from the nearest source, in the integer graph graph.scaled: int32, (n,).
+
+    Sources must be distinct.
 
     The search starts from an additional vertex, the last, with arcs of weight 0 to the sources.
     """

@@ -2,7 +2,7 @@
 
 Results have the form of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if there is no path, and int32
 predecessors, -9999 if there is none. The search is in integers if all weights and distances are integers from 0 to
-2**31 - 2, else in float64 (kernels/fast/floats.py).
+2**31 - 2, else in float64 (kernels/fast/floats.py). With a limit it is in integers only in a contraction hierarchy.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
 not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
@@ -106,11 +106,11 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
 
     Parameters
     ----------
-    graph : Graph, path, or NumPy or SciPy sparse array of shape (n, n)
-        A path names a graph file in text or packed form. Entry (i, j) of an array is the weight of the arc from i to j.
-        NaN and ``inf`` are not arcs, and True has weight 1. Explicit zeros of a sparse array are arcs of weight 0;
-        zeros of a dense or a BSR array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other
-        formats they are summed, as float64.
+    graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
+        A file has a form that `kernels.io.read_graph` reads; an array in it may have any real weights. Entry (i, j) of
+        an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and True has weight 1. Explicit
+        zeros of a sparse array are arcs of weight 0, except in BSR format. Values within 1e-8 of 0 in a dense array are
+        not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other formats they are summed, as float64.
     source : int
         A vertex; vertices are numbered from 0.
     limit : float, default inf
@@ -140,7 +140,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
 
     Notes
     -----
-    The layout of a `Graph` or an array is kept until the object is deleted or changed, or another graph is searched.
+    The layout of an array or a `Graph` is kept for the next call. A changed array is read again. Do not change the
+    arrays of a `Graph`: distances would be those of the old graph.
     docs/scipy.md lists the arrays that SciPy and `kernels.csgraph` read differently from this function.
 
     Examples
@@ -525,9 +526,9 @@ class Solver:
         Raises
         ------
         InputError
-            If the source is not a vertex, if `limit` is not a number, or if it is given and a weight is negative. If
-            `out` is "device": also if there is no GPU, if `limit` is given, or if weights or distances are not integers
-            from 0 to 2**31 - 2.
+            If the source is not a vertex or `limit` is not a number of 0 or more. If `limit` is given and a weight is
+            negative. With ``out="device"``, also if one of these holds: there is no GPU; `limit` is given; a weight or
+            a distance is not an integer from 0 to 2**31 - 2.
         """
         source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
@@ -634,8 +635,8 @@ class Solver:
         Raises
         ------
         InputError
-            If the sources are not a one-dimensional array of vertices, if `limit` is not a number, if it is given and a
-            weight is negative, or if the result does not fit in the host's memory.
+            If the sources are not a one-dimensional array of vertices, `limit` is not a number of 0 or more, or the
+            result does not fit in the host's memory. Also if `limit` is given and a weight is negative.
         """
         sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, _check_limit(limit)
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
@@ -876,7 +877,7 @@ class Solver:
         return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
 
     def eccentricities(self, sources: ArrayLike | None = None) -> Eccentricities:
-        """Find each source's farthest vertex, and the number and sum of its distances; see `kernels.eccentricities`.
+        """Find the columns of `Eccentricities` for each source; see `kernels.eccentricities`.
 
         Parameters
         ----------
@@ -1030,7 +1031,7 @@ class Kept(NamedTuple):
 
 
 class Last:
-    """Keep the solver of the last graph while that object exists and its arrays have the same values."""
+    """Keep the solver of the last graph while that object exists. An array must also have the same values."""
 
     def __init__(self) -> None:
         self.kept: Kept | None = None

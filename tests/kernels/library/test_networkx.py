@@ -382,6 +382,22 @@ def test_the_page_lists_the_functions():
     assert f"Graphs of fewer than {backend.SMALL} nodes" in PAGE
 
 
+def test_what_is_not_served_is_refused_if_the_call_names_the_backend(site, tmp_path):
+    script = """
+import networkx as nx
+graph = nx.path_graph(64)
+graph[0][1]["weight"] = -1
+for name, *arguments in ("single_source_dijkstra", 0), ("shortest_path", 0, 63), ("bidirectional_dijkstra", 0, 63):
+    try:
+        getattr(nx, name)(graph, *arguments, backend="cuda_shortest_paths")
+    except NotImplementedError:
+        pass
+    else:
+        raise AssertionError(name)
+"""
+    logged(site, tmp_path, script)
+
+
 def test_what_is_not_served_is_left_to_networkx(site, tmp_path):
     script = """
 import sys
