@@ -36,7 +36,7 @@ class Claim:
     """A sentence of the paper: left is slower, faster ... than each of right (algorithm/variant), on datasets.
 
     low, high: the paper's value as printed, if the relation is in paper.VALUED: factors, or seconds. reading: how the
-    text was understood.
+    text was understood. about: the tolerance of the value, as in verdicts.factors.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Claim:
     low: str
     high: str
     reading: str
+    about: float | None = None
 
     @property
     def valued(self) -> bool:
@@ -62,6 +63,11 @@ class Claim:
     def names(self) -> tuple[str, ...]:
         return (self.left, *self.right)
 
+    def values(self, times: pd.DataFrame) -> np.ndarray:
+        """Return what the claim is about by batch, of the times (s) of `left`, the claim's variant, and `right`."""
+        values = times["right"] - times["left"] if self.by_seconds else times["right"] / times["left"]
+        return values.to_numpy()
+
     def directions(self, tolerance: float) -> dict[str, Region]:
         """Return the regions of left's speed-up; no difference is within the tolerance of 1."""
         faster, slower, same = verdicts.directions(tolerance).values()
@@ -73,7 +79,7 @@ class Claim:
     @property
     def factors(self) -> dict[str, Region]:
         """Return the regions of the claimed value."""
-        return verdicts.factors(self.low, self.high)
+        return verdicts.factors(self.low, self.high, self.about)
 
 
 @dataclass(frozen=True)
@@ -248,7 +254,7 @@ def _judge(claim: Claim, times: pd.DataFrame, tolerance: float) -> Finding:
     needed = verdicts.needed(ratios, regions) if direction == INCONCLUSIVE else None
     if not claim.valued:
         return Finding(direction, direction, estimate=estimate, needed=needed)
-    values = (times["right"] - times["left"]).to_numpy() if claim.by_seconds else ratios
+    values = claim.values(times)
     estimate = verdicts.estimate(values, differences=claim.by_seconds)
     factor = verdicts.decide(estimate, claim.factors)
     if factor == INCONCLUSIVE:
@@ -256,22 +262,17 @@ def _judge(claim: Claim, times: pd.DataFrame, tolerance: float) -> Finding:
     return Finding(factor, direction, factor, estimate=estimate, needed=needed)
 
 
-def judge_paper(claim: Claim, dataset: str, tolerance: float | None) -> Finding:
-    """Judge the claim on one dataset from the paper's own tables, which have one time a cell.
-
-    A tolerance of None reads ratios and claimed values exactly.
-    """
-    exact = tolerance is None
+def judge_paper(claim: Claim, dataset: str, tolerance: float) -> Finding:
+    """Judge the claim on one dataset from the paper's own tables, which have one time a cell."""
     times = _paper_times()
     if missing := [name for name in claim.names if (name, dataset) not in times.index]:
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}")
     findings = []
     for over in claim.right:
         left, right = times[claim.left, dataset], times[over, dataset]
-        direction = verdicts.decide_point(right / left, claim.directions(0 if exact else tolerance))
+        direction = verdicts.decide_point(right / left, claim.directions(tolerance))
         value = right - left if claim.by_seconds else right / left
-        values = verdicts.factors(claim.low, claim.high, exact=exact) if claim.valued else {}
-        factor = verdicts.decide_point(value, values) if claim.valued else ""
+        factor = verdicts.decide_point(value, claim.factors) if claim.valued else ""
         estimate = verdicts.estimate([value], differences=claim.by_seconds)
         findings.append(Finding(factor or direction, direction, factor, over, estimate))
     return _strongest(findings)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import bdtr, stdtrit
 
 CONFIDENCE = 0.95
 MIN_BATCHES = 3  # for an interval, and so for a verdict
@@ -71,6 +71,13 @@ def _half_width(deviation: float, batches: int) -> float:
     return stdtrit(batches - 1, (1 + CONFIDENCE) / 2) * deviation / np.sqrt(batches)
 
 
+def expected_inside(count: int) -> tuple[float, int, int]:
+    """Return how many of `count` further batches should lie in their intervals: mean and 95 % binomial range."""
+    below = bdtr(np.arange(count + 1), count, CONFIDENCE)
+    low, high = np.searchsorted(below, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return CONFIDENCE * count, int(low), int(high)
+
+
 def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
     """Return the first word whose region holds the interval, else INCONCLUSIVE; FEW without an interval."""
     if not found.has_interval:
@@ -106,15 +113,18 @@ def directions(tolerance: float) -> dict[str, Region]:
     return {"faster": (1, np.inf), "slower": (-np.inf, 1), SAME: (1 - tolerance, 1 + tolerance)}
 
 
-def factors(low: str, high: str, *, exact: bool = False) -> dict[str, Region]:
-    """Return the regions of a value claimed as low to high, as printed; half a unit of their last digits is allowed.
+def factors(low: str, high: str, about: float | None = None) -> dict[str, Region]:
+    """Return the regions of a value claimed as low to high, as printed.
 
-    exact: no more than low to high.
+    about: how far below low and above high the claimed region reaches, as a part of each; by default half a unit of
+    their last digits.
     """
     least, most = (Decimal(printed).normalize() for printed in (low, high))
-    if not exact:  # the last digit other than 0: half a unit of 2.8 is 0.05, of 2000 it is 500
-        half = (Decimal((0, (5,), value.as_tuple().exponent - 1)) for value in (least, most))
-        least, most = least - next(half), most + next(half)
+    if about is None:  # the last digit other than 0: half a unit of 2.8 is 0.05, of 2000 it is 500
+        below, above = (Decimal((0, (5,), value.as_tuple().exponent - 1)) for value in (least, most))
+    else:
+        below, above = (Decimal(str(about)) * value for value in (least, most))
+    least, most = least - below, most + above
     return {LESS: (-np.inf, float(least)), MORE: (float(most), np.inf), CLAIMED: (float(least), float(most))}
 
 

@@ -193,6 +193,12 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
     return f"{text} [{number(found.low)}, {number(found.high)}], {found.batches} batches"
 
 
+def next_text(claim: Claim, found: Estimate) -> str:
+    """Return the interval for one more batch: "x1.41 to 1.62"."""
+    cross, unit, number = ("", " s", "{:.3g}".format) if claim.by_seconds else (CROSS, "", ratio)
+    return f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}"
+
+
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page of the claims."""
     listed = claims(*context.paths("claims"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
 from workflow.store import benchmarks, columns, measurements, revisions
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import audit, reviewers, table6
+from workflow.views import about, audit, reviewers, table6
 from workflow.views.documents import fill, from_template, narrow, page_text, spread, time_text
 from workflow.views.glance import AuditedByCard
 
@@ -191,11 +192,12 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
                 measured = one.here[dataset].estimate
                 line[name] = f"{said['Ours']}\n**{said['Verdict']}**" if measured else said["Verdict"]
             lines.append(line)
+        notes = [first.claim.reading, *(audit.apart(one, tolerance) for one in of_card.values())]
         listed.append(
             {
                 "claim": first.claim,
                 "table": pd.DataFrame(lines),
-                "apart": list(dict.fromkeys(filter(None, (audit.apart(one, tolerance) for one in of_card.values())))),
+                "notes": list(dict.fromkeys(filter(None, notes))),
             }
         )
     both, apart = compared(audited)
@@ -231,17 +233,15 @@ def readings(audited: Sequence[Audited], tolerance: float) -> str:
     """Return the claims on whose paper tables an exact reading differs from the audit's."""
     lines = []
     for number, one in enumerate(audited, start=1):
-        exact = audit.by_verdict({dataset: claims.judge_paper(one.claim, dataset, None) for dataset in one.paper})
+        exactly = replace(one.claim, about=0)
+        exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.paper})
         if exact != (here := audit.by_verdict(one.paper)):
             lines.append({"Claim": f"{number}. {one.claim.claim}", "Read exactly": exact, "Read with tolerance": here})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 
 
 def results(archive: Path, rows: pd.DataFrame) -> str:
-    """Return the substitutes and Tables 1 to 3 of an archive, and what all of its tables share."""
-    found = substitutes(rows)
-    sizes = rows.groupby("dataset")[["vertices", "arcs"]].first()
-    graphs = sizes.join(measurements.paper_datasets().add_suffix("_paper"))
+    """Return Tables 1 to 3 of an archive, and what all of its tables share."""
     throttled = rows[rows["throttling"] != ""].groupby(measurements.CELL, sort=False)["throttling"].first()
     tables = [page_text(path) for number in (1, 2, 3) if (path := archive / f"table{number}.md").exists()]
     return from_template(
@@ -250,9 +250,16 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
         days=sorted({started[:10] for started in rows["started"] if started}),
         origins=origins(rows),
         throttled=throttled.to_dict(),
-        substitutes=[(marked(name, found), graphs.loc[name]) for name in found],
+        substitutes=substitutes(rows),
         tables=[(re.match(r"\*\*(.+?)\*\*", text)[1], own_part(text)) for text in tables],
     )
+
+
+def sizes(rows: pd.DataFrame) -> str:
+    """Return the sizes of the substitutes, beside those of the paper's graphs."""
+    found = rows.groupby("dataset")[["vertices", "arcs"]].first()
+    graphs = found.join(measurements.paper_datasets().add_suffix("_paper"))
+    return from_template("substitutes", substitutes=[(name, graphs.loc[name]) for name in substitutes(rows)])
 
 
 def own_part(text: str) -> str:
@@ -311,6 +318,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]
     shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
+    of_cards = {name: rows for rows in measured.values() if (name := card(rows)) in shown}
     undecided = [name for name in audited if name not in shown]
     others = substitutes(rows)
     return {
@@ -321,11 +329,13 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/results.md": {
             "claims": by_claim(shown, others, tolerance, undecided),
+            "about": about.text(of_cards, others, tolerance),
             "readings": readings(mine, tolerance),
             "results": results(archive, rows),
             "links": links(archives, list(audited)),
         },
-        "docs/reviewers.md": {"reviewers": reviewers.table(rows, shown, config)},
+        "docs/data.md": {"substitutes": sizes(rows)},
+        "docs/reviewers.md": {"reviewers": reviewers.table(of_cards, shown, config)},
         "docs/library.md": {"library_times": library_times(archive / "library_times.csv")},
     }
 
@@ -339,14 +349,18 @@ def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]
     }
 
 
+def filled(generated: dict[str, dict[str, str]], root: Path) -> dict[str, str]:
+    """Return the pages below root with their markers filled."""
+    pages = {}
+    for name, parts in generated.items():
+        pages[name] = page_text(root / name)
+        for marker, content in parts.items():
+            pages[name] = fill(pages[name], marker, content, root / name)
+    return pages
+
+
 def write(generated: dict[str, dict[str, str]], root: Path) -> None:
     """Fill the pages below root, all or none."""
-    filled = {}
-    for name, parts in generated.items():
-        text = page_text(root / name)
-        for marker, content in parts.items():
-            text = fill(text, marker, content, root / name)
-        filled[name] = text
-    for name, text in filled.items():
+    for name, text in filled(generated, root).items():
         with atomic(root / name, "w") as file:
             file.write(text)

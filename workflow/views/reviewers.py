@@ -12,8 +12,8 @@ from workflow.judge import claims
 from workflow.measure import plan
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
+from workflow.views import audit
 from workflow.views.documents import from_template
-from workflow.views.render import CROSS, ratio
 
 BATCH = "mine"  # the name of a reviewer's batch in the commands
 Job = tuple[str, str]  # problem, dataset
@@ -43,26 +43,27 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[plan.Cel
 
 def expected(one: claims.Audited, others: Container[str]) -> str:
     """Return, by dataset, the range in which one batch more should lie; others: the substitutes."""
-    cross, unit, number = ("", " s", "{:.3g}".format) if one.claim.by_seconds else (CROSS, "", ratio)
     lines = []
     for dataset, finding in one.here.items():
         found = finding.estimate
         if not found:
             said = finding.verdict
         elif found.has_interval:
-            said = f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}"
+            said = audit.next_text(one.claim, found)
         else:
-            said = f"about {cross}{number(found.value)}{unit}"
+            said = f"about {audit.short(finding)}"
         lines.append(f"{marked(dataset, others)}: {said}")
     return "\n".join(lines)
 
 
-def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], config: dict) -> str:
-    """Return the jobs with their times, then the claims with what one batch should give; rows: an archive's."""
+def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[claims.Audited]], config: dict) -> str:
+    """Return the jobs with their times, then the claims with what one batch should give; measured: rows by card."""
+    first, rows = next(iter(measured.items()))
     compared, jobs = plan.claimed_cells(config), plan.jobs(config)
     archived = set(measurements.variants(rows))  # others are not published yet, or personal
     jobs = {job: [cell for cell in cells if cell.key in archived] for job, cells in jobs.items()}
-    took, others = minutes(rows, config["protocol"]["timeout_s"], compared), substitutes(rows)
+    limit, others = config["protocol"]["timeout_s"], substitutes(rows)
+    took = {card: minutes(of_card, limit, compared) for card, of_card in measured.items()}
     claimed = {(find(*cell[:2]).problem, cell[2]) for cell in compared}
     of_claims = [job for job in jobs if job in claimed]
     audited = next(iter(of_cards.values()))
@@ -73,17 +74,18 @@ def table(rows: pd.DataFrame, of_cards: Mapping[str, Sequence[claims.Audited]], 
     ]
     return from_template(
         "reviewers",
-        jobs=_job_lines(of_claims, audited, _minutes(rows, took, jobs)),
+        jobs=_job_lines(of_claims, audited, {card: _minutes(measured[card], took[card], jobs) for card in measured}),
         results=pd.DataFrame(results),
-        archive=config["archive"],
-        cards=list(rows["device"][rows["driver"] != ""].unique()),
-        minutes=math.ceil(took.reindex(of_claims).sum()),
+        card=first,
+        minutes=math.ceil(took[first].reindex(of_claims).sum()),
         once=_once(rows, config, jobs),
     )
 
 
-def _job_lines(jobs: Sequence[Job], audited: Sequence[claims.Audited], took: Mapping[Job, str]) -> pd.DataFrame:
-    """Return a row per job: its command, how long it took, and the claims that it serves."""
+def _job_lines(
+    jobs: Sequence[Job], audited: Sequence[claims.Audited], took: Mapping[str, Mapping[Job, str]]
+) -> pd.DataFrame:
+    """Return a row per job: its command, how long it took on each card, and the claims that it serves."""
     lines = []
     for problem, dataset in jobs:
         numbers = [
@@ -95,7 +97,7 @@ def _job_lines(jobs: Sequence[Job], audited: Sequence[claims.Audited], took: Map
             {
                 "Job": f"{dataset}, {measurements.SOURCES[problem]}",
                 "Command": f"`snakemake --cores 1 results/batches/{BATCH}/{problem}/{dataset}/timings.csv`",
-                "Minutes": took[problem, dataset],
+                **{f"Minutes on {card}": of_card[problem, dataset] for card, of_card in took.items()},
                 "For claims": ", ".join(numbers),
             }
         )

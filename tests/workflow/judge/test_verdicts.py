@@ -34,6 +34,12 @@ def test_a_further_batch_lies_in_its_interval_as_often_as_it_says():
     assert 0.935 < inside < 0.965
 
 
+@pytest.mark.parametrize("count", [1, 5, 38, 200])
+def test_how_many_further_batches_should_lie_inside_is_binomial(count):
+    low, high = stats.binom.interval(0.95, count, 0.95)
+    assert verdicts.expected_inside(count) == (pytest.approx(0.95 * count), low, high)
+
+
 @pytest.mark.parametrize(
     ("values", "ends", "low", "high"),
     [([1.2], "", 1.2, 1.2), ([1.2, 1.5], "range", 1.2, 1.5), ([1.5, 0.5], "range", 0.5, 1.5)],
@@ -81,7 +87,7 @@ def test_the_word_of_an_interval(values, regions, word):
 )
 def test_a_claimed_value_is_as_wide_as_it_was_rounded(low, high, least, most):
     assert verdicts.factors(low, high)[CLAIMED] == (least, most)
-    exactly = verdicts.factors(low, high, exact=True)
+    exactly = verdicts.factors(low, high, 0)
     assert exactly[CLAIMED] == (float(low), float(high))
     assert verdicts.decide_point(float(low), exactly) == verdicts.decide_point(float(high), exactly) == CLAIMED
 
@@ -95,6 +101,23 @@ def test_a_claimed_value_is_as_wide_as_it_was_rounded(low, high, least, most):
 )
 def test_the_word_of_one_number(regions, words):
     assert {value: verdicts.decide_point(value, regions) for value in words} == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "about", "region"),
+    [
+        ("2.8", "2.8", 0.1, (2.52, 3.08)),
+        ("4", "6", 0.1, (3.6, 6.6)),
+        ("4", "6", 0.25, (3.0, 7.5)),
+        ("2", "2", 0.25, (1.5, 2.5)),
+    ],
+)
+def test_a_tolerance_applies_to_each_end_of_a_claimed_value(low, high, about, region):
+    assert verdicts.factors(low, high, about) == {
+        LESS: (-np.inf, region[0]),
+        MORE: (region[1], np.inf),
+        CLAIMED: region,
+    }
 
 
 RATIOS, FACTORS = {"faster": (1.0, np.inf), "slower": (-np.inf, 1.0)}, verdicts.factors("2", "2")
