@@ -5,6 +5,7 @@ Writes results/compare.csv (a row a cell), .md and .html.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ from workflow.views.context import Context
 from workflow.views.documents import time_text
 from workflow.views.render import CROSS, digits, spread
 
-CONSISTENT, FASTER, SLOWER, DIFFERENT = "consistent", "faster", "slower", "different"
+CONSISTENT, FASTER, SLOWER = "consistent", "faster", "slower"
+FEW = "the archive has fewer than three batches"
 NOT_COMPARABLE = "not comparable: {}"
 RATIO = ("ratio", "ratio low", "ratio high")
 FACTS = (
@@ -38,7 +40,10 @@ def rule(tolerance: float) -> list[str]:
         f"cases, by the spread between its batches, or within {100 * tolerance:g} % of its time. Else it is {FASTER} "
         f"or {SLOWER}. Times of other cards, processors or graphs are not compared, nor is what the archive has "
         "fewer than three batches of.",
-        "Claims: the ratio here beside the archive's, by the same rule, of the same graph and the same card.",
+        "Claims: a ratio is inside if it lies in the archive's 95 % prediction interval for one more batch of the same "
+        "graph and card, by Student's t of the logarithms (of claims in seconds: of the differences), without a "
+        "tolerance. If a claim has several other variants, the ratio is over the archive's strongest, and the verdict "
+        "here over the strongest here.",
     ]
 
 
@@ -94,9 +99,9 @@ def _estimates(archive: pd.DataFrame) -> dict[tuple[str, str], verdicts.Estimate
 
 
 def _agreement(here: float, archived: verdicts.Estimate | None, tolerance: float) -> str:
-    """Say whether a time or ratio lies where one more batch of the archive would lie, or within the tolerance."""
+    """Say whether a time lies where one more batch of the archive would lie, or within the tolerance."""
     if not archived or not archived.has_interval:
-        return NOT_COMPARABLE.format("the archive has fewer than three batches")
+        return NOT_COMPARABLE.format(FEW)
     if here < min(archived.next_low, archived.value * (1 - tolerance)):
         return FASTER
     if here > max(archived.next_high, archived.value * (1 + tolerance)):
@@ -104,36 +109,52 @@ def _agreement(here: float, archived: verdicts.Estimate | None, tolerance: float
     return CONSISTENT
 
 
-def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
-    """Return a row, as text, for each claim and dataset that was measured here: ratios, verdicts, agreement."""
+def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> tuple[pd.DataFrame, list[bool]]:
+    """Return a row, as text, for each claim and dataset that was measured here, and whether each batch lies inside."""
     listed, others = claims.claims(), substitutes(here)
-    audited, archived = (claims.audit(claims.select(rows, listed), listed, tolerance) for rows in (here, archive))
-    reasons = beside(summarise(here), summarise(archive))["reason"]
-    lines = []
+    here = claims.select(here, listed)
+    audited, archived = (claims.audit(rows, listed, tolerance) for rows in (here, claims.select(archive, listed)))
+    reasons, found = beside(summarise(here), summarise(archive))["reason"], batches.medians(here)
+    lines, all_inside = [], []
     for number, (mine, theirs) in enumerate(zip(audited, archived, strict=True), start=1):
         claim = mine.claim
         for dataset in (dataset for dataset, finding in mine.here.items() if finding.estimate):
-            finding, other, reason = mine.here[dataset], theirs.here[dataset], reasons[claim.left, dataset]
-            agreement = _agreement_of_ratios(finding, other, 0 if claim.by_seconds else tolerance)
+            finding, other = mine.here[dataset], theirs.here[dataset]
+            over = other.over or finding.over
+            values = claim.values(batches.pairs(found, claim.left, over, dataset))
+            estimate = verdicts.estimate(values, differences=claim.by_seconds)
+            reason = reasons[claim.left, dataset] or ("" if other.estimate and other.estimate.has_interval else FEW)
+            inside = [] if reason else [other.estimate.next_low < one < other.estimate.next_high for one in values]
+            all_inside += inside
             lines.append(
                 {
                     "Claim": f"{number}. {claim.claim}",
                     "Dataset": marked(dataset, others),
-                    "Here": audit.value_text(claim, finding),
+                    "Here": audit.value_text(claim, replace(finding, over=over, estimate=estimate)),
                     "Verdict here": audit.verdict_text(finding),
                     "Archive": audit.value_text(claim, other),
                     "Verdict of the archive": audit.verdict_text(other),
-                    "Ratio here is": NOT_COMPARABLE.format(reason) if reason else agreement,
+                    "One more batch": "-" if reason else audit.next_text(claim, other.estimate),
+                    "Ratio here is": NOT_COMPARABLE.format(reason) if reason else _inside_text(inside),
                 }
             )
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines), all_inside
 
 
-def _agreement_of_ratios(here: claims.Finding, archived: claims.Finding, tolerance: float) -> str:
-    if archived.estimate and archived.over != here.over:
-        return NOT_COMPARABLE.format(f"the archive's is over {archived.over}")
-    agreement = _agreement(here.estimate.value, archived.estimate, tolerance)
-    return DIFFERENT if agreement in (FASTER, SLOWER) else agreement
+def _inside_text(inside: list[bool]) -> str:
+    if len(inside) > 1:
+        return f"inside in {sum(inside)} of {len(inside)} batches"
+    return "inside" if inside[0] else "outside"
+
+
+def count_text(inside: list[bool]) -> str:
+    """Say how many ratios lie inside, and how many should."""
+    mean, low, high = verdicts.expected_inside(len(inside))
+    return (
+        f"{sum(inside)} of {len(inside)} ratios lie in the archive's interval for one more batch. On average "
+        f"{mean:.1f} should, and {low} to {high} in 95 of 100 cases if the ratios were independent; those of one job "
+        "share times, so the number varies more."
+    )
 
 
 def many_sources(here: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
@@ -165,7 +186,14 @@ def _archived_rate(cell: pd.Series) -> str:
     return "-" if np.isnan(rate["median"]) else f"{digits(rate['median'])} {spread(rate)}"
 
 
-def page(facts: pd.DataFrame, claimed: pd.DataFrame, many: pd.DataFrame, archive: str, tolerance: float) -> pages.Page:
+def page(
+    facts: pd.DataFrame,
+    claimed: pd.DataFrame,
+    inside: list[bool],
+    many: pd.DataFrame,
+    archive: str,
+    tolerance: float,
+) -> pages.Page:
     """Return the page of what `cells`, `judged` and `many_sources` found."""
     counts = facts["word"].str.partition(":")[0].value_counts()
     counted = ", ".join(f"{count} {agreement}" for agreement, count in counts.items())
@@ -174,6 +202,7 @@ def page(facts: pd.DataFrame, claimed: pd.DataFrame, many: pd.DataFrame, archive
         ("p", f"Of {len(facts)} cells: {counted}."),
         ("ul", rule(tolerance)),
         ("h2", "The claims"),
+        *([("p", count_text(inside))] if inside else []),
         ("table", claimed) if len(claimed) else ("p", "No job here measured what a claim compares."),
         ("h2", "The times"),
         ("table", text(facts)),
@@ -231,4 +260,5 @@ def files(here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: s
         if rows.empty:
             raise InputError(f"nothing to compare: nothing was measured {place}: run snakemake --cores 1 batch first")
     facts = cells(here, archive, tolerance)
-    return pages.files("compare", facts, page(facts, judged(here, archive, tolerance), many, name, tolerance))
+    claimed, inside = judged(here, archive, tolerance)
+    return pages.files("compare", facts, page(facts, claimed, inside, many, name, tolerance))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -25,6 +26,11 @@ def archived(times, factors=SPREAD):
     """An archive of three batches."""
     variants = {variant for variant, _ in times}
     return in_batches(rows_of(times), "abc", [dict.fromkeys(variants, factor) for factor in factors])
+
+
+def spread(times):
+    """An archive of three batches, whose ratios over Stride with Flag scatter."""
+    return in_batches(rows_of(times), "abc", [{FLAG[0]: factor} for factor in SPREAD])
 
 
 ARCHIVE = archived(TIMES)
@@ -112,12 +118,12 @@ def test_a_graph_is_compared_with_that_of_the_same_cell_alone(other):
 @pytest.mark.parametrize("older", [0, 1])
 def test_only_batches_of_the_newest_revision_are_compared(older):
     """Those of an older one, on either side, took ten times as long, on another graph."""
-    sides = [archived(TIMES), archived(TIMES)]
+    sides = [spread(TIMES), spread(TIMES)]
     before = archived({cell: 10 * seconds for cell, seconds in TIMES.items()}).replace({"batch": {"a": "d", "b": "e"}})
     before = before.assign(revision="0", started="2025-01-01T00:00:00+00:00", dataset_sha256="cd" * 32)
     sides[older] = pd.concat([before, sides[older]], ignore_index=True)
     assert set(agreement_of_cells(*sides).values()) == {"consistent"}
-    assert beside(*sides) == "consistent"
+    assert beside(*sides) == "inside in 3 of 3 batches"
 
 
 def test_too_few_archived_batches_give_a_ratio_without_agreement():
@@ -145,46 +151,95 @@ def test_the_claims_are_side_by_side(tmp_path):
         "too few batches",
         f"{CROSS}2.00 [2.00, 2.00], 3 batches",
         "less ‡; direction as claimed",
-        "different",
+        f"{CROSS}2.00 to 2.00",
+        "outside",
     ]
+    assert (
+        "0 of 1 ratios lie in the archive's interval for one more batch. On average 0.9 should, and 0 to 1 in" in text
+    )
     assert "Of 2 cells: 1 consistent, 1 faster." in text and "Bellman" not in text
     assert re.search(rf"## Searches from many sources\n\n.*\n\n.*\n.*\n\| nyc +\| rows +\| {CROSS}1.33 ", text)
     write(compare.files(here(), ARCHIVE, NONE, "h200", TOLERANCE), tmp_path, tmp_path)
     assert "many sources" not in (tmp_path / "compare.md").read_text()
 
 
-def beside(rows, archive, claim="flag_factor", dataset="nyc"):
-    """What `judged` says of a claim on a dataset."""
+def judged(rows, archive, claim="flag_factor", dataset="nyc"):
+    """What `judged` says of a claim on a dataset, and whether each batch lies inside."""
     (one,) = (one for one in claims.claims() if one.id == claim)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claims, "claims", lambda: [dataclasses.replace(one, datasets=(dataset,))])
-        (line,) = compare.judged(rows, archive, TOLERANCE).to_dict("records")
-    return line["Ratio here is"]
+        table, inside = compare.judged(rows, archive, TOLERANCE)
+    (line,) = table.to_dict("records")
+    return line, inside
+
+
+def beside(*given):
+    return judged(*given)[0]["Ratio here is"]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "agreement"), [(0.92, "different"), (0.97, "consistent"), (1.04, "consistent"), (1.1, "different")]
+    ("seconds", "agreement"), [(0.999, "outside"), (0.9995, "inside"), (1.0005, "inside"), (1.001, "outside")]
 )
-def test_a_claims_ratio_has_the_tolerance(seconds, agreement):
-    assert beside(here({NAIVE: 2.0, FLAG: seconds}), archived(TIMES, CLOSE)) == agreement
+def test_a_claims_ratio_has_no_tolerance(seconds, agreement):
+    """The archive's two times scatter by 0.1 permille each, in opposite directions."""
+    factors = [{NAIVE[0]: factor, FLAG[0]: 2 - factor} for factor in CLOSE]
+    archive = in_batches(rows_of(TIMES), "abc", factors)
+    assert beside(here({NAIVE: 2.0, FLAG: seconds}), archive) == agreement
 
 
-@pytest.mark.parametrize(("seconds", "agreement"), [(50, "consistent"), (49.98, "different"), (50.02, "different")])
-def test_a_claim_in_seconds_has_no_tolerance(seconds, agreement):
+@pytest.mark.parametrize(("seconds", "agreement"), [(50, "inside"), (49.98, "outside"), (50.02, "outside")])
+def test_a_claim_in_seconds_is_compared_by_its_difference(seconds, agreement):
     """Stride is 2 s faster in the archive; 0.04 s more or less are 2 % of that."""
     naive, stride = ("bellman_ford/naive", "e"), ("bellman_ford/stride", "e")
     archive = archived({naive: 51.0, stride: 50.0}, CLOSE)
     assert beside(here({naive: 51.0, stride: seconds}), archive, "stride_largest", "e") == agreement
 
 
-def test_a_claim_against_several_is_compared_over_the_same_one():
+def test_each_batch_here_is_one_more_batch():
+    factors = [{FLAG[0]: factor} for factor in (1.0, 1.01, 1.5)]
+    line, inside = judged(in_batches(rows_of(TIMES), "xyz", factors), spread(TIMES))
+    assert (line["Ratio here is"], inside) == ("inside in 2 of 3 batches", [True, True, False])
+
+
+def test_a_claim_against_several_is_compared_over_the_archives_strongest():
     """Naive is the strongest competitor in the archive, Stride here; or the archive lacks one, so that none decides."""
     stride = ("bellman_ford/stride", "nyc")
-    rows, archive = here(TIMES | {stride: 1.5}), archived(TIMES | {stride: 3.0})
-    assert beside(rows, archive, "flag_best") == "not comparable: the archive's is over bellman_ford/naive"
-    assert beside(rows, archived(TIMES | {stride: 1.5}), "flag_best") == "consistent"
-    few = "not comparable: the archive has fewer than three batches"
-    assert beside(rows, ARCHIVE, "flag_best") == few
+    rows, archive = here(TIMES | {stride: 1.5}), spread(TIMES | {stride: 3.0})
+    line, inside = judged(rows, archive, "flag_best")
+    assert line["Here"] == f"{CROSS}2.00 over Naive" and "over Naive" in line["Archive"] and inside == [True]
+    assert beside(rows, ARCHIVE, "flag_best") == "not comparable: the archive has fewer than three batches"
+
+
+H200 = measurements.load([Path("results/archive/h200/timings.csv")])
+
+
+def job_like_the_archives(dataset, **ratios):
+    """A job on the archive's graph and card, in which Naive's time has these ratios to those of other variants."""
+    rows = H200[(H200["dataset"] == dataset) & (H200["algorithm"] == "bellman_ford")]
+    rows = measurements.pooled(rows[rows["variant"].isin(["naive", *ratios])])
+    seconds = 10 / rows["variant"].map({"naive": 1.0} | ratios)
+    return rows[rows["batch"] == rows["batch"].max()].assign(batch="independent", seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "claim", "ratios", "mean"),
+    [
+        ("nyc", "stride_small", {"stride": 0.929}, True),
+        ("col", "stride_small", {"stride": 1.036}, True),
+        ("nyc", "flag_factor", {"stride_flag": 1.061}, True),
+        ("col", "flag_factor", {"stride_flag": 1.202}, True),
+        ("bay", "flag_factor", {"stride_flag": 1.11}, False),
+    ],
+)
+def test_independent_jobs_lie_in_the_intervals_of_the_archive(dataset, claim, ratios, mean):
+    """Ratios of two jobs on H200s that are in no batch. The last lies outside the interval of the mean."""
+    line, inside = judged(job_like_the_archives(dataset, **ratios), H200, claim, dataset)
+    assert (line["Ratio here is"], inside) == ("inside", [True])
+    low, high = map(float, re.search(r"\[(\S+), (\S+)\]", line["Archive"]).groups())
+    (ratio,) = ratios.values()
+    assert (low < ratio < high) == mean
+    far = {variant: 1.4 * ratio for variant, ratio in ratios.items()}
+    assert beside(job_like_the_archives(dataset, **far), H200, claim, dataset) == "outside"
 
 
 @pytest.mark.parametrize(
