@@ -18,7 +18,7 @@ SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help all test sanitize setup lint docs lock clean
+.PHONY: help all test sanitize setup lint docs release lock clean
 
 all: setup ## (the default) measure, or simulate without a GPU; draw all tables, figures and claims
 	@python -m workflow.views.announce before
@@ -55,6 +55,11 @@ lint: setup ## run the linters
 # README.md, docs/, the archives' tables and the library's reference as pages; open dist/docs/index.html.
 docs: setup ## build the documents and the library's reference in dist/docs/
 	sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -c docs -b html . dist/docs
+
+# After .ci/run. CONTRIBUTING.md has the steps of a release.
+release: setup ## check version, changelog, citation files and archives; build the library's packages in dist/
+	python -m workflow.release
+	python -m hatchling build
 
 # Needs uv; rewrites the pins from pyproject.toml.
 lock: ## pin the packages of pyproject.toml in requirements/

@@ -8,7 +8,7 @@ from kernels.registry import ALL_PAIRS_REVISION, find
 from workflow import configuration, step
 from workflow.measure import paths, plan, resources
 from workflow.measure.resources import requested
-from workflow.store import revisions, tables
+from workflow.store import measurements, revisions, tables
 from workflow.views.context import MEASURED_HERE
 
 
@@ -39,7 +39,8 @@ BATCHES = paths.batches(config)
 NEW_BATCHES = paths.batches(config, new=True)
 FAMILY_CELLS = plan.family_cells(config)
 FAMILIES = list(dict.fromkeys(cell.dataset for cell in FAMILY_CELLS))
-ARCHIVE = f"results/archive/{config['archive']}"
+ARCHIVES = measurements.archives(config)
+ARCHIVE = ARCHIVES[0]
 
 
 def untracked(value):
@@ -76,12 +77,6 @@ def measured(cells, also=()):
         return paths.measured(JOBS, BATCHES, cells, also)
     # Absolute paths, so that Snakemake treats them as existing inputs.
     return [str(path.resolve()) for path in plan.measured_here()] or existing(f"{ARCHIVE}/timings.csv")
-
-
-def archives():
-    """Return the folders of all archives, first the one that config names."""
-    others = sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))
-    return list(dict.fromkeys([ARCHIVE, *others]))
 
 
 def kept(csv):

@@ -18,8 +18,8 @@ rule readme:
         "logs/readme.log",
     localrule: True
     params:
-        archives=archives(),
+        archives=ARCHIVES,
     message:
-        "Fill the generated parts of README.md and docs/"
+        "Fill the generated parts of README.md and docs/, and write the archives' checksums"
     script:
         "../scripts/documents.py"

@@ -92,7 +92,7 @@ REPORT = {
 # What the report is made of, and the archives that it shows beside that; a new archive does not make it due.
 COLLECTED = measured([]) if SIMULATING else ["results/timings.csv"]
 BESIDE = [
-    folder for folder in archives() if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
+    folder for folder in ARCHIVES if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
 ]
 # The measurements of views that are not made of their cells', and the other files that views read.
 ROWS = {
