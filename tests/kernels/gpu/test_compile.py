@@ -16,7 +16,7 @@ from kernels import harness
 from kernels import run as runs
 from kernels.fast import floats, floats_kernels, multi_source, near_far, near_far_kernels, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, targets, within
+from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
 from kernels.gpu import internals
 from kernels.graph import INF
 from kernels.library.searches import NO_PATH
@@ -52,6 +52,7 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.many_sources": {},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
         floats_kernels.relax.py_func: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
@@ -59,6 +60,16 @@ ATOMICS = {
     },
     "fast.probe_kernels": {"walk": {"cas.b32": 2, "add.u32": 2}},
 }
+
+
+TOTALS = {"max.u64": 1, "add.u64": 1, "add.u32": 1}
+for threads in (1, 4):
+    for stores in (True, False):
+        search = many_sources.search_fragments
+        ATOMICS["fast.hierarchy.many_sources"] |= {
+            search(threads, stores, True).py_func: TOTALS,
+            search(threads, stores, True, True).py_func: TOTALS | {"add.f64": 1},
+        }
 
 
 class OnHost:
@@ -132,11 +143,21 @@ def in_hierarchy():
     within.Selection(search, 1).take(np.zeros(1))
 
 
+def reduced():
+    """Launch the reducing searches in a hierarchy of two levels, with four sources and with one source a thread."""
+    for shared in (10**6, SHARED):
+        search = all_pairs.AllPairsSearch(path(600, False), reduces=True, run=Recorder(shared=shared))
+        for inverts in (False, True):
+            for _ in search.pieces(np.arange(2), inverts=inverts):
+                pass
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
+    "reduced": (reduced, None),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 
