@@ -226,7 +226,7 @@ def reciprocals_adder(count: int):
 
 
 @cache
-def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool = False):
+def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     """Return the kernel that finds the distances of all rows of some fragments, from `count` sources per thread.
 
     A block searches the fragments of one job, job_fragments[job] to job_fragments[job + 1] - 1, for `width` columns.

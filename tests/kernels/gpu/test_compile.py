@@ -1,6 +1,7 @@
 """Every kernel compiles for three generations of cards, without a card, and before it is timed."""
 
 import ctypes
+import itertools
 import re
 from collections import Counter
 from contextlib import nullcontext
@@ -52,7 +53,6 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
-    "fast.hierarchy.many_sources": {},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
         floats_kernels.relax.py_func: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
@@ -62,14 +62,13 @@ ATOMICS = {
 }
 
 
-TOTALS = {"max.u64": 1, "add.u64": 1, "add.u32": 1}
-for threads in (1, 4):
-    for stores in (True, False):
-        search = many_sources.search_fragments
-        ATOMICS["fast.hierarchy.many_sources"] |= {
-            search(threads, stores, True).py_func: TOTALS,
-            search(threads, stores, True, True).py_func: TOTALS | {"add.f64": 1},
-        }
+ATOMICS["fast.hierarchy.many_sources"] = {
+    many_sources.search_fragments(threads, stores, True, inverts).py_func: {
+        **{"max.u64": 1, "add.u64": 1, "add.u32": 1},
+        **({"add.f64": 1} if inverts else {}),
+    }
+    for threads, stores, inverts in itertools.product((1, 4), (True, False), (True, False))
+}
 
 
 class OnHost:
