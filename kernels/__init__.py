@@ -9,8 +9,9 @@
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
-`kernels.csgraph` has the names and signatures of scipy.sparse.csgraph, `kernels.graph` the class `Graph`, `kernels.io`
-the readers of graph files, and `kernels.errors` the exceptions. Each module is imported when it is first used.
+`kernels.csgraph` has the names and signatures of scipy.sparse.csgraph, `kernels.centrality` closeness and related
+measures, `kernels.graph` the class `Graph`, `kernels.io` the readers of graph files, and `kernels.errors` the
+exceptions. Each module is imported when it is first used.
 `kernels.__version__` is the version.
 
 Examples
@@ -31,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernels import csgraph, errors, generate, graph, io  # noqa: F401
+    from kernels import centrality, csgraph, errors, generate, graph, io  # noqa: F401
     from kernels.library.answers import Distances, Eccentricities, Paths
     from kernels.library.solver import (
         Solver,
@@ -61,7 +62,7 @@ __all__ = [
     "reachable",
     "shortest_paths",
 ]
-MODULES = "csgraph", "errors", "generate", "graph", "io"
+MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Device functions that numba lacks or that compile better than numba's, and short names of the integer types."""
+"""Device functions that numba lacks or that compile better than numba's, and short names of the types."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,7 +9,12 @@ from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
 
-u32, u64, i32 = np.uint32, np.uint64, np.int32  # numba computes in 64 bits, so kernels narrow each result at once
+u32, u64, i32, f64 = (
+    np.uint32,
+    np.uint64,
+    np.int32,
+    np.float64,
+)  # numba computes in 64 bits, so kernels narrow each result at once
 LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
 
 

@@ -85,6 +85,8 @@ class Eccentricities:
         The sum of the distances to these vertices; float64 if the search was in float64.
     variant, reason
         As in `Paths`.
+    reciprocals : ndarray of float64, shape (k,), or None
+        The sum of 1 / distance over the distances that are not 0; None if it was not requested.
     """
 
     sources: np.ndarray
@@ -94,3 +96,4 @@ class Eccentricities:
     total: np.ndarray
     variant: str
     reason: str
+    reciprocals: np.ndarray | None = None

@@ -1,4 +1,4 @@
-"""A NetworkX backend: NetworkX's functions for shortest paths, answered by csgraph.py.
+"""A NetworkX backend: NetworkX's functions for shortest paths and centralities, by csgraph.py and centrality.py.
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
@@ -28,10 +28,13 @@ list or dict
     Functions of one source return a dict whose keys are the targets (below: "by target"). Functions of all pairs
     return an iterator of (source, dict). `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
 
+    Centralities and eccentricities are a dict by node, or one value for one node. `center` and `periphery` are lists.
+
 Raises
 ------
-networkx.NodeNotFound, networkx.NetworkXNoPath, networkx.NetworkXUnbounded
-    If a node is not in the graph, no path leads to the target, or there is a negative cycle.
+networkx.NodeNotFound, networkx.NetworkXNoPath, networkx.NetworkXUnbounded, networkx.NetworkXError
+    If a node is not in the graph, no path leads to the target, there is a negative cycle, or a measure requires a
+    connected graph.
 NotImplementedError
     If this backend does not support the arguments, such as weights that are not numbers. NetworkX then runs its own
     function, unless the call has ``backend="cuda_shortest_paths"``.
@@ -62,9 +65,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
-from kernels.library import csgraph
+from kernels.library import centrality, csgraph, solver
 from kernels.library.networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
@@ -102,10 +106,15 @@ class Converted:
         except TypeError:  # not hashable; NetworkX also returns False
             return False
 
+    @property
+    def directed(self) -> bool:
+        """Whether the graph is directed."""
+        return self.predecessors is not self.adjacency
+
     @cached_property
     def reversed(self) -> Converted:
         """The graph with every arc reversed."""
-        if self.predecessors is self.adjacency:
+        if not self.directed:
             return self
         return Converted(self.predecessors, self.adjacency, self.multigraph)
 
@@ -274,7 +283,21 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
             return "the method is not Dijkstra or Bellman-Ford"
         if given["source"] is not None and given["target"] is not None:
             return "for one pair NetworkX searches from both ends"
-    return True
+    return _why_not_measured(name, given) or True
+
+
+def _why_not_measured(name: str, given: Mapping) -> str:
+    """Return why NetworkX must find a centrality or another measure itself; an empty string if it need not."""
+    graph = given["G"]
+    if given.get("sp") is not None or given.get("e") is not None:
+        return "distances or eccentricities are given"
+    if given.get("usebounds") and not graph.is_directed():
+        return "with bounds NetworkX takes few searches"
+    if name == "center" and given["weight"] is None and graph.number_of_edges() == len(graph) - 1:
+        return "the center of a tree takes no search"
+    if name == "average_shortest_path_length" and given["method"] not in (None, "unweighted", "dijkstra"):
+        return "the method is not Dijkstra"
+    return ""
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
@@ -713,3 +736,111 @@ def shortest_path_length(
 
 def _reversed(paths: Paths) -> Paths:
     return {node: path[::-1] for node, path in paths.items()}
+
+
+# Centralities and other measures.
+
+
+def closeness_centrality(
+    G: Converted,
+    u: Node | None = None,
+    distance: Weight = None,
+    wf_improved: bool = True,
+    *,
+    sp: Mapping | None = None,
+) -> Any:
+    """Return the closeness of each node, or of node u, by the distances to it."""
+    if u is not None:
+        _check(G, u, f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
+    array, vertices = _nonnegative(G, distance).array, None if u is None else [G.index[u]]
+    found = centrality.closeness_centrality(array, vertices, wf_improved=wf_improved).tolist()
+    return dict(zip(G.nodes, found, strict=True)) if u is None else found[0]
+
+
+def harmonic_centrality(
+    G: Converted,
+    nbunch: Any = None,
+    distance: Weight = None,
+    sources: Any = None,
+) -> Lengths:
+    """Return the sum of the reciprocal distances to each node of nbunch from the sources, by node."""
+    nodes = list(dict.fromkeys(_bunch(G, nbunch)))
+    starts = None if sources is None else [G.index[node] for node in _bunch(G, sources)]
+    vertices = None if nbunch is None else [G.index[node] for node in nodes]
+    found = centrality.harmonic_centrality(_nonnegative(G, distance).array, vertices, starts)
+    return dict(zip(nodes, found.tolist(), strict=True))
+
+
+def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
+    """Return the eccentricity of each node, of the nodes v, or of node v."""
+    nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
+    found = solver.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
+    if (found.reached < len(G.nodes)).any():
+        why = "digraph is not strongly connected" if G.directed else "graph is not connected"
+        raise nx.NetworkXError(f"Found infinite path length because the {why}")
+    values = found.eccentricity.astype(np.int64 if arcs.whole else np.float64).tolist()
+    by_node = dict(zip(nodes, values, strict=True))
+    return by_node[v] if v in G else by_node
+
+
+def diameter(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
+    """Return the largest eccentricity."""
+    return max(eccentricity(G, weight=weight).values())
+
+
+def radius(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
+    """Return the least eccentricity."""
+    return min(eccentricity(G, weight=weight).values())
+
+
+def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
+    """Return the nodes whose eccentricity is the radius."""
+    found = eccentricity(G, weight=weight)
+    least = min(found.values())
+    return [node for node, value in found.items() if value == least]
+
+
+def periphery(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
+    """Return the nodes whose eccentricity is the diameter."""
+    found = eccentricity(G, weight=weight)
+    most = max(found.values())
+    return [node for node, value in found.items() if value == most]
+
+
+def average_shortest_path_length(G: Converted, weight: Weight = None, method: str | None = None) -> float:
+    """Return the mean length over all pairs of nodes."""
+    if len(G.nodes) == 1:
+        return 0
+    if not _is_connected(G):
+        raise nx.NetworkXError(f"Graph is not {'strongly ' if G.directed else ''}connected.")
+    arcs = _measured(G, None if method == "unweighted" else weight)
+    return centrality.average_shortest_path_length(arcs.array)
+
+
+def wiener_index(G: Converted, weight: Weight = None) -> float:
+    """Return the sum of the lengths over all pairs of nodes; infinite if the graph is not connected."""
+    if not _is_connected(G):
+        return math.inf
+    arcs = _measured(G, weight)
+    total = centrality.wiener_index(arcs.array)
+    if arcs.whole:
+        total = int(total)
+    return total if G.directed else total / 2
+
+
+def _bunch(graph: Converted, nbunch: Any) -> Iterator[Node]:
+    """Yield the nodes of nbunch, which may be one node; nodes that are not in the graph are skipped."""
+    own = nx.Graph()
+    own._adj = graph.adjacency
+    return own.nbunch_iter(nbunch)
+
+
+def _is_connected(graph: Converted) -> bool:
+    """Return whether each node reaches all others; weights do not matter."""
+    return scipys.connected_components(graph.arcs(None).array, connection="strong", return_labels=False) == 1
+
+
+def _measured(graph: Converted, weight: Weight) -> Arcs:
+    """Return the arcs; raise NotImplementedError if a weight is negative or None."""
+    _nonnegative(graph, weight)
+    return _with_all_arcs(graph, weight)

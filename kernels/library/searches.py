@@ -336,10 +336,10 @@ class WholeNumbers:
             result = _run(self.graph, key)
             yield from ((source, result.distances[source]) for source in sources)
 
-    def reduced(self, sources: np.ndarray) -> hierarchy.Reduced:
+    def reduced(self, sources: np.ndarray, *, reciprocals: bool = False) -> hierarchy.Reduced:
         """Search in a hierarchy, and compute the columns of `Eccentricities` on the card."""
         with self._hierarchy(reduces=True) as searches:
-            return hierarchy.reduced(searches, sources)
+            return hierarchy.reduced(searches, sources, reciprocals=reciprocals)
 
     def _searches(self, *, reduces: bool) -> hierarchy.AllPairsSearch:
         """Return the searches in a hierarchy, laid out once."""

@@ -435,6 +435,7 @@ class Solver:
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
         read = self._read(graph)
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
+        self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph does not know it
         self._closed = False
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
 
@@ -457,7 +458,7 @@ class Solver:
         """Wait for searches to end, then free the memory on the card. Results that were left on the card stay."""
         with self._lock:
             self._closed = True
-            for name in ("in_whole_numbers", "in_float64", "_backward"):
+            for name in ("in_whole_numbers", "in_float64", "_reversed"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
                 with self._context:
@@ -840,12 +841,6 @@ class Solver:
         with self.working():
             return (self._backward if reverse else self)._select(given, limit=limit)
 
-    @cached_property
-    def _backward(self) -> Solver:
-        """The solver of the graph with every arc reversed; self if that is the same graph."""
-        graph = self.graph.reversed()
-        return self if graph is self.graph else Solver(graph)
-
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
         """Return the vertices within the limit, or the nearest, of each source."""
         once = np.unique(sources)
@@ -876,13 +871,25 @@ class Solver:
         )
         return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
 
-    def eccentricities(self, sources: ArrayLike | None = None) -> Eccentricities:
-        """Find the columns of `Eccentricities` for each source; see `kernels.eccentricities`.
+    @property
+    def _backward(self) -> Solver:
+        """The solver of the graph with every arc reversed; self if that is the same graph."""
+        return self._reversed or self
+
+    @cached_property
+    def _reversed(self) -> Solver | None:
+        graph = self.graph.reversed()
+        return None if graph is self.graph else Solver(graph)  # a reference to itself would keep it alive
+
+    def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
+        """Find each source's farthest vertex, and the number and sum of its distances; see `kernels.eccentricities`.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,), optional
             All vertices by default.
+        reciprocals : bool, default False
+            Whether to sum the reciprocal distances too. In a hierarchy their last digits vary from call to call.
 
         Returns
         -------
@@ -901,26 +908,29 @@ class Solver:
             key, reason = on.choose_rows(len(once), HIERARCHY_REDUCED)
             log.info("%s on %s: %s", key, self.graph.name, reason)
             if key == HIERARCHY_REDUCED:
-                found = on.reduced(once)
-                columns = found.eccentricity, found.farthest, found.reached, found.total
+                found = on.reduced(once, reciprocals=reciprocals)
+                columns = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
                 # If a distance is too long, a vertex before it on the path has a distance that fits and is at most one
                 # weight below the limit.
                 for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], HIERARCHY_ROWS):
                     pass  # raises TooLong at the first row with such a distance
             else:
-                columns = _reduced(once, on.rows(once, key), INF)
+                columns = _reduced(once, on.rows(once, key), INF, reciprocals=reciprocals)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
 
         def in_float64(on: Float64) -> Eccentricities:
             search = FloatSearch(on, once, WholeNumbers.choose_rows)
-            columns = _reduced(once, (row[:2] for row in search.rows(tree=False)), np.inf)
+            rows = (row[:2] for row in search.rows(tree=False))
+            columns = _reduced(once, rows, np.inf, reciprocals=reciprocals)
             types = np.float64, np.int32, np.int32, np.float64
             return of_columns(columns, types, search.variant, search.reason)
 
         def of_columns(columns: tuple, types: tuple, key: str, reason: str) -> Eccentricities:
-            pairs = zip(columns, types, strict=True)
+            *others, sums = columns
+            pairs = zip(others, types, strict=True)
             largest, farthest, reached, total = (np.asarray(one)[inverse].astype(kind) for one, kind in pairs)
-            return Eccentricities(given, largest, farthest, reached, total, key, reason)
+            sums = np.asarray(sums, np.float64)[inverse] if reciprocals else None
+            return Eccentricities(given, largest, farthest, reached, total, key, reason, sums)
 
         with self.working():
             return self._exactly(in_whole_numbers, in_float64)
@@ -1008,14 +1018,17 @@ def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: in
     return vertices[taken], distances[taken]
 
 
-def _reduced(sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> tuple:
+def _reduced(
+    sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float, *, reciprocals: bool
+) -> tuple:
     """Return the columns of `Eccentricities`. rows: pairs of a source and its distances, in any order."""
     found = {}
     for source, row in rows:
         reached = row != no_path
         farthest = np.where(reached, row, -np.inf).argmax()
-        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached)
-    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 4
+        inverse = (1 / row[reached & (row != 0)]).sum() if reciprocals else None
+        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached), inverse
+    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 5
 
 
 _ONE_SEARCH = threading.RLock()  # held during a search on the card

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ("", ".graph", ".io", ".library.csgraph", ".library.networkx", ".library.solver")
+MODULES = ("", ".graph", ".io", ".library.centrality", ".library.csgraph", ".library.networkx", ".library.solver")
 
 
 @pytest.mark.parametrize("module", MODULES)

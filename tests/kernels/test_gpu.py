@@ -18,6 +18,7 @@ from numba import cuda, int32
 from scipy.sparse import csgraph
 
 import kernels
+from kernels import centrality
 from kernels import csgraph as ours
 from kernels.check import check
 from kernels.errors import InputError, NotEnoughMemory
@@ -650,6 +651,26 @@ def test_the_nearest_vertices_and_those_within_a_limit(hierarchy, reverse, monke
                 entries = slice(*found.indptr[row : row + 2])
                 np.testing.assert_array_equal(found.indices[entries], nearest)
                 np.testing.assert_array_equal(found.data[entries], distances[row, nearest])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
+def test_centralities_in_a_hierarchy(directed, monkeypatch):
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1500, 50, 2)))
+    streets = graphs.grid(3000, HALF_FREE if directed else graphs.WEIGHTS)
+    kept = np.random.default_rng(0).random(streets.arcs) < (0.9 if directed else 1)
+    on = Graph.from_arcs(3001, streets.tails[kept], streets.indices[kept], streets.weights[kept])
+    inward = csgraph.dijkstra(on.to_scipy().T.tocsr())
+    reached = np.isfinite(inward)
+    others, total = reached.sum(axis=1) - 1, inward.sum(axis=1, where=reached)
+    closeness = np.divide(others**2, 3000 * total, out=np.zeros(3001), where=total > 0)
+    harmonic = np.divide(1, inward, out=np.zeros(inward.shape), where=inward > 0).sum(axis=1)
+    with kernels.Solver(on) as solver:
+        for some in (None, np.arange(0, 3001, 7)):
+            chosen = slice(None) if some is None else some
+            np.testing.assert_allclose(centrality.closeness_centrality(solver, some), closeness[chosen], rtol=1e-14)
+            np.testing.assert_allclose(centrality.harmonic_centrality(solver, some), harmonic[chosen], rtol=1e-13)
+        assert solver._backward.eccentricities(reciprocals=True).variant == "hierarchy/all_pairs"
 
 
 @pytest.mark.gpu

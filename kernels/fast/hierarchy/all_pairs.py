@@ -58,6 +58,7 @@ class Reduced:
     farthest: np.ndarray  # a vertex at that distance
     reached: np.ndarray  # number of vertices reached, including the source
     total: np.ndarray  # int64: sum of the distances to them
+    reciprocals: np.ndarray | None = None  # float64: sum of 1 / distance, without distances of 0; if asked for
 
 
 class AllPairsSearch:
@@ -117,8 +118,11 @@ class AllPairsSearch:
         run.download((out, found.reshape(-1)))
         return found
 
-    def pieces(self, sources: np.ndarray, most: int | None = None) -> Iterator[np.ndarray]:
-        """Search from the sources in preorder, at most `most` at once. After each search, yield its sources."""
+    def pieces(self, sources: np.ndarray, most: int | None = None, *, inverts: bool = False) -> Iterator[np.ndarray]:
+        """Search from the sources in preorder, at most `most` at once. After each search, yield its sources.
+
+        inverts: see `ManySources.search`.
+        """
         most, sources = most or self.most, np.asarray(sources)
         sources = sources[np.argsort(self.numbers[sources], kind="stable")]
         if not len(sources):
@@ -126,29 +130,33 @@ class AllPairsSearch:
         self.allocate(min(most, len(sources)))
         for start in range(0, len(sources), most):
             piece = sources[start : start + most]
-            search = self.many.search(self.numbers[piece])
+            search = self.many.search(self.numbers[piece], inverts=inverts)
             with self.run.phase("kernels"):
                 search()
             yield piece
 
 
-def reduced(search: AllPairsSearch, sources: np.ndarray) -> Reduced:
-    """Search from the sources and return their results in the order given. Requires reduces=True."""
+def reduced(search: AllPairsSearch, sources: np.ndarray, *, reciprocals: bool = False) -> Reduced:
+    """Search from the sources and return their results in the order given. Requires reduces=True.
+
+    reciprocals: whether to sum the reciprocal distances. Their last digits vary, as the order of summands does.
+    """
     on_card, many = search.on_card, search.many
     of_row = on_card.hierarchy.vertices[on_card.fragments.numbers]  # the vertex of each row
-    parts = []
-    for piece in search.pieces(sources):
-        count = len(piece)
-        farthest, total, reached = totals = [np.empty(count, array.dtype) for array in many.totals]
-        search.run.download(*((array[:count], host) for array, host in zip(many.totals, totals, strict=True)))
-        rows = ~farthest.astype(np.uint32)
-        parts.append((piece, (farthest >> np.uint64(32)).astype(np.int64) - 1, of_row[rows], reached, total))
-    piece, eccentricity, farthest, reached, total = map(np.concatenate, zip(*parts, strict=True))
+    pieces, parts = [], []
+    for piece in search.pieces(sources, inverts=reciprocals):
+        totals = [np.empty(len(piece), array.dtype) for array in many.totals]
+        search.run.download(*((array[: len(piece)], host) for array, host in zip(many.totals, totals, strict=True)))
+        pieces.append(piece)
+        parts.append(totals)
     position = np.empty(on_card.graph.vertices, np.int64)
+    piece = np.concatenate(pieces)
     position[piece] = np.arange(len(piece))
     order = position[np.asarray(sources)]
-    eccentricity, farthest, reached = (array[order].astype(np.int32) for array in (eccentricity, farthest, reached))
-    return Reduced(piece[order], eccentricity, farthest, reached, total[order].astype(np.int64))
+    farthest, total, reached, *inverse = (np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True))
+    rows, eccentricity = ~farthest.astype(np.uint32), (farthest >> np.uint64(32)).astype(np.int64) - 1
+    columns = eccentricity.astype(np.int32), of_row[rows].astype(np.int32), reached.astype(np.int32)
+    return Reduced(piece[order], *columns, total.astype(np.int64), *inverse)
 
 
 def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:

@@ -14,7 +14,7 @@ a few numbers per source are wanted, the distances of the last level are not sto
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda, uint32
@@ -23,7 +23,7 @@ from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import each, i32, loader, same, storer, thread_x, u32, u64
+from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
@@ -52,6 +52,15 @@ class Totals(NamedTuple):
     farthest: np.ndarray  # uint64: largest distance plus 1 in the upper half, complement of the row in the lower
     sums: np.ndarray  # uint64: sum of the distances
     counts: np.ndarray  # uint32: number of vertices reached
+
+
+class HarmonicTotals(NamedTuple):
+    """Totals, and the sum of the reciprocal distances."""
+
+    farthest: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
+    reciprocals: np.ndarray  # float64: sum of 1 / distance, without distances of 0
 
 
 @cuda.jit
@@ -137,6 +146,13 @@ def add_sign(total, value):
     return u32(total + (u32(value) >> u32(31)))
 
 
+@cuda.jit(device=True)
+def add_reciprocal(total, value):
+    """Return the total plus 1 / value; the total itself if the value is 0 or INF."""
+    is_path = value > u32(0) and value < NO_PATH
+    return total + chosen(is_path, f64(1) / f64(max(value, u32(1))), f64(0))
+
+
 @cache
 def slot_readers(count: int) -> tuple:
     """Return device functions (rows, arcs, lane) that load the distances in the three slots of a record."""
@@ -198,13 +214,25 @@ def totals_adder(count: int):
 
 
 @cache
-def search_fragments(count: int, stores: bool, reduces: bool):
+def reciprocals_adder(count: int):
+    """Return a device function that adds a thread's sums of reciprocals to those of other threads."""
+
+    @cuda.jit(device=True)
+    def add_reciprocals(totals, column, inverse):
+        for k in range(count):
+            cuda.atomic.add(totals.reciprocals, column + u64(k), inverse[k])
+
+    return add_reciprocals
+
+
+@cache
+def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     """Return the kernel that finds the distances of all rows of some fragments, from `count` sources per thread.
 
     A block searches the fragments of one job, job_fragments[job] to job_fragments[job + 1] - 1, for `width` columns.
     The blocks of a job have successive numbers. stores: whether to write distances to matrix[row, column]. reduces:
     whether to combine each source's farthest vertex, sum of distances and number of reached vertices with those of
-    other blocks.
+    other blocks. inverts: whether to combine also its sum of reciprocal distances; then `totals` are HarmonicTotals.
     """
     load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
     (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
@@ -212,6 +240,7 @@ def search_fragments(count: int, stores: bool, reduces: bool):
     marks, on_the_way = each(on_way, count, 3), each(lesser_of_way, count, 3)
     one_more, are_more, choose = each(next_integer, count, 1), each(is_more, count, 2), each(chosen, count, 3)
     add, add_signs = each(added, count, 2), each(add_sign, count, 2)
+    add_inverses, add_reciprocals = each(add_reciprocal, count, 2), reciprocals_adder(count)
     width = u32(LANES * count)
 
     @cuda.jit(**BOUNDS)
@@ -225,7 +254,7 @@ def search_fragments(count: int, stores: bool, reduces: bool):
         lowest, highest = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
         # For each source: the largest distance plus 1; its row; the sum, with INF for each unreached row; their number
         most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
-        rows_seen = u32(0)
+        inverse, rows_seen = copies(f64(0)), u32(0)
         store(rows, lane, copies(NO_PATH))  # slot 0
         fragment, last_fragment = job_fragments[job], job_fragments[job + 1]
         while fragment < last_fragment:
@@ -268,11 +297,15 @@ def search_fragments(count: int, stores: bool, reduces: bool):
                     farther = are_more(raised, most)
                     most, at = choose(farther, raised, most), choose(farther, copies(row), at)
                     total, missing = add(total, values), add_signs(missing, raised)
+                if inverts:
+                    inverse = add_inverses(inverse, values)
                 index = u64(index + pitch)
                 row = u32(row + u32(1))
             fragment += 1
         if reduces:
             add_totals(totals, column, most, at, total, missing, rows_seen)
+        if inverts:
+            add_reciprocals(totals, column, inverse)
 
     return descend
 
@@ -309,7 +342,8 @@ class ManySources:
 
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
     of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
-    level a list of its classes, the widest first, each as kernel, sources per thread, bytes of shared memory, and jobs.
+    level whether it stores distances, and a list of its classes, the widest first, each as sources per thread, bytes of
+    shared memory, and jobs.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -326,8 +360,8 @@ class ManySources:
                 count = SOURCES_PER_THREAD if row * SOURCES_PER_THREAD * MIN_BLOCKS <= run.shared_limit else 1
                 check_shared(on_card.graph, row * count, "the largest fragment of its elimination tree")
                 (jobs,) = run.upload_untimed(cutting.jobs(fragments, first, end, JOB_ROWS))
-                classes.append((search_fragments(count, stores, reduces), count, row * count, jobs))
-            self.plan.append(classes[::-1])
+                classes.append((count, row * count, jobs))
+            self.plan.append((stores, classes[::-1]))
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
         filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
@@ -355,8 +389,8 @@ class ManySources:
             (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
         )
 
-    def search(self, numbers: np.ndarray) -> Callable[[], None]:
-        """Return a function that launches a search.
+    def search(self, numbers: np.ndarray, *, inverts: bool = False) -> Callable[[], None]:
+        """Return a function that launches a search. inverts: see `search_fragments`; requires reduces=True.
 
         numbers: int32, the sorted preorder numbers of up to `most` sources. The search sets matrix[row, column], for
         row < stored, to the distance from the column's source. The matrix is uint32 and flat, with `most` columns.
@@ -367,13 +401,16 @@ class ManySources:
         padded[: len(numbers)] = numbers
         source_numbers, source_rows = run.upload(padded, on.fragments.rows[padded])
         length = self.most if self.reduces else 1
-        self.totals = Totals(*run.upload(*(np.zeros(length, dtype) for dtype in (np.uint64, np.uint64, np.uint32))))
+        kind: Any = HarmonicTotals if inverts else Totals
+        types = np.uint64, np.uint64, np.uint32, np.float64
+        self.totals = kind(*run.upload(*(np.zeros(length, dtype) for dtype in types[: len(kind._fields)])))
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
         climb = pitch, np.int32(self.height), source_rows, on.tree.depths, on.start, on.heads, on.up, self.found
         steps: list = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
-        for classes in self.plan:
+        for stores, classes in self.plan:
             level = []
-            for kernel, count, shared, jobs in classes:
+            for count, shared, jobs in classes:
+                kernel = search_fragments(count, stores, self.reduces, inverts)
                 groups = columns // (LANES * count)
                 arguments = (
                     *(jobs, np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),

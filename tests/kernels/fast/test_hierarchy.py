@@ -316,6 +316,22 @@ def test_all_pairs_reduced(name, shared):
     assert (exact[sources, found.farthest] == found.eccentricity).all()
     assert (found.reached == (exact >= 0).sum(axis=1)[sources]).all()
     assert (found.total == np.maximum(exact, 0).sum(axis=1)[sources]).all()
+    assert found.reciprocals is None
+
+
+@pytest.mark.parametrize("shared", [0, ENOUGH], ids=["one source a thread", "four"])
+@pytest.mark.parametrize("weights", [range(1, 30), [0, 1], [MAX_WEIGHT // 7]], ids=["positive", "some 0", "largest"])
+def test_sums_of_reciprocals(weights, shared):
+    """Without vertices at a distance of 0, such as the source, and without those that it does not reach."""
+    on = mixed(weights)
+    exact = oracle(on, tuple(range(23))).astype(np.float64)
+    exact[(exact == 0) | (exact == INF)] = np.inf
+    sources = np.random.default_rng(0).permutation(23)[:-2]
+    searches = all_pairs.AllPairsSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    found, without = all_pairs.reduced(searches, sources, reciprocals=True), all_pairs.reduced(searches, sources)
+    np.testing.assert_allclose(found.reciprocals, (1 / exact).sum(axis=1)[sources], rtol=1e-15)
+    for name in ("sources", "eccentricity", "farthest", "reached", "total"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(without, name), strict=True)
 
 
 def test_rows_in_pieces_and_sums_over_sources():

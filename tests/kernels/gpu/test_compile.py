@@ -1,6 +1,7 @@
 """Every kernel compiles for three generations of cards, without a card, and before it is timed."""
 
 import ctypes
+import itertools
 import re
 from collections import Counter
 from contextlib import nullcontext
@@ -16,7 +17,7 @@ from kernels import harness
 from kernels import run as runs
 from kernels.fast import floats, floats_kernels, multi_source, near_far, near_far_kernels, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, targets, within
+from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
 from kernels.gpu import internals
 from kernels.graph import INF
 from kernels.library.searches import NO_PATH
@@ -58,6 +59,15 @@ ATOMICS = {
         floats_kernels.follow_ties.py_func: {"cas.b32": 1, "add.u32": 1},
     },
     "fast.probe_kernels": {"walk": {"cas.b32": 2, "add.u32": 2}},
+}
+
+
+ATOMICS["fast.hierarchy.many_sources"] = {
+    many_sources.search_fragments(threads, stores, True, inverts).py_func: {
+        **{"max.u64": 1, "add.u64": 1, "add.u32": 1},
+        **({"add.f64": 1} if inverts else {}),
+    }
+    for threads, stores, inverts in itertools.product((1, 4), (True, False), (True, False))
 }
 
 
@@ -132,11 +142,21 @@ def in_hierarchy():
     within.Selection(search, 1).take(np.zeros(1))
 
 
+def reduced():
+    """Launch the reducing searches in a hierarchy of two levels, with four sources and with one source a thread."""
+    for shared in (10**6, SHARED):
+        search = all_pairs.AllPairsSearch(path(600, False), reduces=True, run=Recorder(shared=shared))
+        for inverts in (False, True):
+            for _ in search.pieces(np.arange(2), inverts=inverts):
+                pass
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
+    "reduced": (reduced, None),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 

@@ -869,10 +869,10 @@ def test_distances_in_a_hierarchy_that_do_not_fit(solve, on_card):
 
 NAMED = """
 import sys, kernels
-assert {"csgraph", "errors", "generate", "graph", "io", "shortest_paths"} <= set(dir(kernels))
+assert {"centrality", "csgraph", "errors", "generate", "graph", "io", "shortest_paths"} <= set(dir(kernels))
 kernels.errors.InputError
 assert "numpy" not in sys.modules
-kernels.csgraph.dijkstra, kernels.graph.Graph, kernels.io.read_graph
+kernels.centrality.radius, kernels.csgraph.dijkstra, kernels.graph.Graph, kernels.io.read_graph
 assert "numba" not in sys.modules
 assert not hasattr(kernels, "nothing")
 """

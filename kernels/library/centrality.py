@@ -1,0 +1,231 @@
+"""Centralities and other measures that need only sums and maxima of shortest distances.
+
+All are exact. Each search from a vertex is reduced to a few numbers (`Solver.eccentricities`): on the card if a
+contraction hierarchy is chosen, else row by row. Names and definitions are those of NetworkX, as are directions:
+closeness and harmonic centrality are of the distances *to* a vertex, eccentricity of those *from* it.
+
+Parameters
+----------
+graph : Graph, path, array or Solver
+    See `kernels.shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
+vertices : array_like of int, shape (k,), optional
+    The vertices whose values are wanted; all by default.
+directed : bool, default True
+    If False, every arc may be used in both directions. A solver has its own.
+
+Raises
+------
+InputError, NotEnoughMemory, NegativeCycleError
+    As in `kernels.distances`.
+
+Examples
+--------
+>>> from kernels import centrality
+>>> from kernels.graph import Graph
+>>> path = Graph.from_edges([0, 1], [1, 2], [4, 1], directed=False)
+>>> centrality.closeness_centrality(path), centrality.harmonic_centrality(path)
+(array([0.22222222, 0.4       , 0.33333333]), array([0.45, 1.25, 1.2 ]))
+>>> centrality.diameter(path), centrality.radius(path), centrality.center(path), centrality.periphery(path)
+(5.0, 4.0, array([1]), array([0, 2]))
+>>> centrality.wiener_index(path), centrality.average_shortest_path_length(path)
+(10.0, 3.3333333333333335)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernels.library.answers import Eccentricities
+from kernels.library.inputs import check_sources
+from kernels.library.searches import PIECE
+from kernels.library.solver import Solver, last
+
+if TYPE_CHECKING:
+    from kernels.library.solver import GraphLike
+
+__all__ = [
+    "average_shortest_path_length",
+    "center",
+    "closeness_centrality",
+    "diameter",
+    "eccentricity",
+    "harmonic_centrality",
+    "periphery",
+    "radius",
+    "wiener_index",
+]
+
+
+def closeness_centrality(
+    graph: GraphLike | Solver, vertices: ArrayLike | None = None, *, wf_improved: bool = True, directed: bool = True
+) -> np.ndarray:
+    """Compute closeness: the number of other vertices that reach a vertex, divided by the sum of their distances to it.
+
+    Parameters
+    ----------
+    graph, vertices, directed
+        See the module.
+    wf_improved : bool, default True
+        Whether to multiply by the share of the other vertices that reach the vertex (Wasserman and Faust).
+
+    Returns
+    -------
+    ndarray of float64, shape (k,)
+        0 if no other vertex reaches the vertex, or all do at a distance of 0.
+
+    Examples
+    --------
+    >>> from kernels import centrality
+    >>> centrality.closeness_centrality("workflow/samples/sample1.txt", [0, 3])
+    array([0.        , 0.11627907])
+    """
+    solver = _solver(graph, directed)
+    found = _backward(solver).eccentricities(vertices)
+    others, total = found.reached - 1.0, found.total
+    closeness = np.divide(others, total, out=np.zeros(len(total)), where=total > 0)
+    return closeness * (others / max(1, solver.graph.vertices - 1)) if wf_improved else closeness
+
+
+def harmonic_centrality(
+    graph: GraphLike | Solver,
+    vertices: ArrayLike | None = None,
+    sources: ArrayLike | None = None,
+    *,
+    directed: bool = True,
+) -> np.ndarray:
+    """Compute harmonic centrality: the sum of 1 / distance from the other vertices, without distances of 0.
+
+    Parameters
+    ----------
+    graph, vertices, directed
+        See the module.
+    sources : array_like of int, shape (s,), optional
+        The vertices whose distances are summed; all by default. Duplicates count once.
+
+    Returns
+    -------
+    ndarray of float64, shape (k,)
+        From a contraction hierarchy, the last digits vary from call to call, because the order of the summands does.
+
+    Examples
+    --------
+    >>> from kernels import centrality
+    >>> centrality.harmonic_centrality("workflow/samples/sample1.txt", [0, 2])
+    array([0.        , 0.70925643])
+    """
+    solver = _solver(graph, directed)
+    if sources is None:
+        sums = _backward(solver).eccentricities(vertices, reciprocals=True).reciprocals
+        assert sums is not None
+        return sums
+    n = solver.graph.vertices
+    wanted = np.arange(n) if vertices is None else check_sources(solver.graph, vertices)
+    starts = np.unique(check_sources(solver.graph, sources))
+    if len(wanted) < len(starts):
+        rows = _reciprocals(_backward(solver), wanted, starts)
+        return np.concatenate([np.zeros(0), *(row.sum(axis=1) for row in rows)])
+    return sum((row.sum(axis=0) for row in _reciprocals(solver, starts, wanted)), np.zeros(len(wanted)))
+
+
+def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *, directed: bool = True) -> np.ndarray:
+    """Compute the largest distance from a vertex to another. `kernels.eccentricities` gives more.
+
+    Parameters
+    ----------
+    graph, vertices, directed
+        See the module.
+
+    Returns
+    -------
+    ndarray of float64, shape (k,)
+        ``inf`` if there is no path to some vertex.
+
+    Examples
+    --------
+    >>> from kernels import centrality
+    >>> centrality.eccentricity("workflow/samples/sample1.txt", [0, 3])
+    array([13., inf])
+    """
+    solver = _solver(graph, directed)
+    found = solver.eccentricities(vertices)
+    return np.where(found.reached == solver.graph.vertices, found.eccentricity, np.inf)
+
+
+def diameter(graph: GraphLike | Solver, *, directed: bool = True) -> float:
+    """Compute the largest eccentricity; ``inf`` if the graph is not strongly connected. Parameters: see the module."""
+    return float(eccentricity(graph, directed=directed).max())
+
+
+def radius(graph: GraphLike | Solver, *, directed: bool = True) -> float:
+    """Compute the least eccentricity; ``inf`` if no vertex reaches all others. Parameters: see the module."""
+    return float(eccentricity(graph, directed=directed).min())
+
+
+def center(graph: GraphLike | Solver, *, directed: bool = True) -> np.ndarray:
+    """Find the vertices whose eccentricity is the radius, in ascending order: int64. Parameters: see the module."""
+    found = eccentricity(graph, directed=directed)
+    return np.flatnonzero(found == found.min())
+
+
+def periphery(graph: GraphLike | Solver, *, directed: bool = True) -> np.ndarray:
+    """Find the vertices whose eccentricity is the diameter, in ascending order: int64. Parameters: see the module."""
+    found = eccentricity(graph, directed=directed)
+    return np.flatnonzero(found == found.max())
+
+
+def average_shortest_path_length(graph: GraphLike | Solver, *, directed: bool = True) -> float:
+    """Compute the mean distance over all ordered pairs of different vertices. Parameters: see the module.
+
+    Returns
+    -------
+    float
+        ``inf`` if the graph is not strongly connected; 0 for a single vertex.
+    """
+    solver = _solver(graph, directed)
+    n = solver.graph.vertices
+    return _sum(solver.eccentricities(), n) / max(1, n * (n - 1))
+
+
+def wiener_index(graph: GraphLike | Solver, *, directed: bool = True) -> float:
+    """Compute the sum of the distances over all ordered pairs of vertices. Parameters: see the module.
+
+    Returns
+    -------
+    int or float
+        ``inf`` if the graph is not strongly connected. Half the sum if the graph is undirected: if `directed` is False,
+        or the attribute `directed` of a `Graph` is. An int if the graph is directed and the distances are integers.
+    """
+    solver = _solver(graph, directed)
+    total = _sum(solver.eccentricities(), solver.graph.vertices)
+    return total if solver.directed else total / 2
+
+
+def _solver(graph: GraphLike | Solver, directed: bool) -> Solver:
+    return graph if isinstance(graph, Solver) else last.solver(graph, directed)
+
+
+def _backward(solver: Solver) -> Solver:
+    """Return the solver of the graph with every arc reversed."""
+    with solver.working():
+        return solver._backward
+
+
+def _sum(found: Eccentricities, n: int) -> float:
+    """Return the sum of all distances; ``inf`` if there are vertices without a path between them."""
+    if (found.reached < n).any():
+        return math.inf
+    totals = found.total.tolist()  # Python's integers do not overflow
+    return math.fsum(totals) if found.total.dtype == np.float64 else sum(totals)
+
+
+def _reciprocals(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield 1 / distance from some of the sources to the targets, in order; 0 for a distance of 0 or infinity."""
+    most = max(1, PIECE // solver.graph.vertices)
+    for start in range(0, len(sources), most):
+        rows = solver.distances(sources[start : start + most]).distances[:, targets]
+        yield np.divide(1, rows, out=np.zeros_like(rows), where=rows != 0)
