@@ -42,7 +42,6 @@ from numpy.typing import ArrayLike
 
 from kernels.library.answers import Eccentricities
 from kernels.library.inputs import check_sources
-from kernels.library.searches import PIECE
 from kernels.library.solver import Solver, last
 
 if TYPE_CHECKING:
@@ -225,7 +224,5 @@ def _sum(found: Eccentricities, n: int) -> float:
 
 def _reciprocals(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> Iterator[np.ndarray]:
     """Yield 1 / distance from some of the sources to the targets, in order; 0 for a distance of 0 or infinity."""
-    most = max(1, PIECE // solver.graph.vertices)
-    for start in range(0, len(sources), most):
-        rows = solver.distances(sources[start : start + most]).distances[:, targets]
+    for _, rows in solver.distance_pieces(sources, targets):
         yield np.divide(1, rows, out=np.zeros_like(rows), where=rows != 0)

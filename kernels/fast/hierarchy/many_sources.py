@@ -342,8 +342,8 @@ class ManySources:
 
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
     of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
-    level whether it stores distances, and a list of its classes, the widest first, each as sources per thread, bytes of
-    shared memory, and jobs.
+    level a list of its classes, the widest first, each as kernel, sources per thread, bytes of shared memory, jobs, and
+    the kernel that also sums reciprocals.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -360,8 +360,9 @@ class ManySources:
                 count = SOURCES_PER_THREAD if row * SOURCES_PER_THREAD * MIN_BLOCKS <= run.shared_limit else 1
                 check_shared(on_card.graph, row * count, "the largest fragment of its elimination tree")
                 (jobs,) = run.upload_untimed(cutting.jobs(fragments, first, end, JOB_ROWS))
-                classes.append((count, row * count, jobs))
-            self.plan.append((stores, classes[::-1]))
+                kernel, inverting = (search_fragments(count, stores, reduces, inverts) for inverts in (False, reduces))
+                classes.append((kernel, count, row * count, jobs, inverting))
+            self.plan.append(classes[::-1])
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
         filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
@@ -407,16 +408,15 @@ class ManySources:
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
         climb = pitch, np.int32(self.height), source_rows, on.tree.depths, on.start, on.heads, on.up, self.found
         steps: list = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
-        for stores, classes in self.plan:
+        for classes in self.plan:
             level = []
-            for count, shared, jobs in classes:
-                kernel = search_fragments(count, stores, self.reduces, inverts)
+            for kernel, count, shared, jobs, inverting in classes:
                 groups = columns // (LANES * count)
                 arguments = (
                     *(jobs, np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),
                     *(source_numbers, self.found, self.matrix, self.totals),
                 )
-                level.append((kernel, groups * (len(jobs) - 1), LANES, arguments, shared))
+                level.append((inverting if inverts else kernel, groups * (len(jobs) - 1), LANES, arguments, shared))
             steps.append(level)
         return run.prepare_async(*steps)
 

@@ -140,7 +140,7 @@ def graph_with_tails(graph):
 @pytest.mark.parametrize("sources", [[], [3], [0, 5, 5, 8], range(9)])
 @pytest.mark.parametrize("vertices", [None, [], [4], [7, 1, 3, 7, 0, 2]])
 def test_harmonic_centrality_from_some_sources(sources, vertices, monkeypatch, no_card):
-    monkeypatch.setattr("kernels.library.centrality.PIECE", 20)  # two rows at once
+    monkeypatch.setattr(solver, "PIECE_BYTES", 100)  # two or three rows at once
     graph = random_graph(3)
     all_of = of_networkx("harmonic_centrality", networkx_of(graph), sources=list(sources))
     found = centrality.harmonic_centrality(graph, vertices, sources)
