@@ -1,13 +1,15 @@
-"""Generate graphs and weights: random weights, complete and random graphs, and families of undirected graphs.
+"""Generate graphs and weights: random weights, complete and random graphs, and families of graphs.
 
-A family is graphs of one kind in several sizes. The kinds are `grid`, and `rmat` and `uniform`, the random graphs of
-the GAP Benchmark Suite:
+A family is graphs of one kind in several sizes. The kinds are `grid`; `rmat` and `uniform`, the random graphs of the
+GAP Benchmark Suite; `geometric`, `preferential` and `dag`:
 
 S. Beamer, K. Asanović and D. Patterson, The GAP Benchmark Suite, arXiv:1508.03619, 2015.
 """
 
 from collections.abc import Mapping
-from math import isqrt
+from concurrent.futures import ThreadPoolExecutor
+from math import isqrt, pi, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +17,21 @@ from kernels import memory
 from kernels.errors import InputError, StrPath, whole
 from kernels.graph import MAX_COUNT, MAX_WEIGHT
 from kernels.io import read_snap, read_text, write_text
+from kernels.later import Later
 
-KINDS = ("grid", "rmat", "uniform")
+if TYPE_CHECKING:
+    from scipy import spatial
+else:
+    spatial = Later("scipy.spatial")
+
+KINDS = ("grid", "rmat", "uniform", "geometric", "preferential", "dag")
+DIRECTED = ("dag",)  # kinds whose edges are single arcs; the edges of the others are two arcs each
+OPTIONS = {"rmat": "draws", "geometric": "degree", "preferential": "draws", "dag": "span"}  # rmat's may be missing
+UNIT = 10**6  # the weight of an edge of length 1 in a geometric graph
 RMAT = 0.57, 0.19, 0.19  # probabilities of the upper left, upper right and lower left quarter, as in Graph500 and GAP
 MAX_COMPLETE = 46341  # maximum vertices of a complete graph: the number of its arcs fits in int32
 SPARE = 1.25  # edges drawn per missing edge, because some are loops or duplicates
+BLOCK = 1 << 20  # edges of a recursive matrix that are drawn at once, from a generator of their own
 
 
 def kind_of(entry: Mapping) -> str:
@@ -27,19 +39,27 @@ def kind_of(entry: Mapping) -> str:
     return entry.get("generate", {}).get("kind", "")
 
 
-def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the edges of an undirected graph without loops and parallel edges.
+def draw_edges(kind: str, vertices: int, edges: int, seed: int, **option: float) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the edges of a graph without loops and, unless it is a dag, without parallel edges.
 
     Parameters
     ----------
-    kind : {"grid", "rmat", "uniform"}
+    kind : {"grid", "rmat", "uniform", "geometric", "preferential", "dag"}
         "grid" numbers the vertices of a square row by row and joins each to its right and lower neighbour.
         "uniform" draws all pairs of vertices with the same probability.
         "rmat" draws entries of the recursive matrix of D. Chakrabarti, Y. Zhan and C. Faloutsos (SDM 2004) with the
         probabilities RMAT, then renumbers the vertices at random. The number of vertices must be a power of two.
+        "geometric" draws points of the unit square and joins those within sqrt(degree / (pi vertices)).
+        "preferential" joins each vertex to `draws` ends of edges of earlier vertices, drawn uniformly.
+        "dag" draws arcs from a vertex to one of the next `span` vertices.
     vertices, edges : int
+        The number of edges follows from `draws` or `degree` if one is given. Then `edges` is an estimate, for the check
+        of memory.
     seed : int
         The seed of the random kinds. A grid is not random, so it ignores the seed.
+    **option
+        The option of the kind in OPTIONS. With `draws`, "rmat" draws this many edges for each vertex and drops loops
+        and duplicates. Without it, it draws these again.
 
     Returns
     -------
@@ -48,13 +68,66 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndar
     Raises
     ------
     InputError
-        If no graph of this kind has these numbers of vertices and edges.
+        If no graph of this kind has these numbers of vertices and edges, or this option.
     """
-    check(kind, vertices, edges)
-    memory.require_graph(vertices, 2 * edges, f"a {kind} graph")
+    check(kind, vertices, edges, **option)
+    memory.require_graph(vertices, arcs_of(kind, edges), f"a {kind} graph")
+    rng = np.random.default_rng((seed, 2))  # independent of the weights and random arcs of this seed
     if kind == "grid":
         return grid(isqrt(vertices))
-    rng = np.random.default_rng((seed, 2))  # independent of the weights and random arcs of this seed
+    if kind == "dag":
+        return dag(rng, vertices, edges, int(option["span"]))
+    if kind == "uniform" or not option:
+        return distinct(kind, rng, vertices, edges)
+    if kind == "rmat":
+        keys = rmat_keys(rng.permutation(vertices), int(option["draws"]), seed)
+    elif kind == "geometric":
+        keys = geometric_keys(points(vertices, seed), option["degree"])
+    else:
+        keys = preferential_keys(rng, vertices, int(option["draws"]))
+    return keys // vertices, keys % vertices
+
+
+def arcs_of(kind: str, edges: int) -> int:
+    """Return the number of arcs of a graph of this kind with `edges` edges."""
+    return edges if kind in DIRECTED else 2 * edges
+
+
+def check(kind: str, vertices: int, edges: int, **option: float) -> None:
+    """Raise InputError if no graph of this kind has these numbers of vertices and edges, or this option.
+
+    A random graph of exactly `edges` edges may have at most half of all possible edges.
+    """
+    each = "an arc" if kind in DIRECTED else "two arcs"
+    wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each {each}"
+    if kind not in KINDS:
+        raise InputError(f"{wanted}: there is no kind {kind!r}: choose one of {', '.join(KINDS)}")
+    if not 1 <= vertices <= MAX_COUNT or not 0 <= arcs_of(kind, edges) <= MAX_COUNT:
+        raise InputError(f"{wanted}: expected 1 to {MAX_COUNT:,} vertices and at most as many arcs")
+    name = OPTIONS.get(kind, "")
+    value = option.get(name, 0)
+    if option.keys() - {name} or (name not in option and name and kind != "rmat"):
+        raise InputError(f"{wanted}, {option or 'no option'}: expected {f'the option {name}' if name else 'no option'}")
+    side = isqrt(vertices)
+    if kind == "grid" and (side * side != vertices or edges != 2 * side * (side - 1)):
+        raise InputError(
+            f"{wanted}: a grid has a square number of vertices; with {side * side:,} it has "
+            f"{4 * side * (side - 1):,} arcs"
+        )
+    if kind == "rmat" and vertices & (vertices - 1):
+        raise InputError(f"{wanted}: expected a power of two of vertices")
+    if kind == "geometric" and not 0 < value < vertices:
+        raise InputError(f"{wanted}, degree {value:g}: expected a mean degree above 0 and below the vertices")
+    if kind == "dag" and not 1 <= value < vertices:
+        raise InputError(f"{wanted}, span {value:g}: expected a span from 1 to the vertices less 1")
+    if name == "draws" and option and (value < 1 or edges > value * vertices):
+        raise InputError(f"{wanted}, draws {value:g}: expected at least 1, and at most as many edges as are drawn")
+    if kind in ("rmat", "uniform") and not option and 4 * edges > vertices * (vertices - 1):
+        raise InputError(f"{wanted}: expected edges between at most half of all pairs")
+
+
+def distinct(kind: str, rng: np.random.Generator, vertices: int, edges: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw edges of kind "rmat" or "uniform" until there are `edges` without loops and duplicates."""
     number = rng.permutation(vertices) if kind == "rmat" else None
     found = np.empty(0, np.int64)  # each edge as low * vertices + high, in the order of drawing
     while len(found) < edges:
@@ -65,28 +138,6 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int) -> tuple[np.ndar
         first = np.sort(np.unique(drawn, return_index=True)[1])
         found = drawn[first[:edges]]
     return found // vertices, found % vertices
-
-
-def check(kind: str, vertices: int, edges: int) -> None:
-    """Raise InputError if no graph of this kind has these numbers of vertices and edges.
-
-    A random graph may have at most half of all possible edges.
-    """
-    wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each two arcs"
-    if kind not in KINDS:
-        raise InputError(f"{wanted}: there is no kind {kind!r}: choose one of {', '.join(KINDS)}")
-    if not 1 <= vertices <= MAX_COUNT or not 0 <= 2 * edges <= MAX_COUNT:
-        raise InputError(f"{wanted}: expected 1 to {MAX_COUNT:,} vertices and at most as many arcs")
-    side = isqrt(vertices)
-    if kind == "grid" and (side * side != vertices or edges != 2 * side * (side - 1)):
-        raise InputError(
-            f"{wanted}: a grid has a square number of vertices; with {side * side:,} it has "
-            f"{4 * side * (side - 1):,} arcs"
-        )
-    if kind == "rmat" and vertices & (vertices - 1):
-        raise InputError(f"{wanted}: expected a power of two of vertices")
-    if kind != "grid" and 4 * edges > vertices * (vertices - 1):
-        raise InputError(f"{wanted}: expected edges between at most half of all pairs")
 
 
 def grid(side: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,6 +160,79 @@ def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
     return ends
 
 
+def rmat_keys(number: np.ndarray, draws: int, seed: int) -> np.ndarray:
+    """Draw entries of the recursive matrix, `draws` for each vertex; renumber them, and drop loops and duplicates.
+
+    Each block is drawn from a generator of its own, so the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    number : ndarray of int64, shape (n,)
+        The new number of each vertex.
+
+    Returns
+    -------
+    ndarray of int64
+        Each edge as low * n + high, in ascending order.
+    """
+    vertices = len(number)
+    keys = np.empty(draws * vertices, np.int64)
+
+    def fill(start: int) -> None:
+        part = keys[start : start + BLOCK]
+        ends = number[rmat(np.random.default_rng((seed, 3, start // BLOCK)), vertices, len(part))]
+        part[:] = ends.min(axis=0) * vertices + ends.max(axis=0)
+        part[ends[0] == ends[1]] = -1
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(fill, range(0, len(keys), BLOCK)))
+    keys.sort()
+    keys = keys[np.searchsorted(keys, 0) :]
+    return keys[np.diff(keys, prepend=-1) > 0]
+
+
+def points(vertices: int, seed: int) -> np.ndarray:
+    """Draw the points of a geometric graph: float64, (n, 2)."""
+    return np.random.default_rng((seed, 2)).random((vertices, 2))
+
+
+def geometric_keys(places: np.ndarray, degree: float) -> np.ndarray:
+    """Join points within sqrt(degree / (pi n)): each edge as low * n + high, in ascending order."""
+    vertices = len(places)
+    pairs = spatial.cKDTree(places).query_pairs(sqrt(degree / (pi * vertices)), output_type="ndarray")
+    return np.sort(pairs[:, 0] * vertices + pairs[:, 1])
+
+
+def lengths(places: np.ndarray, ends: np.ndarray, other_ends: np.ndarray) -> np.ndarray:
+    """Return the weights of a geometric graph's edges: max(1, round(UNIT * distance)), int64."""
+    distances = np.hypot(*(places[ends] - places[other_ends]).T)
+    return np.maximum(1, np.rint(UNIT * distances)).astype(np.int64)
+
+
+def preferential_keys(rng: np.random.Generator, vertices: int, draws: int) -> np.ndarray:
+    """Grow a graph by the copying model, without duplicates: each edge as low * n + high, in ascending order.
+
+    Edge e has the ends 2 e and 2 e + 1. The first is the new vertex. The second is a copy of an end of an edge of an
+    earlier vertex, so a vertex is drawn with a probability proportional to its degree (V. Batagelj and U. Brandes,
+    Phys. Rev. E 71, 2005).
+    """
+    new = 1 + np.arange(draws * (vertices - 1), dtype=np.int64) // draws
+    copied = rng.integers(np.maximum(1, 2 * draws * (new - 1)))
+    old = np.where(copied % 2, -1, new[copied // 2]) if len(new) else new.copy()
+    old[:draws] = 0
+    unknown = np.flatnonzero(old < 0)
+    while len(unknown):
+        old[unknown] = old[copied[unknown] // 2]
+        unknown = unknown[old[unknown] < 0]
+    return np.unique(old * vertices + new)
+
+
+def dag(rng: np.random.Generator, vertices: int, arcs: int, span: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw arcs from a vertex to one of the next `span` vertices. Arcs may be parallel."""
+    tails = rng.integers(vertices - 1, size=arcs)
+    return tails, tails + 1 + rng.integers(np.minimum(span, vertices - 1 - tails))
+
+
 def add(file: StrPath, to: StrPath | None = None, low: int = 1, high: int = 100, seed: int = 0) -> None:
     """Convert a SNAP file to the text form, with random integer weights from low to high.
 
@@ -129,6 +253,12 @@ def replace(file: StrPath, to: StrPath | None = None, low: int = 1, high: int = 
 
 def random(vertices: int, to: StrPath, low: int = 1, high: int = 100, seed: int = 0) -> None:
     """Write the complete directed graph without self-loops in text form, with random weights from low to high."""
+    tails, heads = complete(vertices)
+    write_text(to, vertices, tails, heads, draw(len(tails), low, high, seed))
+
+
+def complete(vertices: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return tails and heads of the complete directed graph without self-loops: int64."""
     vertices = whole(vertices, "the number of vertices")
     if not 1 <= vertices <= MAX_COMPLETE:
         raise InputError(f"{vertices} vertices: a complete graph is made with 1 to {MAX_COMPLETE}")
@@ -136,7 +266,7 @@ def random(vertices: int, to: StrPath, low: int = 1, high: int = 100, seed: int 
     tails = np.repeat(np.arange(vertices), vertices - 1)
     heads = np.tile(np.arange(vertices - 1), vertices)
     heads += heads >= tails
-    write_text(to, vertices, tails, heads, draw(len(tails), low, high, seed))
+    return tails, heads
 
 
 def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -167,10 +297,26 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
     return tails, heads
 
 
-def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0) -> np.ndarray:
-    """Draw random integer weights from low to high, both included: int64, (arcs,)."""
+def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0, pareto: float | None = None) -> np.ndarray:
+    """Draw random integer weights from low to high, both included: int64, (arcs,).
+
+    They are uniform or, with `pareto`, rounded values of a Pareto distribution of this exponent whose minimum is low;
+    values above high become high.
+    """
     if not 1 <= low <= high <= MAX_WEIGHT:
         raise InputError(f"weights from {low} to {high}: expected 1 <= least <= largest <= {MAX_WEIGHT}")
     if seed < 0:
         raise InputError(f"seed {seed}: expected 0 or more")
-    return np.random.default_rng(seed).integers(low, high, size=arcs, endpoint=True)
+    rng = np.random.default_rng(seed)
+    if pareto is None:
+        return rng.integers(low, high, size=arcs, endpoint=True)
+    return np.minimum(np.rint(low * (1 + rng.pareto(pareto, arcs))), high).astype(np.int64)
+
+
+def zero(
+    vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, share: float, seed: int
+) -> np.ndarray:
+    """Return the weights, of which a share is set to 0. All arcs between two vertices are treated alike."""
+    pairs, pair = np.unique(np.minimum(tails, heads) * vertices + np.maximum(tails, heads), return_inverse=True)
+    chosen = np.random.default_rng((seed, 4)).random(len(pairs)) < share
+    return np.where(chosen[pair], 0, weights)

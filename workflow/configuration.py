@@ -93,9 +93,16 @@ def _check_entry(where: str, entry: dict) -> None:
     if unfit := {"sources" if form == "random" else "generate"} & set(entry):
         why = f"not allowed for format {form}: a random graph is generated, all others have sources"
         raise InputError(f"config: {where}.{unfit.pop()}: {why}")
-    if kind := generate.kind_of(entry):
+    kind = generate.kind_of(entry)
+    if not kind and (options := set(generate.OPTIONS.values()) & set(entry.get("generate", ()))):
+        raise InputError(f"config: {where}.generate: {min(options)} is an option of a kind: name the kind")
+    if kind:
         _check_family(f"config: {where}", kind, entry)
+    if "family" in entry and not kind:
+        raise InputError(f"config: {where}.family: only a generated graph of a kind is in a family: delete it")
     shown = entry.get("tables", {})
+    if shown and (kind or entry.get("by_name")) and not entry.get("family", kind):
+        raise InputError(f"config: {where}.tables: a graph that only its name makes needs a family to be in a table")
     if twice := set(shown.get("sssp", [])) & set(shown.get("apsp", [])):
         raise InputError(f"config: {where}.tables: {min(twice)} is under sssp and apsp: list it under one of them")
     weights = entry.get("weights")
@@ -107,14 +114,20 @@ def _check_entry(where: str, entry: dict) -> None:
 
 def _check_family(where: str, kind: str, entry: dict) -> None:
     """Raise InputError if the entry is no graph of this family, or a table shows it that shows no family."""
-    if "skew" in entry["generate"]:
+    option = {name: value for name, value in entry["generate"].items() if name not in ("kind", "seed")}
+    if "skew" in option:
         raise InputError(f"{where}.generate: kind and skew exclude each other: delete one")
-    if entry.get("directed", True) or entry["arcs"] % 2:
+    directed = kind in generate.DIRECTED
+    if directed and not entry.get("directed", True):
+        raise InputError(f"{where}: family {kind} is directed: set directed to true")
+    if not directed and (entry.get("directed", True) or entry["arcs"] % 2):
         raise InputError(
             f"{where}: family {kind} has each arc in both directions: set directed to false, and arcs to an even number"
         )
+    if kind == "geometric" and "weights" in entry:
+        raise InputError(f"{where}.weights: the weights of family {kind} are lengths: delete them")
     try:
-        generate.check(kind, entry["vertices"], entry["arcs"] // 2)
+        generate.check(kind, entry["vertices"], entry["arcs"] // (2 - directed), **option)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     if others := {name for names in entry.get("tables", {}).values() for name in names} - {"table6"}:
@@ -132,7 +145,8 @@ def raw_entries(config: dict) -> dict[str, dict]:
 
 def _check_names(config: dict) -> None:
     """Raise InputError if two files of resources/raw/, or a dataset and a variant, have the same name."""
-    raws = [name for entry in raw_entries(config).values() if (name := raw_name(entry))]
+    files = {(name, *entry["sources"]) for entry in raw_entries(config).values() if (name := raw_name(entry))}
+    raws = sorted(name for name, *_ in files)  # datasets of the same sources share a file
     if name := _duplicate(raws):
         said = f"two datasets have a source called {name}, but resources/raw/ needs distinct names"
         raise InputError(f"config: {said}: choose another source for one of them")

@@ -20,6 +20,7 @@ from workflow.measure import plan, resources
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load(configuration.SCHEMA.read_text())
+WHOLE = yaml.safe_load((ROOT / "config.yaml").read_text())
 with open(ROOT / "workflow" / "paper" / "times.csv") as file:
     TIMES = list(csv.DictReader(file))
 
@@ -48,16 +49,18 @@ def put(config, path, value):
 
 
 def test_the_projects_config_is_valid():
-    configuration.check(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    configuration.check(WHOLE)
 
 
-def test_config_with_the_substitutes_is_valid(config):
+def test_config_with_the_substitutes_is_valid():
     def merge(below, above):
         for key, value in above.items():
             below[key] = merge(below.get(key, {}), value) if isinstance(value, dict) else value
         return below
 
-    configuration.check(merge(config, yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text())))
+    configuration.check(
+        merge(copy.deepcopy(WHOLE), yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text()))
+    )
 
 
 def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(config):
@@ -242,9 +245,25 @@ def test_an_unknown_algorithm_of_a_dataset_lists_the_valid_ones(config, pattern)
         ("sample2.sources", ["snap:a.gz"], "not allowed for format random: a random graph is generated"),
         ("bay.cpu", ["bellman_ford/naive"], "'bellman_ford/naive' is no CPU variant"),
         ("grid250.tables", {"sssp": ["table6", "table1"]}, "table1 cannot show a dataset of a family: only table6 can"),
+        ("powerlaw.family", "rmat", "only a generated graph of a kind is in a family"),
+        ("powerlaw.generate", {"seed": 1, "draws": 2}, "draws is an option of a kind"),
     ],
 )
 def test_keys_of_a_dataset_that_exclude_each_other_are_refused(config, path, value, reason):
+    put(config, f"datasets.{path}", value)
+    assert refused(config).startswith(f"config: datasets.{path}: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("pareto1200.tables", {"sssp": ["table6"]}, "a graph that only its name makes needs a family"),
+        ("ne_half_zero.tables", {"sssp": ["table6"]}, "a graph that only its name makes needs a family"),
+        ("geometric20.weights", {"min": 1, "max": 2, "seed": 1}, "the weights of family geometric are lengths"),
+    ],
+)
+def test_keys_that_a_graph_measured_only_by_name_cannot_have(path, value, reason):
+    config = copy.deepcopy(WHOLE)
     put(config, f"datasets.{path}", value)
     assert refused(config).startswith(f"config: datasets.{path}: {reason}")
 
@@ -308,6 +327,8 @@ def test_names_that_would_clash_are_refused(config):
     config["datasets"]["naive"] = config["datasets"].pop("bay")
     assert "dataset naive has the name of an algorithm or variant" in refused(config)
     config["datasets"]["bay"] = config["datasets"].pop("naive")
+    config["datasets"]["bay"]["sources"] = config["datasets"]["nyc"]["sources"]
+    configuration.check(config)  # one file, two datasets
     config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
     assert "two datasets have a source called USA-road-d.NY.gr.gz" in refused(config)
 
@@ -323,9 +344,9 @@ def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
 
 def test_targets_are_datasets_algorithms_and_variants(config):
     targets = plan.targets(config)
-    everything = [cell for cell in plan.cells(config) if cell not in plan.family_cells(config)]
-    families = {cell[2] for cell in plan.family_cells(config)}
-    assert set(targets) == {name for cell in everything for name in cell} | families
+    everything = [cell for cell in plan.cells(config) if cell not in plan.named_cells(config)]
+    by_name = {cell[2] for cell in plan.named_cells(config)}
+    assert set(targets) == {name for cell in everything for name in cell} | by_name
     assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
     assert targets["dijkstra"] == [cell for cell in everything if cell[0] == "dijkstra"]
     naive = targets["naive"]
@@ -333,11 +354,20 @@ def test_targets_are_datasets_algorithms_and_variants(config):
     assert {cell[1] for cell in naive} == {"naive"}
 
 
-def test_families_are_measured_by_their_names_alone(config):
+BY_NAME = (
+    *("geometric20", "preferential20", "dag2m", "uniform21x8", "pareto1200", "rmat22", "rmat24", "rmat25"),
+    "ne_half_zero",
+)
+
+
+def test_families_are_measured_by_their_names_alone():
     """No table, figure, algorithm or variant makes them, though Table 6 may show some."""
-    found = plan.family_cells(config)
+    config = WHOLE
+    found, families = plan.named_cells(config), plan.family_cells(config)
     names = list(dict.fromkeys(cell[2] for cell in found))
-    assert len(names) == 15 and len(found) == 45
+    assert {cell[2] for cell in families}.isdisjoint(BY_NAME) and len(families) >= 45
+    assert {cell[2] for cell in found} >= {*BY_NAME, *(cell[2] for cell in families)}
+    assert {cell[:2] for cell in found if cell[2] in BY_NAME} == {("delta_stepping", "near_far"), ("dijkstra", "scipy")}
     others = [*plan.table_cells(config, *plan.TABLES), *plan.compared_cells(config), *plan.claimed_cells(config)]
     others += [cell for name, wanted in plan.targets(config).items() if name not in names for cell in wanted]
     assert not set(found) & set(others)
@@ -348,14 +378,14 @@ def test_families_are_measured_by_their_names_alone(config):
 def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
     sizes = {}
     for name, entry in config["datasets"].items():
-        if kind := generate.kind_of(entry):
+        if (kind := generate.kind_of(entry)) and not entry.get("by_name"):
             assert entry["generate"]["seed"] == entry["weights"]["seed"]
             assert name in (f"{kind}{entry['vertices'].bit_length() - 1}", f"{kind}{math.isqrt(entry['vertices'])}")
             sizes.setdefault(kind, []).append(entry["vertices"])
             if entry["arcs"] < 3e6:
                 ends = generate.draw_edges(kind, entry["vertices"], entry["arcs"] // 2, entry["generate"]["seed"])
                 assert any((end == config["protocol"]["source"]).any() for end in ends), name
-    assert list(sizes) == list(generate.KINDS)
+    assert list(sizes) == ["grid", "rmat", "uniform"]
     assert all(len(set(found)) == 5 and found == sorted(found) for found in sizes.values())
 
 
@@ -389,6 +419,7 @@ def test_keys_that_do_not_define_a_datasets_graph(config, change):
         {"sha256": "any"},
         {"substitute": "made up"},
         {"generate": {"seed": 1}},
+        {"zero": {"share": 0.5, "seed": 1}},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -555,7 +586,8 @@ def test_limits_follow_the_size(config):
         run = config["protocol"]["timeout_s"] if row["variant"] == "cpu" else 1.2 * float(row["seconds"])
         assert seconds >= 600 + run, row
     largest = limits["floyd_warshall", "naive", "gnutella30"]
-    assert largest[1] == max(megabytes for cell, (_, megabytes) in limits.items() if cell[2] != "random65536")
+    larger = {"random65536", *BY_NAME}
+    assert largest[1] == max(megabytes for cell, (_, megabytes) in limits.items() if cell[2] not in larger)
     assert 16 * 36682**2 / 1e6 < largest[1] < 25_000  # four matrices; what the paper gave
     assert 8 * 65536**2 / 1e6 < limits["floyd_warshall", "staged", "random65536"][1] < 40_000  # the two results
     assert limits["bellman_ford", "naive", "nyc"] < limits["bellman_ford", "naive", "e"]

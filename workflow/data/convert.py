@@ -19,29 +19,58 @@ READERS = {"dimacs": io.read_dimacs, "snap": io.read_snap, "text": io.read_text}
 
 def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
     """Write the text form of a dataset. Raises InputError if its raw file or its counts are wrong."""
+    io.write_text(out, *arcs(dataset, entry, raw, origins))
+    logging.info("%s: %d vertices, %d arcs in %s", dataset, entry["vertices"], entry["arcs"], out)
+
+
+def has_text(entry: dict) -> bool:
+    """Return whether a dataset is packed from its text form.
+
+    Graphs of families are packed as they are generated, since their text is large. The text form has no weight 0.
+    """
+    return not generate.kind_of(entry) and "zero" not in entry
+
+
+def arcs(dataset: str, entry: dict, raw: Path | None, origins: Path = download.ORIGINS) -> io.Arcs:
+    """Return the vertices, tails, heads and weights of a dataset, read from its raw file or generated.
+
+    Raises InputError if the raw file or the counts are wrong.
+    """
     vertices, expected = entry["vertices"], download.counts(dataset, entry)
-    if kind := generate.kind_of(entry):
-        expected.check(arcs=2 * (entry["arcs"] // 2))  # as many one way as the other
-        ends = generate.draw_edges(kind, vertices, entry["arcs"] // 2, entry["generate"]["seed"])
-        weights = generate.draw(len(ends[0]), **drawn(entry))
-        both_ways = np.r_[ends[0], ends[1]], np.r_[ends[1], ends[0]], np.r_[weights, weights]
-        io.write_text(out, vertices, *both_ways)
-    elif "generate" in entry:
-        arcs = generate.draw_arcs(vertices, entry["arcs"], **entry["generate"])
-        io.write_text(out, vertices, *arcs, generate.draw(entry["arcs"], **drawn(entry)))
+    if generate.kind_of(entry):
+        tails, heads, weights = of_family(expected, entry)
     elif entry["format"] == "random":
-        expected.check(vertices=vertices, arcs=vertices * (vertices - 1))
-        generate.random(vertices, out, **drawn(entry))
+        if "generate" in entry:
+            tails, heads = generate.draw_arcs(vertices, entry["arcs"], **entry["generate"])
+        else:
+            expected.check(vertices=vertices, arcs=vertices * (vertices - 1))
+            tails, heads = generate.complete(vertices)
+        weights = generate.draw(len(tails), **drawn(entry))
     else:
         download.verify_raw(raw, dataset, entry, origins)
         vertices, tails, heads, weights = READERS[entry["format"]](raw, expected)
         if weights is None:
             weights = generate.draw(len(tails), **drawn(entry))
-        io.write_text(out, vertices, tails, heads, weights)
-    logging.info("%s: %d vertices, %d arcs in %s", dataset, entry["vertices"], entry["arcs"], out)
+    if "zero" in entry:
+        weights = generate.zero(vertices, tails, heads, weights, **entry["zero"])
+    return vertices, tails, heads, weights
+
+
+def of_family(expected: io.Counts, entry: dict) -> list[np.ndarray]:
+    """Generate tails, heads and weights of a graph of a family, int32. An edge's two arcs have the same weight."""
+    vertices, how = entry["vertices"], entry["generate"]
+    directed = how["kind"] in generate.DIRECTED
+    ends = generate.draw_edges(vertices=vertices, edges=entry["arcs"] // (2 - directed), **how)
+    expected.check(arcs=generate.arcs_of(how["kind"], len(ends[0])))
+    if how["kind"] == "geometric":
+        weights = generate.lengths(generate.points(vertices, how["seed"]), *ends)
+    else:
+        weights = generate.draw(len(ends[0]), **drawn(entry))
+    columns = [(ends[0],), (ends[1],), (weights,)] if directed else [ends, ends[::-1], (weights, weights)]
+    return [np.concatenate(column, dtype=np.int32, casting="unsafe") for column in columns]
 
 
 def drawn(entry: dict) -> dict:
-    """Return the range and seed of a dataset's weights as arguments of generate.draw."""
-    names = {"min": "low", "max": "high", "seed": "seed"}
-    return {names[key]: value for key, value in entry.get("weights", {}).items()}
+    """Return the weights of a dataset's entry as arguments of generate.draw."""
+    names = {"min": "low", "max": "high"}
+    return {names.get(key, key): value for key, value in entry.get("weights", {}).items()}

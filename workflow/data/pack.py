@@ -1,7 +1,8 @@
-"""Pack the text form of a dataset as CSR arrays, with its origin.
+"""Pack a dataset as CSR arrays, with its origin.
 
-The packed graph's meta holds name, sha256 (of the text form), entry (sources, format, weights), origin (the record of
-the raw file), generated (how, if there is no raw file) and substitute (one sentence, if it is not the paper's data).
+The packed graph's meta holds name, sha256 (of the text form, also if it is not written), entry (sources, format,
+weights), origin (the record of the raw file), generated (how, if it was) and substitute (one sentence, if it is not the
+paper's data).
 """
 
 from __future__ import annotations
@@ -15,28 +16,32 @@ import numpy as np
 from kernels import generate, io
 from kernels.errors import InputError
 from kernels.graph import Graph
-from workflow.data import download
+from workflow.data import convert, download
 from workflow.store import paper
 
 PAPER = Path(__file__).parents[1] / "paper" / "datasets.csv"
 
 
-def pack(dataset: str, entry: dict, text: Path, out: Path, origins: Path = download.ORIGINS) -> None:
-    """Write the packed form. Raises InputError if the text form is wrong."""
-    vertices, tails, heads, weights = io.read_text(text)
+def pack(dataset: str, entry: dict, source: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
+    """Write the packed form. Raises InputError if the source is wrong.
+
+    source: the text form; without one (convert.has_text), the raw file, or None if the graph is generated.
+    """
+    from_text = convert.has_text(entry)
+    arcs = io.read_text(source) if from_text else convert.arcs(dataset, entry, source, origins)
     directed = entry.get("directed", True)
-    if not directed:
-        check_reverses(dataset, vertices, tails, heads, weights)
+    if not directed and source:
+        check_reverses(dataset, *arcs)
     raw = download.raw_name(entry)
     meta = {
         "name": dataset,
-        "sha256": io.sha256(text),
+        "sha256": io.sha256(source) if from_text else io.text_sha256(*arcs),
         "entry": entry,
         "origin": download.read_origin(raw, origins) if raw and not download.local(entry) else None,
         "generated": generated(entry),
-        "substitute": entry.get("substitute") or substitute(dataset, vertices, len(tails), raw),
+        "substitute": entry.get("substitute") or substitute(dataset, arcs[0], len(arcs[1]), raw),
     }
-    graph = Graph.from_arcs(vertices, tails, heads, weights, directed=directed, meta=meta)
+    graph = Graph.from_arcs(*arcs, directed=directed, meta=meta)
     with io.atomic(out) as file:
         graph.write(file)
     logging.info("%s: packed in %s%s", dataset, out, f"; {meta['substitute']}" if meta["substitute"] else "")
@@ -67,14 +72,20 @@ def _sorted_arcs(vertices: int, tails, heads, weights) -> np.ndarray:
 
 
 def generated(entry: dict) -> str | None:
-    """Say how a graph without a raw file was made; None for others."""
+    """Say how a graph without a raw file was made, or one with weights set to 0; None for others."""
+    if zero := entry.get("zero"):
+        made = generated({key: value for key, value in entry.items() if key != "zero"}) or download.raw_name(entry)
+        return f"{made}, weights of a share of {zero['share']:g} of the edges set to 0, seed {zero['seed']}"
     if entry["format"] != "random":
         return None
     if "generate" not in entry:
         return "a complete graph"
     how, skew = entry["generate"], entry["generate"].get("skew")
     if kind := generate.kind_of(entry):
-        return f"family {kind}" + (f", seed {how['seed']}" if kind != "grid" else "") + ", weights the same both ways"
+        options = [f", {name} {value:g}" for name, value in how.items() if name not in ("kind", "seed")]
+        seed = f", seed {how['seed']}" if kind != "grid" else ""
+        both = "" if kind in generate.DIRECTED else ", weights the same both ways"
+        return f"family {kind}{''.join(options)}{seed}{both}"
     return f"random arcs, seed {how['seed']}" + (f", out-degrees by a power law of exponent {skew:g}" if skew else "")
 
 

@@ -14,7 +14,7 @@ from kernels.registry import VARIANTS, Variant, find, select
 from workflow.store import paper, revisions, tables
 
 # The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.
-IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "substitute")
+IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "zero", "substitute")
 TABLES = list(tables.DEFINITIONS)
 PAPER_TABLES = tables.PAPER_TABLES
 OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that do not change how a cell is measured
@@ -71,9 +71,15 @@ def cells(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
     return list(dict.fromkeys(found))
 
 
+def named_cells(config: dict) -> list[Cell]:
+    """Return the cells on datasets of families or with `by_name`; only targets that name them make them."""
+    entries = config["datasets"]
+    return [c for c in cells(config) if generate.kind_of(entries[c.dataset]) or entries[c.dataset].get("by_name")]
+
+
 def family_cells(config: dict) -> list[Cell]:
-    """Return the cells on datasets of families; only targets that name them make them."""
-    return [cell for cell in cells(config) if generate.kind_of(config["datasets"][cell.dataset])]
+    """Return the cells that the target `families` makes: of named_cells those on datasets without `by_name`."""
+    return [cell for cell in named_cells(config) if not config["datasets"][cell.dataset].get("by_name")]
 
 
 def _in_tables(config: dict) -> tables.Datasets:
@@ -111,9 +117,9 @@ def claimed_cells(config: dict) -> list[Cell]:
 
 
 def jobs(config: dict) -> dict[Job, list[Cell]]:
-    """Return the cells of each job: those of tables and families, without the cells of `protocol.once`."""
+    """Return the cells of each job: those of tables and named_cells, without the cells of `protocol.once`."""
     found: dict[Job, list[Cell]] = {}
-    for cell in [*table_cells(config, *TABLES), *family_cells(config)]:
+    for cell in [*table_cells(config, *TABLES), *named_cells(config)]:
         if not any(fnmatch(cell.key, pattern) for pattern in config["protocol"]["once"]):
             found.setdefault(Job(cell.registered.problem, cell.dataset), []).append(cell)
     return found
@@ -122,12 +128,12 @@ def jobs(config: dict) -> dict[Job, list[Cell]]:
 def targets(config: dict) -> dict[str, list[Cell]]:
     """Return the cells of each target that is the name of a dataset, an algorithm or a variant.
 
-    Cells of families belong to their dataset's target only.
+    The named_cells belong to their dataset's target only.
     """
     result: dict[str, list[Cell]] = {}
-    families = set(family_cells(config))
+    by_name = set(named_cells(config))
     for cell in cells(config):
-        for name in (cell.dataset,) if cell in families else cell:
+        for name in (cell.dataset,) if cell in by_name else cell:
             result.setdefault(name, []).append(cell)
     return result
 

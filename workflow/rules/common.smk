@@ -37,8 +37,8 @@ SIMULATING = plan.simulating(config)
 JOBS = plan.jobs(config)
 BATCHES = paths.batches(config)
 NEW_BATCHES = paths.batches(config, new=True)
-FAMILY_CELLS = plan.family_cells(config)
-FAMILIES = list(dict.fromkeys(cell.dataset for cell in FAMILY_CELLS))
+NAMED_CELLS = plan.named_cells(config)
+NAMED = list(dict.fromkeys(cell.dataset for cell in NAMED_CELLS))
 ARCHIVES = measurements.archives(config)
 ARCHIVE = ARCHIVES[0]
 

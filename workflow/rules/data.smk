@@ -44,7 +44,7 @@ rule convert:
 
 rule pack:
     input:
-        "resources/graphs/{dataset}.txt",
+        packed_from,
     output:
         "resources/graphs/{dataset}.npz",
     log:

@@ -1,4 +1,4 @@
-"""Pack the text form of a dataset as CSR arrays."""
+"""Pack a dataset as CSR arrays."""
 
 from pathlib import Path
 
@@ -6,4 +6,5 @@ from workflow.data.pack import pack
 from workflow.step import logged
 
 with logged(snakemake.log):
-    pack(snakemake.wildcards.dataset, snakemake.params.entry, Path(snakemake.input[0]), Path(snakemake.output[0]))
+    source = Path(snakemake.input[0]) if snakemake.input else None
+    pack(snakemake.wildcards.dataset, snakemake.params.entry, source, Path(snakemake.output[0]))

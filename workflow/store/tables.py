@@ -164,7 +164,7 @@ def of_config(config: dict) -> dict[str, dict]:
     """
     found = {}
     for name, entry in config["datasets"].items():
-        family = generate.kind_of(entry)
+        family = entry.get("family", generate.kind_of(entry))
         if entry.get("tables") or family:
             found[name] = {"vertices": entry["vertices"], "arcs": entry["arcs"], "tables": entry.get("tables", {})}
             found[name] |= {"family": family} if family else {}

@@ -57,10 +57,7 @@ NOTES = [
     "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
     "The figure shows a problem only where one of its variants has a fit.",
 ]
-OF_FAMILIES = (
-    "grid, rmat, uniform: families of generated graphs, each fitted over its datasets alone, and drawn where it has "
-    "a fit."
-)
+OF_FAMILIES = "families of generated graphs, each fitted over its datasets alone, and drawn where it has a fit."
 
 
 class Bound(NamedTuple):
@@ -297,7 +294,8 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
     """Render the table and the figure."""
     cells = measured(rows, context.datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)
-    of_families = [OF_FAMILIES] if facts["group"].isin(FAMILIES.values()).any() else []
+    families = [family for family, group in FAMILIES.items() if group in set(facts["group"])]
+    of_families = [f"{', '.join(families)}: {OF_FAMILIES}"] if families else []
     notes = [*NOTES, *of_families, *theory(facts), *long_table.origin(rows, cells, context.source)]
     replaced = [
         "; ".join(f"{name}: {substitutes[name]}" for name in names if name in substitutes)

@@ -131,6 +131,24 @@ def test_a_generated_graph_is_no_substitute_and_no_download(how, said):
     assert PACKED.read_bytes() == first
 
 
+def test_weights_of_a_share_of_the_edges_are_0():
+    """The graph is packed from its raw file, since the text form has no weight 0."""
+    put(DIMACS)
+    entry = {**ENTRY, "zero": {"share": 0.5, "seed": 1}}
+    weights = generate.zero(3, *io.read_dimacs(RAW)[1:], share=0.5, seed=1)
+    pack.pack("mine", entry, RAW, PACKED)
+    graph = Graph.load(PACKED)
+    assert sorted(graph.weights) == sorted(weights) and 0 < (weights == 0).sum() < 4
+    assert json.loads(RECORD.read_text())["url"] == "put by hand" and graph.meta["origin"]["sha256"] == io.sha256(RAW)
+    said = "data.gz, weights of a share of 0.5 of the edges set to 0, seed 1"
+    assert (graph.meta["generated"], graph.meta["entry"]["zero"], graph.directed) == (said, entry["zero"], False)
+    convert.convert("mine", entry, RAW, TEXT)
+    assert graph.meta["sha256"] == io.sha256(TEXT)
+    with pytest.raises(InputError, match="no reverse"):
+        put(DIMACS.replace("a 3 2 5", "a 3 2 6"))
+        pack.pack("mine", {**entry, "sha256": "any", "zero": {"share": 0, "seed": 1}}, RAW, PACKED)
+
+
 def test_the_sentence_on_a_substitute_is_one_line_whatever_its_file_is_called():
     said = pack.substitute("mine", 3, 5, "a; generated: b\n.gz")
     assert said.startswith("not the paper's file: 3 vertices, 5 arcs from a_ generated: b_.gz (the paper: ")

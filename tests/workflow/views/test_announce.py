@@ -34,7 +34,7 @@ def test_with_a_gpu_it_says_how_long_it_takes(simulating, monkeypatch):
     simulating(False)
     config = CONFIG | {"protocol": CONFIG["protocol"] | {"batch": "a", "batches": 2}}
     needed, time, _ = announce.before(config)
-    generated = {cell[2] for cell in plan.family_cells(CONFIG)}
+    generated = {cell[2] for cell in plan.named_cells(CONFIG)}
     jobs = {job: cells for job, cells in plan.jobs(CONFIG).items() if job[1] not in generated}
     together = sum(map(len, jobs.values()))
     assert needed == (

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ResourceSettings
 
@@ -12,9 +13,9 @@ from kernels.registry import VARIANTS
 from tests.support import published
 from tests.support.cells import cells, read_csv
 from tests.support.pictures import legible, words
-from tests.support.project import SIMULATOR, Project, data, in_batch, measured
+from tests.support.project import SIMULATOR, Project, in_batch, measured
 from tests.support.rows import DATASETS as SHOWN
-from tests.support.rows import SUBSTITUTE, in_batches, rows_of
+from tests.support.rows import ROOT, SUBSTITUTE, in_batches, rows_of
 from tests.support.views import draw
 from workflow import configuration
 from workflow.store import measurements, tables
@@ -113,7 +114,7 @@ def on_families(factors=None):
     powers = {"grid": 1.5, "rmat": 1.0, "uniform": 1.2}
     parts = [rows_of(power("delta_stepping/near_far", ROADS, 1e-18, 3))]
     for name, entry in SHOWN.items():
-        if family := entry.get("family"):
+        if (family := entry.get("family")) in powers and name not in ("rmat22", "rmat24", "rmat25"):
             graph = {"vertices": entry["vertices"], "arcs": entry["arcs"], "dataset_sha256": f"{len(parts):064x}"}
             for key, exponent in (("delta_stepping/near_far", powers[family]), ("dijkstra/scipy", 1.0)):
                 times = 1e-9 * entry["vertices"] ** exponent * (factors or {}).get(name, 1)
@@ -139,7 +140,10 @@ def test_families_have_rows_and_panels_of_their_own(tmp_path):
     text = (tmp_path / "growth.md").read_text()
     _, *body = cells(".md", text)
     assert [line[1] for line in body[::2]] == ["one source", *(f"one source, {family}" for family in FAMILIES)]
-    assert f"- {growth.OF_FAMILIES}\n" in text and "group" not in (tmp_path / "growth.csv").read_text()
+    assert (
+        f"- grid, rmat, uniform: {growth.OF_FAMILIES}\n" in text
+        and "group" not in (tmp_path / "growth.csv").read_text()
+    )
     figure = drawn(rows)
     legible(figure)
     titles = ["one source", *(f"one source, {family}" for family in FAMILIES)]
@@ -162,6 +166,25 @@ def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp
     ]
     draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path)
     assert "grid" not in (tmp_path / "growth.md").read_text()
+
+
+def test_larger_sizes_and_other_kinds_join_where_they_were_measured(tmp_path):
+    rows = on_families()
+    more = [rows[rows["dataset"] == "rmat20"].assign(dataset=name) for name in ("rmat22", "geometric20", "pareto1200")]
+    rows = pd.concat([rows, *more], ignore_index=True)
+    rows.loc[rows["dataset"] == "rmat22", ["vertices", "arcs"]] *= 4
+    rows.loc[rows["dataset"] == "rmat22", ["seconds", "kernels_s"]] *= 4
+    shown = tables.of_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    facts = growth.fits(growth.measured(rows, shown)).set_index(["group", "column"])
+    rmat, geometric = (facts.loc[f"one source, {name}", "delta_stepping/near_far"] for name in ("rmat", "geometric"))
+    assert rmat["datasets"] == ["rmat14", "rmat16", "rmat18", "rmat20", "rmat21", "rmat22"]
+    assert rmat["vertices_exponent"] == pytest.approx(1)
+    assert geometric["datasets"] == ["geometric20"] and np.isnan(geometric["vertices_exponent"])
+    assert "pareto1200" not in facts["datasets"].sum()
+    draw("growth", rows, tmp_path, datasets=shown)
+    assert f"- grid, rmat, uniform, geometric: {growth.OF_FAMILIES}\n" in (tmp_path / "growth.md").read_text()
+    titles = [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows, shown).axes]
+    assert titles == ["one source", *(f"one source, {family}" for family in FAMILIES)]
 
 
 def test_cards_are_not_mixed():
@@ -190,9 +213,9 @@ def test_theory_names_each_plain_variant_once():
     assert sentence.endswith(": Bellman-Ford Naive, Bellman-Ford Stride.")
 
 
-def drawn(rows):
+def drawn(rows, datasets=SHOWN):
     """The figure with its layout done."""
-    found = growth.measured(rows, SHOWN)
+    found = growth.measured(rows, datasets)
     with plots.styled():
         figure = growth.draw(
             growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
@@ -383,11 +406,15 @@ def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_p
         **{"weights": {"min": 1, "max": 9, "seed": 1}, "gpu": ["bellman_ford/naive"]},
         "tables": {"sssp": ["table6"]},
     }
-    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH, "drawn": drawn})
-    job = data("drawn") | in_batch("sssp/drawn")
+    large = {**drawn, "by_name": True}
+    project = Project.make(tmp_path, datasets={**PLANNED, "nyc": BOTH, "drawn": drawn, "large": large})
+    job = {"Pack drawn"} | in_batch("sssp/drawn")
     assert project.plan("families") == project.plan("drawn") == job
+    assert project.plan("large") == {"Pack large"} | in_batch("sssp/large")
+    assert "Convert drawn" in project.plan("resources/graphs/drawn.txt")
     others = ["all", "batch", "extensions", "growth", "table6", "figure8", "bellman_ford", "naive"]
-    assert "sssp on drawn" not in project.snakemake("-n", *others)
+    said = project.snakemake("-n", *others)
+    assert "sssp on drawn" not in said and "sssp on large" not in said
     project.snakemake("families")
     taken = str(tmp_path / "results/batches/one/sssp/drawn/timings.csv")
     monkeypatch.chdir(project.folder)

@@ -1,12 +1,16 @@
 # The raw files of graphs and of their coordinates.
+from workflow.data.convert import has_text
 from workflow.data.download import local, raw_name
 
 ENTRIES = configuration.raw_entries(config)
 COORDINATES = {
     name: ENTRIES[coordinates] for name in config["datasets"] if (coordinates := f"{name}.coordinates") in ENTRIES
 }
-# By downloaded file, its dataset and entry.
-RAW = {raw_name(entry): (name, entry) for name, entry in ENTRIES.items() if entry.get("sources") and not local(entry)}
+# By downloaded file, the entry of its first dataset.
+RAW = {}
+for name, one in ENTRIES.items():
+    if one.get("sources") and not local(one):
+        RAW.setdefault(raw_name(one), (name, one))
 
 
 @refused()
@@ -18,6 +22,12 @@ def raw_file(wildcards):
     if (path := local(entry)) and not existing(path, *graphs):
         raise InputError(f"config: datasets.{wildcards.dataset}.sources: {path}: no such file: correct the path")
     return raw_path(entry) if entry.get("sources") else []
+
+
+def packed_from(wildcards):
+    """Return the text form of a dataset, or its raw file if it is packed without a text form."""
+    text = f"resources/graphs/{wildcards.dataset}.txt"
+    return text if has_text(config["datasets"][wildcards.dataset]) else raw_file(wildcards)
 
 
 def raw_path(entry):

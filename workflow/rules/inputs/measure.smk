@@ -131,16 +131,16 @@ def options_text(sweep, *names):
 def batch_files(wildcards):
     """Return the files of all jobs of the new batches."""
     needs_gpu("batch")
-    return [paths.job_file(name, *job) for name in NEW_BATCHES for job in JOBS if job.dataset not in FAMILIES]
+    return [paths.job_file(name, *job) for name in NEW_BATCHES for job in JOBS if job.dataset not in NAMED]
 
 
 @refused()
 def families_files(wildcards):
     """Return the files of all jobs and cells of families, in the batches of this machine."""
     needs_gpu("families")
-    if not FAMILIES:
+    if not (cells := plan.family_cells(config)):
         raise InputError("families: config has no dataset of a family: add one")
-    return paths.to_make(JOBS, BATCHES, FAMILY_CELLS)
+    return paths.to_make(JOBS, BATCHES, cells)
 
 
 def source_files():

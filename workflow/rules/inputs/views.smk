@@ -5,8 +5,8 @@ from difflib import get_close_matches
 from workflow.store.all_pairs import kept as kept_all_pairs
 from workflow.views import catalogue
 
-# Datasets that are generated and belong to no family.
-GENERATED = [name for name, entry in config["datasets"].items() if "generate" in entry and name not in FAMILIES]
+# Datasets that are generated, but for those that only their names make.
+GENERATED = [name for name, entry in config["datasets"].items() if "generate" in entry and name not in NAMED]
 GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
 
 
@@ -127,7 +127,7 @@ def beside_archive(view):
 
 def view_input(view):
     """The files that a view reads."""
-    also = FAMILY_CELLS if view.families else ()
+    also = NAMED_CELLS if view.families else ()
     rows = measured(view.cells(config), also) if view.cells else ROWS.get(view.name, [])
     return {"rows": rows, "here": beside_archive(view)} | {name: READS[name] for name in view.reads}
 
