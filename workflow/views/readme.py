@@ -190,7 +190,8 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
             for name, one in of_card.items():
                 said = audit.line(one, dataset, others)
                 measured = one.here[dataset].estimate
-                line[name] = f"{said['Ours']}\n**{said['Verdict']}**" if measured else said["Verdict"]
+                verdict = said["Verdict"].removesuffix(f"; direction {verdicts.CLAIMED}")
+                line[name] = f"{said['Ours']}\n**{verdict}**" if measured else verdict
             lines.append(line)
         notes = [first.claim.reading, *(audit.apart(one, tolerance) for one in of_card.values())]
         listed.append(
@@ -263,17 +264,20 @@ def sizes(rows: pd.DataFrame) -> str:
 
 
 def own_part(text: str) -> str:
-    """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share."""
+    """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share.
+
+    If a cell has batches, its number of runs is left out too.
+    """
     lines = [line for line in text.strip().splitlines() if not line.startswith("**") and not COMMON.match(line)]
     rows = [line.split("|") for line in lines if line.startswith("|")]
     kept = [number for number, head in enumerate(rows[0]) if EXTENSION not in head]
-    narrowed = [
-        re.sub(" +", " ", re.sub("-{3,}", "--", "|".join(line.split("|")[number] for number in kept)))
-        if line.startswith("|")
-        else line
-        for line in lines
-    ]
-    return "\n".join(narrowed).strip()
+
+    def narrowed(line: str) -> str:
+        cells = line.split("|")
+        text = re.sub(r"(?<= batches), n=\d+", "", "|".join(cells[number] for number in kept))
+        return re.sub(" +", " ", re.sub("-{3,}", "--", text))
+
+    return "\n".join(narrowed(line) if line.startswith("|") else line for line in lines).strip()
 
 
 def links(archives: Sequence[Path], cards: Sequence[str]) -> str:

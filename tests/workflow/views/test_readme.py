@@ -333,12 +333,12 @@ def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):
 
 def test_a_table_keeps_its_own_notes_and_loses_those_of_all_and_the_extensions():
     text = (
-        "**Table 1: A title**\n\n| a    | CUDA graph |\n|:--|:--|\n| 1  2 | 3 |\n\n- Its own.\n"
+        "**Table 1: A title**\n\n| a    | CUDA graph |\n|:--|:--|\n| 5 batches, n=9<br>1  2 | 3 |\n\n- Its own.\n"
         "- From the archive h200.\n- On a card: b.\n- † nyc.txt: roads.\n- made.txt is generated: at random.\n"
         "- Run: commit 1.\n"
         f"- Measured: medians.\n- Measured alone, so no ratio: b.\n- {CROSS}: a ratio.\n- Once more.\n"
     )
-    assert readme.own_part(text) == "| a |\n|:--|\n| 1 2 |\n\n- Its own.\n- Once more."
+    assert readme.own_part(text) == "| a |\n|:--|\n| 5 batches<br>1 2 |\n\n- Its own.\n- Once more."
 
 
 def test_the_facts_of_all_tables_stand_once(tmp_path):
