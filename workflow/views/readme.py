@@ -187,6 +187,7 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
         for dataset in first.here:
             line = audit.line(first, dataset, others)
             line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
+            line["Paper's program"] = line["Paper's program"].removesuffix(", 2 batches")
             for name, one in of_card.items():
                 said = audit.line(one, dataset, others)
                 measured = one.here[dataset].estimate
@@ -237,7 +238,7 @@ def readings(audited: Sequence[Audited], tolerance: float) -> str:
         exactly = replace(one.claim, about=0)
         exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.paper})
         if exact != (here := audit.by_verdict(one.paper)):
-            lines.append({"Claim": f"{number}. {one.claim.claim}", "Read exactly": exact, "Read with tolerance": here})
+            lines.append({"Claim": str(number), "Read exactly": exact, "Read with tolerance": here})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 
 
