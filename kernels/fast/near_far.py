@@ -34,8 +34,10 @@ further rows with links of their own, which are enqueued like vertices. Vertices
 by degree during the search (`near_far_layout.order_by_degree`).
 
 A near queue is a ring. A round takes as many entries from its head as the block's threads can relax at once, and adds
-others at its tail. Even and odd rounds count their additions separately, so that one barrier per round is enough: when
-some threads already add to one counter, others may still read the other.
+others at its tail. An entry that does not fit goes to far, which cannot overflow (`far_capacity`). Even and odd rounds
+count their additions separately, so that one barrier per round is enough: when some threads already add to one counter,
+others may still read the other. Likewise each count and the least distance of a meeting have two or three words, for
+successive meetings. All blocks compute the next window from the same words, after the barrier.
 
 Predecessors are found from the distances; those along arcs of weight 0 last, so that they cannot form a cycle.
 """

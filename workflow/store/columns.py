@@ -125,7 +125,11 @@ MEASURED = Rule(
 DEFINED = (
     _text("algorithm", "The algorithm.", KNOWN),
     _text("variant", "The variant of the algorithm."),
-    _text("problem", "`sssp` or `apsp`.", Rule(("problem",), "must be the variant's problem", _problem)),
+    _text(
+        "problem",
+        "`sssp` (one source) or `apsp` (all pairs).",
+        Rule(("problem",), "must be the variant's problem", _problem),
+    ),
     _text("dataset", "The graph.", matching("dataset")),
     _text(
         "batch",

@@ -187,10 +187,12 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
         for dataset in first.here:
             line = audit.line(first, dataset, others)
             line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
+            line["Paper's program"] = line["Paper's program"].removesuffix(", 2 batches")
             for name, one in of_card.items():
                 said = audit.line(one, dataset, others)
                 measured = one.here[dataset].estimate
-                line[name] = f"{said['Ours']}\n**{said['Verdict']}**" if measured else said["Verdict"]
+                verdict = said["Verdict"].removesuffix(f"; direction {verdicts.CLAIMED}")
+                line[name] = f"{said['Ours']}\n**{verdict}**" if measured else verdict
             lines.append(line)
         notes = [first.claim.reading, *(audit.apart(one, tolerance) for one in of_card.values())]
         listed.append(
@@ -236,7 +238,7 @@ def readings(audited: Sequence[Audited], tolerance: float) -> str:
         exactly = replace(one.claim, about=0)
         exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.paper})
         if exact != (here := audit.by_verdict(one.paper)):
-            lines.append({"Claim": f"{number}. {one.claim.claim}", "Read exactly": exact, "Read with tolerance": here})
+            lines.append({"Claim": str(number), "Read exactly": exact, "Read with tolerance": here})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 
 
@@ -263,17 +265,20 @@ def sizes(rows: pd.DataFrame) -> str:
 
 
 def own_part(text: str) -> str:
-    """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share."""
+    """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share.
+
+    If a cell has batches, its number of runs is left out too.
+    """
     lines = [line for line in text.strip().splitlines() if not line.startswith("**") and not COMMON.match(line)]
     rows = [line.split("|") for line in lines if line.startswith("|")]
     kept = [number for number, head in enumerate(rows[0]) if EXTENSION not in head]
-    narrowed = [
-        re.sub(" +", " ", re.sub("-{3,}", "--", "|".join(line.split("|")[number] for number in kept)))
-        if line.startswith("|")
-        else line
-        for line in lines
-    ]
-    return "\n".join(narrowed).strip()
+
+    def narrowed(line: str) -> str:
+        cells = line.split("|")
+        text = re.sub(r"(?<= batches), n=\d+", "", "|".join(cells[number] for number in kept))
+        return re.sub(" +", " ", re.sub("-{3,}", "--", text))
+
+    return "\n".join(narrowed(line) if line.startswith("|") else line for line in lines).strip()
 
 
 def links(archives: Sequence[Path], cards: Sequence[str]) -> str:
