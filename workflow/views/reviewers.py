@@ -68,8 +68,7 @@ def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[
     of_claims = [job for job in jobs if job in claimed]
     audited = next(iter(of_cards.values()))
     results = [
-        {"Claim": f"C{number}"}
-        | {card: expected(one, others) for card, one in zip(of_cards, ones, strict=True)}
+        {"Claim": f"C{number}"} | {card: expected(one, others) for card, one in zip(of_cards, ones, strict=True)}
         for number, ones in enumerate(zip(*of_cards.values(), strict=True), start=1)
     ]
     return from_template(

@@ -262,7 +262,7 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     # three; the others may be personal.
     assert jobs["nyc"][1:3] == ["6 without 1 of 3 variants", "6 without 2 of 3 variants"]
     assert jobs["e"][1:3] == ["not recorded", "not recorded"]
-    expected, on_b = lines[f"5. {CLAIMS['flag_factor'].claim}"]
+    expected, on_b = lines["C5"]
     assert expected == on_b and expected.endswith("<br>e: not measured")
     low, high = map(float, re.search(rf"nyc: {CROSS}([\d.]+) to ([\d.]+)<br>", expected).groups())
     found = audited[4].here["nyc"].estimate

@@ -259,10 +259,7 @@ def test_two_cards_stand_side_by_side():
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
     assert "A and B both decide 1 verdicts. 0 are equal, 1 differs:" in text
     assert "- claim 5 on nyc: A less, B more" in text
-    assert (
-        f"| nyc | {CROSS}2.19: less | {CROSS}1.07 [1.05, 1.08] | {CROSS}2.00 [2.00, 2.00], 3 batches<br>"
-        in text
-    )
+    assert f"| nyc | {CROSS}2.19: less | {CROSS}1.07 [1.05, 1.08] | {CROSS}2.00 [2.00, 2.00], 3 batches<br>" in text
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
     assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
 
