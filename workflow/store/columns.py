@@ -256,8 +256,8 @@ DEFINED = (
     _layout("reached", "the number of vertices that the source reaches"),
     _layout("longest_row", "the largest out-degree"),
     _layout("ell_columns", "the columns of the ELL layout"),
-    _layout("ell_slots", "its slots"),
-    _layout("ell_overflow", "arcs outside its slots"),
+    _layout("ell_slots", "the number of slots (places for one arc) in the ELL layout, with empty ones"),
+    _layout("ell_overflow", "arcs outside the slots"),
     _text("note", "For readers: why there are fewer repeats."),
 )
 COLUMNS = tuple(column.name for column in DEFINED)
