@@ -80,8 +80,8 @@ def after(change):
     """A search that changes what it has found; change: takes the ManySources and the sources."""
     made = ManySources.search
 
-    def search(self, numbers):
-        launch = made(self, numbers)
+    def search(self, numbers, **settings):
+        launch = made(self, numbers, **settings)
 
         def changed():
             launch()
@@ -121,9 +121,9 @@ def test_one_wrong_value_is_found(town, monkeypatch, change, said):
 def test_what_a_search_leaves_out_is_found(town, monkeypatch):
     calls, made = [], ManySources.search
 
-    def search(self, numbers):
+    def search(self, numbers, **settings):
         calls.append(numbers)
-        return made(self, numbers) if len(calls) < 3 else lambda: None
+        return made(self, numbers, **settings) if len(calls) < 3 else lambda: None
 
     monkeypatch.setattr(ManySources, "search", search)
     with pytest.raises(WrongResult, match="is -7, the oracle says"):
