@@ -131,10 +131,10 @@ def interleave(
 ) -> Iterator[tuple[Variant, dict]]:
     """Measure variants of one problem in rounds. A round has one run of every variant that is due, in random order.
 
-    Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status,
-    times (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats or has
-    used its budget_s. If the graph does not fit on the card (`no_memory`) or a CPU run passes its limit (`timeout`),
-    yield one row without times, and the variant is not due again.
+    Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status, times
+    (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats, or the rounds
+    that its budget_s allows at the time of its slowest run. If the graph does not fit on the card (`no_memory`) or a
+    CPU run passes its limit (`timeout`), yield one row without times, and the variant is not due again.
 
     seed: the seed of the orders. before: the runs that an interrupted call with the same protocols, graph and seed
     yielded; they are not repeated.
@@ -224,7 +224,10 @@ def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> 
 
 
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
-    """Make one run without checking its result; return both. Raises the errors of `interleave`, and NotEnoughMemory."""
+    """Make one run without checking its result; return both.
+
+    Raises InputError as `interleave`, NotEnoughMemory and TimeLimit.
+    """
     graph.check_source(protocol.source)
     variant.check_size(graph)
     _prepare(variant, graph, protocol)
@@ -233,7 +236,7 @@ def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, R
 
 
 def _run(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> Run:
-    """Run the variant and return its run; a CPU variant raises TimeLimit."""
+    """Run the variant and return its run; a CPU variant may raise TimeLimit."""
     limit_s = math.inf if variant.on_gpu else protocol.timeout_s
     with heartbeat.during(f"{variant.key} on {graph.name}: running", limit_s):
         run = _new_run(variant, protocol)

@@ -67,8 +67,8 @@ class Run:
     grid : int, optional
         Blocks of a kernel whose blocks share the work; by default the variant's own rule.
     waits : bool
-        Wait after each launch, as in the paper. If False, launch from Python, not from a compiled loop. The arguments
-        given to `prepare` are then laid out when the function that it returned is called, since the card may be busy.
+        Wait after each launch, as in the paper. If False, launch from Python, not from a compiled loop. The function
+        that `prepare` returns then lays out the arguments itself, usually while the card runs earlier launches.
     shared : int, optional
         The maximum shared memory of a block in bytes; by default the card's limit.
 
@@ -235,7 +235,7 @@ class Run:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure a part of the timed region: by events on the card, or by the host's clock if there is no card."""
+        """Measure a part of the timed region: by events on the card, or by the host's clock if the run uses no card."""
         if self.on_gpu and not SIMULATED:
             with CardTimer() as timer:
                 yield

@@ -14,10 +14,10 @@ but was slower when measured (docs/performance.md).
 A vertex outside the core, a sink, is reached only in the last step. As a source it reaches only itself; other blocks
 fill the rows of these sources.
 
-A row has four words. At first a word holds two 16-bit distances. If one of a block's distances could exceed 16 bits,
-the block starts again with one 32-bit distance per word, four sources at a time. If the graph has a weight of 0, a word
-has 64 bits: the distance in the upper half, the number of arcs of the path in the lower half. Then each arc increases
-the word, even if its weight is 0, so that predecessors cannot form a cycle.
+A row has four words. If weights and core are small, a word at first holds two 16-bit distances. If one of a block's
+distances could exceed 16 bits, the block starts again with one 32-bit distance per word, four sources at a time. If the
+graph has a weight of 0, a word has 64 bits: the distance in the upper half, the number of arcs of the path in the lower
+half. Then each arc increases the word, even if its weight is 0, so that predecessors cannot form a cycle.
 """
 
 from functools import cache

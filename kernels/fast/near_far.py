@@ -19,13 +19,14 @@ a distance that another block lowers later.
 A meeting is a barrier of the card, which each block reaches when its queue is empty. Before it, each block publishes
 the number of entries in its part of far and their least distance, so that all raise the threshold to the same value.
 After it, each block reads an equal share of every part: entries below the threshold go to its own queue, the others to
-its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its queue is long
-or its part of far is full. Then each block first moves the rest of its queue to far, so that all blocks share it.
+its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its queue or its
+part of far is long. Then each block first moves the rest of its queue to far, so that all blocks share it.
 
-The window is the range of near distances. Its width, delta, adapts at each meeting (`next_window`). It is doubled if no
-block had SHORT rounds since the last meeting, because a meeting takes as long as several rounds. It is reduced to a
-quarter if most blocks had entries left and did much work twice: then the card is busy, and nearer vertices should come
-first. A block did much work twice if one in WORK_TWICE of its entries was for a vertex that was near already.
+The window is the range of near distances. Its width, delta, adapts at each meeting (`next_window`). If no near entries
+are left and no block had SHORT rounds since the last meeting, it is doubled, because a meeting takes as long as several
+rounds. If most blocks had near entries left and did much work twice, it becomes a quarter of the rest of the window:
+then the card is busy, and nearer vertices should come first. A block did much work twice if one in WORK_TWICE of its
+entries was for a vertex that was near already.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
 one thread per arc. If a vertex has more arcs, the last word of its row is a link to up to DIRECT further arcs. The
@@ -69,7 +70,7 @@ kernels = Later("kernels.fast.near_far_kernels")  # imports numba
 class Laid(NamedTuple):
     """The rows of a graph on the card."""
 
-    bits: np.uint32  # of the width of a row
+    bits: np.uint32  # log2 of the width of a row
     arcs: Any  # uint64, (width * rows,): all words
     owners: Any  # uint32, (rows - n,): numbers of the owners of the rows from n on
     order: Any  # int32, (n,): the vertex with each number; empty if a vertex is its own number
@@ -243,5 +244,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Return None: four to seven launches, and two more if a weight is 0."""
+    """Return None: four launches; one more for links, four if vertices are numbered by degree, two if a weight is 0."""
     return None

@@ -10,7 +10,7 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 from kernels.graph import INF
 
-CROWDED = 512  # a block with more near entries calls a meeting
+CROWDED = 512  # a block with more near entries calls a meeting, unless they are at most twice those after the last one
 SHORT = 8  # rounds; if no block has as many between two meetings, delta is doubled
 NARROWER = u32(2)  # bits by which the window is shifted right if most blocks did much work twice
 WORK_TWICE = u32(32)  # a block did much if one in so many of its entries was for a vertex that was near already
@@ -35,9 +35,9 @@ def owner_of(row, n, owners):
 
 @cuda.jit
 def fill_rows(bits, indptr, indices, weights, order, rank, fan_owners, starts, stops, arcs, owners):  # noqa: PLR0913
-    """Set the arcs of the rows that may be enqueued, without links, a word per thread, and the owners from row n on.
+    """Set the words of the rows that may be enqueued, a word per thread, and their owners from row n on; no links yet.
 
-    bits: of the width of a row. order, rank: int32, (n,): vertices by number, and their numbers, or empty.
+    bits: log2 of the width of a row. order, rank: int32, (n,): vertices by number, and their numbers, or empty.
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     row, k, n = u32(i >> u64(bits)), u32(u32(i) & u32(u32(u32(1) << bits) - u32(1))), u32(len(indptr) - 1)
@@ -93,7 +93,7 @@ def initialise(bits, source, arcs, dist, predecessor, words):
 class Sizes(NamedTuple):
     """What a search is given besides its arrays."""
 
-    bits: int  # of the width of a row
+    bits: int  # log2 of the width of a row
     delta: int  # at the start
     part_capacity: int  # of each block's part of a half of far
     limit: int  # a block with more entries in its part calls a meeting
@@ -108,7 +108,7 @@ class Block(NamedTuple):
     far: np.ndarray  # all parts
     part: int  # where the block's part of far starts
     threshold: int  # distances below it are near
-    bits: int  # of the width of a row
+    bits: int  # log2 of the width of a row
     counter: int  # index of the counter of this round's additions
     seen: int  # its value before them
     head: int  # next index of the ring to read
@@ -211,7 +211,8 @@ def take_row(thread, count, n, arcs, owners, dist, block):
         arc = arcs[u64((u64(row) << u64(block.bits)) + u64(thread & u32(u32(u32(1) << block.bits) - u32(1))))]
         if arc & LINK:
             owner = owner_of(row, n, owners)
-            # Skip outdated entries. A fan is followed once per distance: the atomic reads the card's present value.
+            # Skip outdated entries. A plain read may be outdated too, so that a fan's rows would be enqueued again;
+            # the atomic reads the card's present value.
             now = cuda.atomic.min(dist, owner, i32(d)) if arc & FAN else dist[owner]
             if u32(now) >= d:
                 link = arc
@@ -452,7 +453,7 @@ def distances_by_vertex(rank, found, out):
 
 @cuda.jit
 def predecessors_by_vertex(rank, order, found, out):
-    """Set out[vertex] to the vertex whose number is the value of the vertex's own number; -1 stays."""
+    """Set out[v] to the predecessor of vertex v: order[found[rank[v]]], or -1 if it has none."""
     v = thread_x()
     if v < len(out):
         number = found[rank[v]]

@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     starts: np.ndarray  # int32: first arc of each row of a fan
     stops: np.ndarray  # int32: end of its arcs
     linked: np.ndarray  # uint32: rows whose last word is a link
-    links: np.ndarray  # uint64: these words: the number of arcs (FAN: of rows) behind the link above the first row
+    links: np.ndarray  # uint64: these words; upper half: number of arcs (FAN: rows) behind the link; lower: first row
     behind: np.ndarray  # int32: first of the arcs behind each link; 0 for a link to rows
 
 

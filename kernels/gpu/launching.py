@@ -212,8 +212,8 @@ def compile_loop(launch_kernel, launch_cooperative, synchronize):
 def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
     """Return a function that launches the steps in order, without waiting; launches of one step may overlap.
 
-    compiled: whether to launch by the compiled loop or from Python. The same kernel may be launched with different
-    sizes of shared memory.
+    compiled: whether to launch by the compiled loop or from Python. If a step has several launches, it has no effect.
+    The same kernel may be launched with different sizes of shared memory.
     """
     launches = [launch for step in steps for launch in step]
     ready = prepared(launches)

@@ -46,9 +46,8 @@ class BreakEven(NamedTuple):
 
 # Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. With near_far, a row takes
 # 2.0 and 17 ms until it is on the host. In a hierarchy a row takes 0.93 and 8.2 ms, nearly all of it for the copy; a
-# row that is reduced on the card takes 1 and 7 us. docs/kernels.md has the times of preparing, laying out and a call,
-# and derives these numbers of sources from them. The numbers for targets are those of a reduction, until
-# benchmarks/matrix_times.py has measured them.
+# row that is reduced on the card takes 1 and 7 us. Preparing was slower then (docs/kernels.md). The numbers for targets
+# are those of a reduction, until benchmarks/matrix_times.py has measured them.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(3000, 400, 10),
     HIERARCHY_REDUCED: BreakEven(1500, 200, 5),

@@ -38,7 +38,7 @@ class Above:
 
     parents: np.ndarray  # (k,): fragment of the parent of each fragment's top; 0 without one
     of_boundary: np.ndarray  # fragment of each row of fragments.boundary
-    classes: np.ndarray  # (k,): class of each fragment, counted over all levels
+    classes: np.ndarray  # (k,): class (`fragments.classes`) of each fragment, counted over all levels
 
 
 @kept
@@ -61,7 +61,7 @@ class Chosen:
     borders: np.ndarray  # int64, (c + 1,)
     boundary: np.ndarray  # int32
     tops: np.ndarray  # int32, (c,)
-    jobs: np.ndarray  # int64: first fragment of each job, and c
+    jobs: np.ndarray  # int64: first fragment of each job (`fragments.jobs`), and c
     class_jobs: np.ndarray  # int64: first job of each class, and their number
     targets: np.ndarray  # int32, (t,): row of each target
 
@@ -119,7 +119,7 @@ def take_rows(first, row_start, tree, records, new_tree, new_records):
 def take_targets(count, pitch, most, rows, places, matrix, none, out, seen):  # noqa: PLR0913
     """Set out[places[column], target] to the distance in matrix[rows[target], column], for `count` columns.
 
-    A distance above `most` becomes none[0]. seen[0] is set if a distance is INF, seen[1] if another is above seen[2].
+    A distance above `most` becomes none[0]. Set seen[0] if a distance is INF, seen[1] if a finite one is above seen[2].
     A block takes a tile of LANES x LANES distances; matrix and out are flat.
     """
     tile = cuda.shared.array((LANES, TILE_PITCH), uint32)

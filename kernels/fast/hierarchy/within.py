@@ -111,7 +111,7 @@ def select(
     """Yield pieces of the sources, in preorder, and the vertices within `limit`, or the `nearest` and ties of the last.
 
     A piece has its sources, the number of vertices of each, these vertices, sorted for each source, and their
-    distances. Requires reduces=False.
+    distances. The search must have been made with reduces=False.
     """
     group = search.many.group
     for piece in search.pieces(sources, max(group, search.most // SHARE // group * group)):
