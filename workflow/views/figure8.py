@@ -33,7 +33,8 @@ CITED = {"kernels": {ON_CARD: Look(plots.GREY, "D")}, "call": {ON_CPU: Look(plot
 LOOK_OF_OURS = Look(plots.VERMILION, "^")
 TITLES = {"sssp": "One source", "apsp": "Every source"}
 REGIONS = {"kernels": "kernels", "call": "whole call", "prepare": "preparation"}
-HEIGHT, DECADES = 17, 1000  # inches; the least part of an axis of time
+HEIGHT, LABEL, LABEL_LINE = 17, 2, 0.15  # inches if labels below a panel have LABEL lines; of each further line
+DECADES = 1000  # the least part of an axis of time
 VALUE = 9  # points: 15 pixels if the figure is 880 wide, as README.md shows it
 LOOK = plots.STYLE | {
     "font.size": 9,
@@ -86,17 +87,21 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
     grid = figure.add_gridspec(5, 2)
     places = {"sssp": [grid[row, :] for row in range(3)], "apsp": [grid[3, 0], grid[3, 1], grid[4, 0]]}
     unit, factor = plots.unit(lines[["kernels median", "call median", "prepare"]].to_numpy(float).ravel())
-    points = {}
+    points, lines_below = {}, dict.fromkeys(range(5), LABEL)  # the lines by row of panels
     for problem, title in TITLES.items():
         names = table.by_problem.get(problem, ())
         panels = [figure.add_subplot(place) for place in places[problem]]
         for axes, (region, what) in zip(panels, REGIONS.items(), strict=True):
             mine = cells(lines[lines["dataset"].isin(names)], region)
             axes.set(title=f"{title}: {what}")
-            plots.groups(axes, series.tick_labels(names, mine, rows, table.entries, LETTERS[problem]))
+            labels = series.tick_labels(names, mine, rows, table.entries, LETTERS[problem])
+            plots.groups(axes, labels)
+            row = axes.get_subplotspec().rowspan.start
+            lines_below[row] = max(lines_below[row], *(1 + label.count("\n") for label in labels))
             scaled = mine.assign(**{name: factor * mine[name] for name in TIMES})
             points[axes] = _marks(axes, heads(region, set(mine.index.get_level_values("head"))), names, scaled)
         _one_scale(panels, unit)
+    figure.set_figheight(HEIGHT + LABEL_LINE * sum(count - LABEL for count in lines_below.values()))
     for axes, found in points.items():  # when everything has its place
         texts = [plots.digits(time) if named else "" for _, time, named in found]
         plots.write_values(axes, *found.T[:2], texts, plots.AROUND, size=VALUE)
