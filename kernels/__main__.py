@@ -319,7 +319,7 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
     command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
     output = "print the node, cost and path of each vertex, or write them to a file (default none)"
     command.add_argument("--output", choices=["none", "print", "write"], default="none", help=output)
-    command.add_argument("--to", type=Path, metavar="FILE", help="where --output write writes")
+    command.add_argument("--to", type=Path, metavar="FILE", help="file for --output write (default in results/output)")
     command.add_argument("--block", type=int, help=f"threads per block (default 1024; simulated {SIMULATED_BLOCK})")
     command.add_argument("--tile", type=int, help=f"side of a tile (default 32; simulated {SIMULATED_TILE})")
     command.add_argument(

@@ -371,11 +371,12 @@ class Graph(Rows):
         return replace(super().undirected(), directed=False, meta={"name": self.name}, file=None)
 
     def reversed(self) -> Self:
-        """Return a graph with every arc reversed, without `meta` except the name; self if that is the same graph.
+        """Return the graph with every arc reversed. Of `meta` only the name is kept.
 
         Returns
         -------
         Graph
+            The same object if reversing changes no distance.
         """
         if not self.directed:
             return self

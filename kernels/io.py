@@ -4,10 +4,10 @@ Three forms of text, each plain or gzipped:
 
     DIMACS   "c" comments, one "p sp n m", then "a u v w" for each arc, vertices from 1
     SNAP     "#" comments, then "u v" for each arc: no weights, ids with gaps
-    text     "n m", then "u v w" for each arc, vertices from 0; `parse` converts DIMACS to it, `generate.add` SNAP
+    text     "n m", then "u v w" for each arc, vertices from 0
 
-`read_graph` reads DIMACS and text, packed graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of
-scipy.sparse.save_npz, and Matrix Market (.mtx, .mtx.gz).
+`parse` converts DIMACS to text, and `generate.add` converts SNAP to text. `read_graph` reads DIMACS and text, packed
+graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of scipy.sparse.save_npz, and Matrix Market (.mtx, .mtx.gz).
 
 In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
 the piece has only the usual characters. Otherwise it is read line by line, to accept an unusual line or to name the
@@ -182,7 +182,7 @@ class Counts:
     def check(self, least: str = "", **found: int) -> None:
         """Raise InputError if the numbers found differ.
 
-        least: what precedes them in the message: "at least " if reading stopped early.
+        least: text before each number found; "at least " if reading stopped early.
         """
         wrong = [
             f"{least}{number} {what}, {self.source} {getattr(self, what)}"

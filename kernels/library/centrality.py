@@ -11,7 +11,7 @@ graph : Graph, path, array or Solver
 vertices : array_like of int, shape (k,), optional
     The vertices whose values are wanted; all by default.
 directed : bool, default True
-    If False, every arc may be used in both directions. A solver has its own.
+    If False, every arc may be used in both directions. Ignored if a solver is given.
 
 Raises
 ------
@@ -132,7 +132,7 @@ def harmonic_centrality(
 
 
 def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *, directed: bool = True) -> np.ndarray:
-    """Compute the largest distance from a vertex to another. `kernels.eccentricities` gives more.
+    """Compute the largest distance from a vertex to another.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *
     Returns
     -------
     ndarray of float64, shape (k,)
-        ``inf`` if there is no path to some vertex.
+        ``inf`` if there is no path to some vertex. `kernels.eccentricities` ignores such vertices.
 
     Examples
     --------
@@ -191,13 +191,14 @@ def average_shortest_path_length(graph: GraphLike | Solver, *, directed: bool = 
 
 
 def wiener_index(graph: GraphLike | Solver, *, directed: bool = True) -> float:
-    """Compute the sum of the distances over all ordered pairs of vertices. Parameters: see the module.
+    """Compute the sum of the distances over all pairs of vertices. Parameters: see the module.
+
+    The pairs are unordered if `directed` is False or the graph is an undirected `Graph`, else ordered.
 
     Returns
     -------
     int or float
-        ``inf`` if the graph is not strongly connected. Half the sum if the graph is undirected: if `directed` is False,
-        or the attribute `directed` of a `Graph` is. An int if the graph is directed and the distances are integers.
+        ``inf`` if the graph is not strongly connected. An int if the pairs are ordered and the distances are integers.
     """
     solver = _solver(graph, directed)
     total = _sum(solver.eccentricities(), solver.graph.vertices)

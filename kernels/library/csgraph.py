@@ -1,7 +1,7 @@
 """Shortest paths with the arguments, results and errors of scipy.sparse.csgraph.
 
-Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array on the card is
-kept for the next call with the same array.
+Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array on the card
+(dense, CSR, CSC, BSR or COO) is kept for the next call with the same array.
 
 SciPy itself searches if there is no GPU, if the graph is small, or if no kernel supports the arguments. Therefore
 invalid arguments raise SciPy's errors. docs/scipy.md lists these cases and says which results are exact.

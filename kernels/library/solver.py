@@ -1,8 +1,9 @@
 """Find shortest paths in any graph with the variant that suits it. Measurements use harness.py instead.
 
-Results have the form of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if there is no path, and int32
-predecessors, -9999 if there is none. The search is in integers if all weights and distances are integers from 0 to
-2**31 - 2, else in float64 (kernels/fast/floats.py). With a limit it is in integers only in a contraction hierarchy.
+Unless they are left on the card, `Paths` have the form of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if
+there is no path, and int32 predecessors, -9999 if there is none. The search is in integers if all weights and distances
+are integers from 0 to 2**31 - 2, else in float64 (kernels/fast/floats.py). With a limit it is in integers only in a
+contraction hierarchy.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
 not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
@@ -107,10 +108,11 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Parameters
     ----------
     graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
-        A file has a form that `kernels.io.read_graph` reads; an array in it may have any real weights. Entry (i, j) of
-        an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and True has weight 1. Explicit
-        zeros of a sparse array are arcs of weight 0, except in BSR format. Values within 1e-8 of 0 in a dense array are
-        not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other formats they are summed, as float64.
+        A file in a form that `kernels.io.read_graph` reads. Unlike there, a sparse array in a file (.npz, .mtx) may
+        have any real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not
+        arcs, and True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR format. Values
+        within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other
+        formats they are summed, as float64.
     source : int
         A vertex; vertices are numbered from 0.
     limit : float, default inf
@@ -140,8 +142,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
 
     Notes
     -----
-    The layout of an array or a `Graph` is kept for the next call. A changed array is read again. Do not change the
-    arrays of a `Graph`: distances would be those of the old graph.
+    The layout of a `Graph` or an array (dense, CSR, CSC, BSR or COO) is kept for the next call. A changed array is read
+    again. Do not change the arrays of a `Graph`: distances would be those of the old graph.
     docs/scipy.md lists the arrays that SciPy and `kernels.csgraph` read differently from this function.
 
     Examples
@@ -210,7 +212,7 @@ def distances(
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
     out : {"host", "device"}
-        With "device" the distances stay on the card. See `Solver.shortest_paths`.
+        With "device" the distances stay on the card as a device array, which CuPy, PyTorch and JAX take without a copy.
 
     Returns
     -------
@@ -221,8 +223,8 @@ def distances(
     ------
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, if the
-        result does not fit in the host's memory, or if the type is int32 and weights or distances are not integers up
-        to 2**31 - 2. With "device" also as in `Solver.shortest_paths`.
+        result does not fit in the host's memory, or if a weight or a distance is not an integer from 0 to 2**31 - 2
+        with int32 or "device". With "device" also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -232,9 +234,9 @@ def distances(
 
     Notes
     -----
-    A search in a contraction hierarchy is restricted to the parts of the elimination tree above a target, and only the
-    distances to the targets are copied to the host. The method is RPHAST (D. Delling, A. V. Goldberg and
-    R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS 2011).
+    With `targets`, a search in a contraction hierarchy skips the parts that lead to no target, and only the distances
+    to the targets are copied to the host. The method is RPHAST (D. Delling, A. V. Goldberg and R. F. Werneck, Faster
+    Batched Shortest Paths in Road Networks, ATMOS 2011).
 
     Examples
     --------
@@ -393,8 +395,8 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
     Notes
     -----
-    If the chosen variant is a contraction hierarchy, the results are computed on the card. Other variants copy all
-    distances to the host first.
+    If the chosen variant is a contraction hierarchy, the results are computed on the card. With other variants the host
+    computes them, row by row.
 
     Examples
     --------
@@ -466,7 +468,7 @@ class Solver:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Exclude other threads, and use the card of the first search. Raises InputError if the solver is closed."""
+        """Hold the lock, and use the card of this solver's first search. Raises InputError if the solver is closed."""
         with self._lock:
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
@@ -681,7 +683,7 @@ class Solver:
         limit
             See `kernels.shortest_paths`.
         out : {"host", "device"}
-            See `shortest_paths`.
+            See `kernels.distances`.
 
         Returns
         -------
@@ -937,7 +939,7 @@ class Solver:
 
 
 class Wanted(NamedTuple):
-    """What `distances` is to find; different: number of different sources."""
+    """The checked arguments of `distances`. `different` is the number of distinct sources."""
 
     vertices: int
     sources: np.ndarray
@@ -1044,7 +1046,10 @@ class Kept(NamedTuple):
 
 
 class Last:
-    """Keep the solver of the last graph while that object exists. An array must also have the same values."""
+    """Keep the solver of the last graph until the user's graph object is deleted.
+
+    It is used again for the same object; an array must also have the same values.
+    """
 
     def __init__(self) -> None:
         self.kept: Kept | None = None
@@ -1068,7 +1073,7 @@ class Last:
         return kept.solver if same else None
 
     def keep(self, graph: Any, make: Callable[[], SolverType], options: tuple) -> SolverType:
-        """Make a solver of the graph. Keep it for `find` if changes of the graph's arrays can be detected."""
+        """Make a solver of the graph. Keep it for `find` if `_arrays_of` knows the graph's type."""
         self.kept = None  # may free memory on the card
         arrays = _arrays_of(graph)
         if arrays is None:

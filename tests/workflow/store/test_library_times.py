@@ -181,5 +181,5 @@ def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp
     ]
     assert said.endswith(
         "from the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
-        "abcdef012345. † A [substitute](data.md#the-substitutes)."
+        "abcdef012345. † A [substitute](data.md#the-substitutes) for the DIMACS graph."
     )
