@@ -97,7 +97,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
             labels = series.tick_labels(names, mine, rows, table.entries, LETTERS[problem])
             plots.groups(axes, labels)
             row = axes.get_subplotspec().rowspan.start
-            lines_below[row] = max(lines_below[row], *(1 + label.count("\n") for label in labels))
+            lines_below[row] = max([lines_below[row], *(1 + label.count("\n") for label in labels)])
             scaled = mine.assign(**{name: factor * mine[name] for name in TIMES})
             points[axes] = _marks(axes, heads(region, set(mine.index.get_level_values("head"))), names, scaled)
         _one_scale(panels, unit)
