@@ -99,7 +99,7 @@ def _estimates(archive: pd.DataFrame) -> dict[tuple[str, str], verdicts.Estimate
 
 
 def _agreement(here: float, archived: verdicts.Estimate | None, tolerance: float) -> str:
-    """Say whether a time lies where one more batch of the archive would lie, or within the tolerance."""
+    """Say whether a time lies in the archive's interval for one more batch, or within the tolerance of its time."""
     if not archived or not archived.has_interval:
         return NOT_COMPARABLE.format(FEW)
     if here < min(archived.next_low, archived.value * (1 - tolerance)):

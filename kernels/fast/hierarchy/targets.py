@@ -20,12 +20,11 @@ from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy import many_sources
 from kernels.fast.hierarchy.all_pairs import AllPairsSearch
 from kernels.fast.hierarchy.customize import Extents, Tree
-from kernels.fast.hierarchy.elimination import starts
 from kernels.fast.hierarchy.fragments import Fragments
 from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, ascend
 from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, kept
+from kernels.graph import INF, kept, starts
 from kernels.run import Run
 
 KEPT = 2**30  # maximum bytes of distances on the card that are kept for the next search

@@ -13,12 +13,11 @@ import numpy as np
 from numba import cuda
 
 from kernels.fast.hierarchy.all_pairs import AllPairsSearch
-from kernels.fast.hierarchy.elimination import starts
 from kernels.fast.hierarchy.many_sources import LANES
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import i32, u64
 from kernels.gpu.launching import blocks_for
-from kernels.graph import INF
+from kernels.graph import INF, starts
 
 CHUNK = 5 if SIMULATED else 4096  # vertices per thread
 SHARE = 4  # one in SHARE of the columns that fit is searched at once; the entries found take the rest of the memory
