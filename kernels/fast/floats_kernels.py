@@ -5,11 +5,8 @@ from functools import cache
 from numba import cuda
 
 from kernels.fast.float_graph import LANES, NONE, SOURCE, TINY
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from kernels.gpu.intrinsics import LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
-
-LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}  # threads per block; the simulator rejects the option
 
 
 @cuda.jit

@@ -7,7 +7,7 @@ from numba import cuda, uint32, uint64
 
 from kernels.fast.near_far_layout import CALLED, FAN, LEASTS, LENGTHS, LINK, LONG, QUEUED, WASTED
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 
 CROWDED = 512  # a block with more near entries calls a meeting, unless they are at most twice those after the last one
@@ -15,11 +15,7 @@ SHORT = 8  # rounds; if no block has as many between two meetings, delta is doub
 NARROWER = u32(2)  # bits by which the window is shifted right if most blocks did much work twice
 WORK_TWICE = u32(32)  # a block did much if one in so many of its entries was for a vertex that was near already
 SAMPLE = u32(8)  # only one in so many vertices is counted for this
-# Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
-# the launch of such blocks fails. The simulator rejects the option.
-LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
 LANES = 1 if SIMULATED else 32  # threads of a warp
-FULL_WARP = 0xFFFFFFFF
 NO_ARC = np.uint64(INF << 32)  # its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;

@@ -9,13 +9,13 @@ from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
 
-u32, u64, i32, f64 = (
-    np.uint32,
-    np.uint64,
-    np.int32,
-    np.float64,
-)  # numba computes in 64 bits, so kernels narrow each result at once
+# Numba computes in 64 bits, so kernels narrow each result at once.
+u32, u64, i32, f64 = np.uint32, np.uint64, np.int32, np.float64
 LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
+# Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
+# the launch of such blocks fails. The simulator rejects the option.
+LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
+FULL_WARP = 0xFFFFFFFF  # mask of all threads of a warp
 
 
 @cuda.jit(device=True)

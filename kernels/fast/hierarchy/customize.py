@@ -21,10 +21,9 @@ from numba import cuda
 
 from kernels.errors import InputError
 from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.near_far_kernels import LAUNCH_BOUNDS
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import thread_x, u32, u64
+from kernels.gpu.intrinsics import LAUNCH_BOUNDS, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph
 from kernels.run import Run

@@ -29,7 +29,7 @@ from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import i32, loader, u32, u64
+from kernels.gpu.intrinsics import FULL_WARP, i32, loader, u32, u64
 from kernels.graph import Graph
 from kernels.run import Run
 
@@ -41,7 +41,6 @@ PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ances
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
-FULL_WARP = 0xFFFFFFFF
 
 
 class Steps(NamedTuple):
