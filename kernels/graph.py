@@ -245,11 +245,11 @@ class Graph(Rows):
                [5, 0]], dtype=int32)
         """
         vertices = whole(vertices, "the number of vertices")
-        tails, heads, weights = columns = [
+        tails, heads, weights = given = [
             _integers(name, values) for name, values in (("tail", tails), ("head", heads), ("weight", weights))
         ]
         if not len(tails) == len(heads) == len(weights):
-            raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, columns)))}")
+            raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, given)))}")
         require_size(vertices, len(tails))
         for name, values, low, high in (
             ("tail", tails, 0, vertices - 1),
@@ -259,10 +259,13 @@ class Graph(Rows):
             wrong = np.flatnonzero((values < low) | (values > high))
             if len(wrong):
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
-        order = np.argsort(tails, kind="stable")
-        indptr = np.zeros(vertices + 1, np.int32)
-        np.cumsum(np.bincount(tails, minlength=vertices), out=indptr[1:])
-        return cls(indptr, heads[order].astype(np.int32), weights[order].astype(np.int32), directed, meta or {})
+        # A sparse array whose row is the tail and whose column is the arc: SciPy sorts it by row in linear time.
+        places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
+        by_tail = sparse.coo_array(
+            (weights.astype(np.int32, copy=False), places), shape=(vertices, max(1, len(tails)))
+        ).tocsr()
+        heads = heads[by_tail.indices].astype(np.int32, copy=False)
+        return cls(by_tail.indptr, heads, by_tail.data, directed, meta or {})
 
     @classmethod
     def from_edges(

@@ -565,23 +565,10 @@ def write_text(path: StrPath, vertices: int, tails: np.ndarray, heads: np.ndarra
     if Path(path).suffix == ".gz":
         raise InputError(f"{path}: the text form is written plain: choose a name without .gz")
     with atomic(path) as file:
-        file.writelines(_text(vertices, tails, heads, weights))
-
-
-def text_sha256(vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> str:
-    """Return the SHA-256 of the file that `write_text` would write."""
-    digest = hashlib.sha256()
-    for part in _text(vertices, tails, heads, weights):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _text(vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Iterator[bytes]:
-    """Yield a graph's text form in parts."""
-    yield b"%d %d\n" % (vertices, len(tails))
-    for start in range(0, len(tails), CHUNK):
-        chunk = np.column_stack([column[start : start + CHUNK] for column in (tails, heads, weights)])
-        yield b"%d %d %d\n" * len(chunk) % tuple(chunk.ravel().tolist())
+        file.write(b"%d %d\n" % (vertices, len(tails)))
+        for start in range(0, len(tails), CHUNK):
+            chunk = np.column_stack([column[start : start + CHUNK] for column in (tails, heads, weights)])
+            file.write(b"%d %d %d\n" * len(chunk) % tuple(chunk.ravel().tolist()))
 
 
 def parse(file: StrPath, to: StrPath | None = None) -> None:
