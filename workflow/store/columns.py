@@ -196,7 +196,8 @@ DEFINED = (
     ),
     _number(
         "rows_checked",
-        "The number of rows of distances compared with the oracle's; 0 for `timeout` and `no_memory`.",
+        "The number of rows of distances that were [checked](method.md#how-a-result-is-checked); 0 for `timeout` and "
+        "`no_memory`.",
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
