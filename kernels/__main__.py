@@ -145,7 +145,8 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # repeat: Python ignores errors in finalizers
+    # Ring again every second: if the exception is raised in a finalizer, Python ignores it.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
     try:
         yield
     finally:
@@ -305,8 +306,8 @@ def add_matrix(command: argparse.ArgumentParser) -> None:
     command.add_argument("--dtype", choices=["float64", "float32", "int32"], default="float64")
     command.description = (
         "Write the distances from each source to each target: an array of shape (sources, targets) in NumPy's format, "
-        "or the columns source, target and distance in Parquet. Without a path the distance is inf, in int32 "
-        "2147483647. The distances are written as they are found, to the folder FILE.part beside the file; if the "
+        "or the columns source, target and distance in Parquet. If there is no path, the distance is inf (2147483647 "
+        "in int32). The distances are written as they are found, to the folder FILE.part beside the file; if the "
         "command is interrupted, the same command continues."
     )
 

@@ -134,7 +134,7 @@ def _shortened(indptr, indices, weights, dist):
 def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
     """Return the first vertex whose predecessor is wrong or does not lead to the source, or -1."""
     n = len(dist)
-    fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor has the difference in distance as weight
+    fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor weighs the difference of the distances
     for u in range(n):
         if dist[u] == INF:
             continue

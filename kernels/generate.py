@@ -50,7 +50,7 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int, **option: float)
         "rmat" draws entries of the recursive matrix of D. Chakrabarti, Y. Zhan and C. Faloutsos (SDM 2004) with the
         probabilities RMAT, then renumbers the vertices at random. The number of vertices must be a power of two.
         "geometric" draws points of the unit square and joins those within sqrt(degree / (pi vertices)).
-        "preferential" joins each vertex to `draws` ends of edges of earlier vertices, drawn uniformly.
+        "preferential" joins each vertex to `draws` earlier vertices, drawn in proportion to their degrees.
         "dag" draws arcs from a vertex to one of the next `span` vertices.
     vertices, edges : int
         The number of edges follows from `draws` or `degree` if one is given. Then `edges` is an estimate, for the check
@@ -59,7 +59,7 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int, **option: float)
         The seed of the random kinds. A grid is not random, so it ignores the seed.
     **option
         The option of the kind in OPTIONS. With `draws`, "rmat" draws this many edges for each vertex and drops loops
-        and duplicates. Without it, it draws these again.
+        and duplicates. Without `draws`, "rmat" replaces loops and duplicates by new edges.
 
     Returns
     -------

@@ -498,7 +498,8 @@ def read_packed(
     all arrays together, as the file states it; the host's memory is always a limit.
     """
     try:
-        with zipfile.ZipFile(path) as file:  # reads no member beyond the size in its directory
+        # zipfile reads no more of a member than the size that the archive's directory states.
+        with zipfile.ZipFile(path) as file:
             needed = sum(member.file_size for member in file.infolist())
             if most is not None and needed > most:
                 raise ValueError(f"{needed:,} bytes, at most {most:,} expected")

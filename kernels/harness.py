@@ -132,9 +132,9 @@ def interleave(
     """Measure variants of one problem in rounds. A round has one run of every variant that is due, in random order.
 
     Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status, times
-    (s), launches, rows_checked, started and note. A variant is due until it has its protocol's repeats, or the rounds
-    that its budget_s allows at the time of its slowest run. If the graph does not fit on the card (`no_memory`) or a
-    CPU run passes its limit (`timeout`), yield one row without times, and the variant is not due again.
+    (s), launches, rows_checked, started and note. A variant is due until it has made its protocol's
+    `repeats`, or as many runs as `budget_s` allows if each took as long as the slowest. If the graph does not fit on
+    the card (`no_memory`) or a CPU run passes its limit (`timeout`), yield one row without times and drop the variant.
 
     seed: the seed of the orders. before: the runs that an interrupted call with the same protocols, graph and seed
     yielded; they are not repeated.

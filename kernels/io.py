@@ -10,8 +10,8 @@ Three forms of text, each plain or gzipped:
 graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of scipy.sparse.save_npz, and Matrix Market (.mtx, .mtx.gz).
 
 In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
-the piece has only the usual characters. Otherwise it is read line by line, to accept an unusual line or to name the
-wrong one.
+the piece has only the usual characters. Otherwise the piece is read line by line, to accept an unusual line or to
+name the wrong one.
 
 Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
 bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. This limits

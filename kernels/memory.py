@@ -27,7 +27,7 @@ def host_memory() -> int:
             top, name = GROUPS / "memory", "memory.limit_in_bytes"
         else:
             continue
-        # The limits of the groups above also hold; in a container only the top's file may exist.
+        # The limits of the groups above also hold; in a container, only the file of the top group may exist.
         own = top / group.lstrip("/")
         for file in (folder / name for folder in (own, *own.parents)):
             limit = file.read_text().strip() if file.is_file() else "max"

@@ -123,7 +123,7 @@ class Run:
     def require(self, needed: int) -> None:
         """Raise NotEnoughMemory if fewer than `needed` bytes are free on the card.
 
-        Skip the query if the Run does not wait and needs less than SMALL: it takes longer than the allocation.
+        Skip the query if the Run does not wait and needs less than SMALL: the query takes longer than the allocation.
         """
         asks = not SIMULATED and (self.waits or needed >= SMALL)
         if asks and needed > (free := card.free_memory()):
@@ -156,7 +156,7 @@ class Run:
         """Launch the kernels in turn, `times` times; wait after every launch if the Run `waits`.
 
         A launch is (kernel, blocks, threads, arguments[, bytes of shared memory]). For the argument STEP the kernel
-        receives the number of the iteration. If it waits and `cuda_graph` is set, launch from CUDA graphs and wait
+        receives the number of the iteration. If the Run waits and `cuda_graph` is set, launch from CUDA graphs and wait
         once, at the end.
         """
         if SIMULATED:
@@ -176,7 +176,7 @@ class Run:
     def prepare(self, *launches: tuple) -> Callable[[], None]:
         """Return a function that launches the kernels in turn, as `launch` does if `cuda_graph` is not set.
 
-        If the Run waits, lay out the arguments now, so that this is not timed with the launches: it takes longer than
+        If the Run waits, lay out the arguments now, so that this is not timed with the launches: this takes longer than
         a short kernel.
         """
         if not self.waits or not card.gpu_visible():

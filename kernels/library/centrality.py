@@ -1,8 +1,8 @@
 """Centralities and other measures that need only sums and maxima of shortest distances.
 
-All are exact. Each search from a vertex is reduced to a few numbers (`Solver.eccentricities`): on the card if a
-contraction hierarchy is chosen, else row by row. Names and definitions are those of NetworkX, as are directions:
-closeness and harmonic centrality are of the distances *to* a vertex, eccentricity of those *from* it.
+No value is estimated from a sample. Each search from a vertex is reduced to a few numbers (`Solver.eccentricities`): on
+the card if a contraction hierarchy is chosen, else row by row. Names, definitions and directions are those of NetworkX:
+closeness and harmonic centrality use the distances *to* a vertex, eccentricity uses those *from* it.
 
 Parameters
 ----------
@@ -75,7 +75,7 @@ def closeness_centrality(
     Returns
     -------
     ndarray of float64, shape (k,)
-        0 if no other vertex reaches the vertex, or all do at a distance of 0.
+        0 if no other vertex reaches the vertex, or if the sum of the distances is 0.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def harmonic_centrality(
     Returns
     -------
     ndarray of float64, shape (k,)
-        From a contraction hierarchy, the last digits vary from call to call, because the order of the summands does.
+        In a contraction hierarchy the summands are added in varying order, so the last digits vary from call to call.
 
     Examples
     --------

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 SMALL = 2**15  # vertices plus arcs, times sources; below it, SciPy ends before a search on a card has started
 SPARSE = 128  # a graph is sparse if it has fewer than one in SPARSE of all possible arcs
-# Searches in a contraction hierarchy that return rows of distances, reduce them on the card, or return the distances to
-# some targets. They are not in the registry of variants.
+# Searches in a contraction hierarchy, which are not in the registry of variants. ROWS returns rows of distances,
+# REDUCED reduces rows on the card, TARGETS returns the distances to some targets.
 HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
 HIERARCHY_TARGETS = "hierarchy/targets"
 
@@ -44,10 +44,10 @@ class BreakEven(NamedTuple):
     laid_out: int  # if a solver has laid it out on the card
 
 
-# Measured on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026. With near_far, a row takes
-# 2.0 and 17 ms until it is on the host. In a hierarchy a row takes 0.93 and 8.2 ms, nearly all of it for the copy; a
-# row that is reduced on the card takes 1 and 7 us. Preparing was slower then (docs/kernels.md). The numbers for targets
-# are those of a reduction, until benchmarks/matrix_times.py has measured them.
+# From calls on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026 (docs/kernels.md). In a
+# call for 128 sources, near_far takes 2.0 and 17 ms a row, with the copy to the host. In a hierarchy, each further row
+# takes 0.93 and 8.2 ms, nearly all of it for the copy; a row that is reduced on the card takes 1 and 7 us. Preparing
+# was slower then. The numbers for targets are those of a reduction, until benchmarks/matrix_times.py has measured them.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(3000, 400, 10),
     HIERARCHY_REDUCED: BreakEven(1500, 200, 5),
@@ -148,8 +148,8 @@ def choose_many(
     """Return the variant for distances from `sources` sources, and the reason.
 
     search: the search to return if a hierarchy is the best choice. least: the least number of sources for which the
-    solver's prepared hierarchy pays; None if it has none. Then this function prepares one, unless another condition
-    decides first; this takes seconds for a million vertices.
+    solver's prepared hierarchy pays; None if the solver has no hierarchy. Without one, this function prepares it, which
+    takes seconds for a million vertices, unless another condition decides first.
     """
     if card is None:
         return SCIPY, "no GPU is visible, and SciPy finds distances without predecessors"

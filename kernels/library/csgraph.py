@@ -1,6 +1,6 @@
 """Shortest paths with the arguments, results and errors of scipy.sparse.csgraph.
 
-Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout of an array on the card
+Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout on the card of an array
 (dense, CSR, CSC, BSR or COO) is kept for the next call with the same array.
 
 SciPy itself searches if there is no GPU, if the graph is small, or if no kernel supports the arguments. Therefore
@@ -275,7 +275,7 @@ def shortest_path(
     """
     ours = None
     if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
-        method = "FW"  # as SciPy chooses; it reads duplicate entries differently from the other methods
+        method = "FW"  # SciPy's choice; its Floyd-Warshall reads duplicate entries in its own way
     known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # formats of SciPy's Floyd-Warshall
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
         ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
@@ -322,7 +322,8 @@ class _Question:
         """
         if choice.Card.visible() is None:
             return None
-        as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64  # ignores `add`
+        # Such an array is read alike with and without `add`.
+        as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64
         options = bool(directed), bool(unweighted), add or as_given
         own = solver.last.find(csgraph, options)
         array: Any = None if own else _as_csr(csgraph, add)
@@ -384,7 +385,7 @@ def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
 
 
 def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
-    """Return the entries that SciPy reads, as CSR; None if the type of the array is unknown or it has no vertex.
+    """Return the entries that SciPy reads, as CSR; None if the array's type is unknown or there is no vertex.
 
     add: whether to sum duplicate entries of an array that is not float64. SciPy's conversion by `astype` sums them; its
     Floyd-Warshall does not call `astype`.
@@ -433,7 +434,7 @@ def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
 
 
 def _overwritten(csgraph: Any, found: Found) -> Found:
-    """Return the result, with the distances in the given array if that can hold them."""
+    """Return the result. If the given array is of float64 and C-contiguous, store the distances in it."""
     distances, *rest = found if isinstance(found, tuple) else (found,)
     if isinstance(csgraph, np.ndarray) and csgraph.dtype == np.float64 and csgraph.flags.c_contiguous:
         csgraph[:] = distances

@@ -2,9 +2,9 @@
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
-NetworkX converts a graph by `convert_from_nx`, asks `can_run` and `should_run`, and calls the function of the same name
-here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several shortest
-paths, it may return a different one. docs/networkx.md lists the calls that are left to NetworkX.
+NetworkX asks `can_run` and `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same
+name here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several
+shortest paths, it may return a different one. docs/networkx.md lists the calls that are left to NetworkX.
 
 Parameters
 ----------
@@ -15,8 +15,8 @@ source, target : node
 cutoff : int or float, optional
     The largest length of a path.
 weight : str, function or None
-    The name of the edge attribute that is the weight; an edge without it has weight 1. Or a function of two nodes and
-    the edge's attributes. If None, every edge has weight 1.
+    The name of the edge attribute that is the weight, or a function of two nodes and the edge's attributes. An edge
+    without the attribute has weight 1. If None, every edge has weight 1.
 
 Returns
 -------
@@ -245,7 +245,8 @@ class Tree:
         nodes, dist = self.graph.nodes, np.full(len(self.distances), np.inf)
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
-        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)  # a cutoff may be negative
+        # The cutoff may be negative, and `reached` has the sources even then.
+        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)
         tight = np.flatnonzero(within & (dist[tails] + arcs.array.data == dist[heads]))
         tight = tight[np.argsort(dist[tails[tight]], kind="stable")]
         found: dict[Node, list[Node]] = {nodes[v]: [] for v in self.reached}
@@ -315,7 +316,7 @@ def _dijkstra(
     """Search from all sources together: a path starts from the nearest one."""
     arcs, most = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
-    if not numbers:  # a generator, exhausted by `_check_sources`; NetworkX does the same
+    if not numbers:  # `_check_sources` exhausted a generator; NetworkX returns the same
         n = len(graph.nodes)
         return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), most), arcs
     many = len(numbers) > 1

@@ -160,14 +160,14 @@ class WholeNumbers:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the graph is too narrow for Near-Far. A probe on the card decides; if so, the layout is freed."""
+        """Whether the graph is too narrow for Near-Far, as a probe on the card finds. If so, free the layout."""
         found = probe.is_narrow(self.near_far)
         if found:
             del self.near_far
         return found
 
     def choose_one(self) -> tuple[str, str]:
-        """Return the variant for one source and the reason: SciPy for a narrow graph, else that of `choose_sssp`."""
+        """Return the variant for one source and the reason: SciPy for a narrow graph, else by `choose_sssp`."""
         return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
 
     def choose_all(self) -> tuple[str, str]:
@@ -180,11 +180,11 @@ class WholeNumbers:
         return key, reason
 
     def choose_rows(self, sources: int, search: str = HIERARCHY_ROWS) -> tuple[str, str]:
-        """Return the variant for several sources and the reason: SciPy for a narrow graph, else `choose_many`'s."""
+        """Return the variant for several sources and the reason: SciPy for a narrow graph, else by `choose_many`."""
         return self._unless_narrow(*self._choose_many(sources, search))
 
     def suits(self, search: str, sources: int) -> bool:
-        """Return whether this search in a hierarchy is chosen for so many sources."""
+        """Return whether `search`, in a hierarchy, is chosen for this number of sources."""
         return self._choose_many(sources, search)[0] == search
 
     def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
@@ -203,7 +203,7 @@ class WholeNumbers:
     ) -> None:
         """Fill `found`, (k, t), with distances from the sources to the targets, by default all vertices; raise TooLong.
 
-        Its dtype is one of NO_PATH. limit: for a search in a hierarchy; other variants have none.
+        found: of a dtype in NO_PATH. limit: only if `key` is a search in a hierarchy.
         """
         if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS) or (key == NEAR_FAR and targets is not None):
             most = max(1, ON_CARD // (found.itemsize * max(1, found.shape[1])))
@@ -232,7 +232,7 @@ class WholeNumbers:
         targets: np.ndarray | None = None,
         limit: float = np.inf,
     ) -> Any:
-        """Return distances on the card as `find` does, (k * t,); by Near-Far or in a hierarchy."""
+        """Return the distances of `find` as an array on the card, (k * t,). Search by Near-Far or in a hierarchy."""
         targets, every = (np.arange(self.graph.vertices), True) if targets is None else (targets, False)
         size, most = len(sources) * len(targets), int(min(limit, INF - 1))
         run = self.near_far.run if key == NEAR_FAR else self.targets.run
@@ -291,9 +291,9 @@ class WholeNumbers:
 
     @cached_property
     def _is_near(self) -> bool:
-        """Whether no distance is above 2**31 - 2, by a bound on all distances from two searches.
+        """Whether two searches prove that no distance is above 2**31 - 2.
 
-        A path leaves the largest strong component at most once, and comes to each other vertex at most once.
+        A path leaves the largest strong component at most once, and visits each vertex outside it at most once.
         """
         _, component = csgraph.connected_components(self.array, connection="strong")
         inside = component == np.bincount(component).argmax()
@@ -351,7 +351,7 @@ class WholeNumbers:
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
         """Yield the object that searches in a hierarchy.
 
-        At the end of the `with` statement free its results, which take most of the memory.
+        At the end of the `with` statement, free its results, which take most of the memory.
         """
         searches = self._searches(reduces=reduces)
         if "targets" in vars(self):
@@ -390,7 +390,7 @@ class Float64:
 
     @cached_property
     def graph(self) -> FloatGraph:
-        """The graph whose weights the potentials have made 0 or more."""
+        """The graph with all weights made 0 or more by the potentials."""
         return floats.reduced(self.given, self.potential) if self.negative else self.given
 
     @cached_property
@@ -424,10 +424,10 @@ class Float64:
 class FloatSearch:
     """A search in float64 from several sources.
 
-    It is made by SciPy, or on the card. On the card, a variant first finds integer distances as bounds, unless there is
-    a limit. choose: a function that is called with the integer search and the number of sources. It returns the variant
-    for the bounds and a reason; the attributes `variant` and `reason` hold them. rounds: the largest number of rounds
-    of a search on the card so far.
+    The search runs in SciPy or on the card. On the card, a variant first finds integer distances as bounds, unless
+    there is a limit. choose: a function of the integer search and the number of sources. It returns the variant for the
+    bounds and a reason, which become the attributes `variant` and `reason`. rounds: the largest number of rounds of a
+    search on the card so far.
     Raises scipy.sparse.csgraph.NegativeCycleError, and InputError if there are a limit and a negative weight.
     """
 
@@ -498,7 +498,7 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
 
 
 def places_of(sources: np.ndarray) -> dict[int, list[int]]:
-    """Return where each source is in an array of sources, in the order of their first places."""
+    """Return the positions of each source in an array of sources, ordered by first position."""
     places: dict[int, list[int]] = {}
     for place, source in enumerate(sources.tolist()):
         places.setdefault(source, []).append(place)
@@ -506,7 +506,7 @@ def places_of(sources: np.ndarray) -> dict[int, list[int]]:
 
 
 def from_float64(distances: np.ndarray, dtype: np.dtype, graph: str) -> np.ndarray:
-    """Return float64 distances as one of the types in NO_PATH; raise InputError if they are no int32."""
+    """Return float64 distances as one of the types in NO_PATH; raise InputError if they do not fit in int32."""
     if dtype != np.int32:
         return distances.astype(dtype, copy=False)
     finite = np.isfinite(distances)
@@ -530,7 +530,7 @@ def as_type(distances: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _run(graph: Graph, key: str) -> Result:
-    """Search all pairs by a variant."""
+    """Search all pairs with a variant."""
     from kernels.registry import find
     from kernels.run import Result
 

@@ -1,9 +1,9 @@
 """Find shortest paths in any graph with the variant that suits it. Measurements use harness.py instead.
 
-Unless they are left on the card, `Paths` have the form of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if
-there is no path, and int32 predecessors, -9999 if there is none. The search is in integers if all weights and distances
-are integers from 0 to 2**31 - 2, else in float64 (kernels/fast/floats.py). With a limit it is in integers only in a
-contraction hierarchy.
+The results have the form of those of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if there is no path, and
+int32 predecessors, -9999 if there is none. Results that are left on the card have another form. The search is in
+integers if all weights and distances are integers from 0 to 2**31 - 2, else in float64 (kernels/fast/floats.py). A
+search with a limit is in integers only in a contraction hierarchy.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
 not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 else:
     sparse = Later("scipy.sparse")
 card = Later("kernels.gpu.card")
-PIECE_BYTES = 2**28  # of a piece of distances
+PIECE_BYTES = 2**28  # maximum bytes of a piece of distances
 
 
 def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
@@ -108,8 +108,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Parameters
     ----------
     graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
-        A file in a form that `kernels.io.read_graph` reads. Unlike there, a sparse array in a file (.npz, .mtx) may
-        have any real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not
+        A file has a form that `kernels.io.read_graph` reads, except that a sparse array in a file (.npz, .mtx) may have
+        any real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not
         arcs, and True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR format. Values
         within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other
         formats they are summed, as float64.
@@ -222,9 +222,9 @@ def distances(
     Raises
     ------
     InputError
-        As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, if the
-        result does not fit in the host's memory, or if a weight or a distance is not an integer from 0 to 2**31 - 2
-        with int32 or "device". With "device" also if there is no GPU.
+        As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
+        result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
+        is not an integer from 0 to 2**31 - 2. With ``out="device"``, also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -261,14 +261,14 @@ def distance_pieces(
     rows: int | None = None,
     directed: bool = True,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Find distances as `distances`, a few sources at a time, for results that do not fit in memory.
+    """Find the same distances as `distances`, a few sources at a time, for results that do not fit in memory.
 
     Parameters
     ----------
     graph, sources, targets, dtype, limit, directed
         See `distances`.
     rows : int, optional
-        Number of sources of a piece. By default a piece takes up to 256 MiB.
+        Number of sources in a piece. By default a piece takes up to 256 MiB.
 
     Yields
     ------
@@ -314,7 +314,7 @@ def nearest(
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
         A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
-        A row is shorter than `k` if the source reaches fewer vertices.
+        A row has fewer than `k` entries if the source reaches fewer vertices.
 
     Raises
     ------
@@ -336,7 +336,7 @@ def nearest(
 def reachable(
     graph: GraphLike, sources: ArrayLike, limit: float, *, reverse: bool = False, directed: bool = True
 ) -> sparse.csr_array:
-    """Find all vertices within a distance of each source, and their distances: isochrones.
+    """Find all vertices within `limit` of each source, and their distances (isochrones).
 
     Parameters
     ----------
@@ -437,7 +437,7 @@ class Solver:
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
         read = self._read(graph)
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
-        self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph does not know it
+        self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph does not record it
         self._closed = False
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
 
@@ -529,9 +529,9 @@ class Solver:
         Raises
         ------
         InputError
-            If the source is not a vertex or `limit` is not a number of 0 or more. If `limit` is given and a weight is
-            negative. With ``out="device"``, also if one of these holds: there is no GPU; `limit` is given; a weight or
-            a distance is not an integer from 0 to 2**31 - 2.
+            If the source is not a vertex, if `limit` is not a number of 0 or more, or if `limit` is given and a weight
+            is negative. With ``out="device"``, also if there is no GPU, if `limit` is given, or if a weight or a
+            distance is not an integer from 0 to 2**31 - 2.
         """
         source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
@@ -725,7 +725,7 @@ class Solver:
         sources, targets, dtype, limit
             See `distances`.
         rows : int, optional
-            Number of sources of a piece. By default a piece takes up to 256 MiB.
+            Number of sources in a piece. By default a piece takes up to 256 MiB.
 
         Yields
         ------
@@ -778,7 +778,7 @@ class Solver:
                 found[places[int(source)]] = from_float64(row, wanted.dtype, self.graph.name)
             return rows.variant, rows.reason, rows.rounds
 
-        limit = wanted.limit  # which a hierarchy takes, and no other search in integers
+        limit = wanted.limit  # of the searches in integers, only one in a hierarchy can stop at a limit
         if limit < np.inf and isinstance(self.graph, Graph) and self.in_whole_numbers.suits(search, wanted.different):
             limit = np.inf
         return self._exactly(in_whole_numbers, in_float64, limit)
@@ -881,7 +881,7 @@ class Solver:
     @cached_property
     def _reversed(self) -> Solver | None:
         graph = self.graph.reversed()
-        return None if graph is self.graph else Solver(graph)  # a reference to itself would keep it alive
+        return None if graph is self.graph else Solver(graph)  # a solver that refers to itself would stay alive
 
     def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
         """Find each source's farthest vertex, and the number and sum of its distances; see `kernels.eccentricities`.
@@ -912,10 +912,9 @@ class Solver:
             if key == HIERARCHY_REDUCED:
                 found = on.reduced(once, reciprocals=reciprocals)
                 columns = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
-                # If a distance is too long, a vertex before it on the path has a distance that fits and is at most one
-                # weight below the limit.
+                # A path that is too long passes a vertex whose distance fits and is a weight or less below the limit.
                 for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], HIERARCHY_ROWS):
-                    pass  # raises TooLong at the first row with such a distance
+                    pass  # raises TooLong at the first row with a distance that is too long
             else:
                 columns = _reduced(once, on.rows(once, key), INF, reciprocals=reciprocals)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
@@ -1002,7 +1001,7 @@ def _reached(row: np.ndarray, no_path: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rows_of_pieces(pieces: Iterable[tuple[np.ndarray, ...]]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each source with its vertices and distances, from pieces as of within.select."""
+    """Yield each source with its vertices and distances, from the pieces that within.select yields."""
     for sources, counts, vertices, distances in pieces:
         ends = np.cumsum(counts)
         for source, start, end in zip(sources.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
@@ -1010,7 +1009,7 @@ def _rows_of_pieces(pieces: Iterable[tuple[np.ndarray, ...]]) -> Iterator[tuple[
 
 
 def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source and its `count` - 1 nearest of the given vertices, which are sorted, with their distances."""
+    """Return the source and the `count` - 1 vertices nearest to it, with their distances. vertices: ascending."""
     if len(vertices) <= count:
         return vertices, distances
     order = np.where(vertices == source, -np.inf, distances)
@@ -1046,9 +1045,9 @@ class Kept(NamedTuple):
 
 
 class Last:
-    """Keep the solver of the last graph until the user's graph object is deleted.
+    """Keep the solver of the last graph until the user deletes the graph object.
 
-    It is used again for the same object; an array must also have the same values.
+    The solver is used again for the same object and options. An array must also have the same values.
     """
 
     def __init__(self) -> None:
@@ -1058,7 +1057,7 @@ class Last:
         """Return the solver of this graph: the last one, or a new one."""
         options = (bool(directed),)
 
-        def make() -> Solver:  # a solver of the graph itself would keep it alive
+        def make() -> Solver:  # a solver that refers to `graph` would keep it alive
             given = replace(graph) if isinstance(graph, Graph | FloatGraph) else graph
             return Solver(given, directed=directed)
 
@@ -1097,7 +1096,7 @@ def _arrays_of(graph: Any) -> list | None:
         return []  # users must not change its arrays
     arrays: list = []
     form = getattr(graph, "format", None)
-    known = form in ("csr", "csc", "bsr", "coo") and sparse.issparse(graph)  # imports scipy.sparse late: it takes 0.1 s
+    known = form in ("csr", "csc", "bsr", "coo") and sparse.issparse(graph)  # imports scipy.sparse late (0.1 s)
     if isinstance(graph, np.ndarray):
         arrays = [graph]
     elif known and form == "coo":

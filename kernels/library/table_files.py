@@ -1,10 +1,9 @@
 """Distance matrices as files, written piece by piece; an interrupted run is continued by the next.
 
-FILE.part, a folder, holds what is done so far: `state.json`, which is replaced after each piece, and
-
-    FILE.npy        rows.npy, which grows by rows and becomes FILE
-    FILE.parquet    a file for each piece; the last step joins them, each as a row group, with a row for every pair of
-                    a source and a target
+The folder FILE.part holds what is done so far. Its file `state.json` is replaced after each piece. If FILE is .npy, the
+folder has `rows.npy`, which grows by each piece and becomes FILE. If FILE is .parquet, the folder has a file for each
+piece; the last step joins these files, each as a row group. A .parquet file has a row for every pair of a source and a
+target.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ from kernels.errors import InputError, StrPath, naming
 from kernels.harness import heartbeat
 from kernels.library.solver import Solver
 
-ROWS = {True: 4096, False: 64}  # maximum sources of a piece, on a card or not: a minute or less on large road networks
+# Maximum sources of a piece, with and without a card. A piece takes a minute or less on large road networks.
+ROWS = {True: 4096, False: 64}
 PAIRS = 2**24  # maximum distances of a piece
 SUFFIXES = ".npy", ".parquet"
 
@@ -77,7 +77,7 @@ def write(solver: Solver, sources: np.ndarray, targets: np.ndarray | None, to: P
 
 
 class Writing:
-    """A file in the making; done: number of sources whose rows are written, in their order."""
+    """A file that is being written. done: the number of sources whose rows are written, in order."""
 
     def __init__(self, to: Path, solver: Solver, sources: np.ndarray, targets: np.ndarray | None, dtype: str) -> None:
         self.to, self.sources = to, sources
@@ -94,7 +94,7 @@ class Writing:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def _continued(self) -> int:
-        """Return how many sources an interrupted run has done."""
+        """Return the number of sources whose rows an interrupted run has written."""
         try:
             text = self.state.read_text()
         except FileNotFoundError:
@@ -115,7 +115,7 @@ class Writing:
         return True
 
     def save(self, done: int) -> None:
-        """Note that the rows of so many sources are written."""
+        """Record that the rows of the first `done` sources are written."""
         with io.atomic(self.state, "w") as file:
             json.dump({"digest": self.digest, "done": done}, file)
         self.done = done
@@ -137,7 +137,7 @@ class Npy(Writing):
             header = {"descr": self.dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             file.seek(self.done * shape[1] * self.dtype.itemsize, os.SEEK_CUR)
-            file.truncate()  # a row that was being written
+            file.truncate()  # removes what an interrupted run wrote after the last piece
             rows.tofile(file)
             file.flush()
             os.fsync(file.fileno())
