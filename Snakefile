@@ -19,7 +19,7 @@
 # Targets: all, batch (one more batch), table1, figure5, …, any dataset (its jobs), algorithm or variant (each cell
 # alone), a cell by its file, audit, compare (with the archive), summary, archive, extensions, table6, figure8, delta_sweep,
 # stride_sweep, sources, many_sources, many_sources_table, launch_overhead, growth, families, peak, peak_table,
-# all_pairs, made (what was made so far, for --report).
+# all_pairs, made (what was made so far, for --report), travel_times (the pictures of docs/travel-times.md).
 from snakemake.utils import min_version
 
 min_version("9.27")

@@ -42,3 +42,19 @@ rule all_pairs:
 rule made:
     input:
         made_files,
+
+
+# Pictures kept in git. The page's own code draws them.
+rule travel_times:
+    input:
+        "docs/travel-times.md",
+    output:
+        "docs/isochrone.png",
+        "docs/closeness.png",
+    log:
+        "logs/travel_times.log",
+    localrule: True
+    message:
+        "Draw the pictures of docs/travel-times.md"
+    script:
+        "../scripts/travel_times.py"
