@@ -1,4 +1,4 @@
-# Loads and validates the configuration.
+# Load and validate the configuration.
 import sys
 from contextlib import contextmanager
 
@@ -14,9 +14,9 @@ from workflow.views.context import MEASURED_HERE
 
 @contextmanager
 def refused():
-    """End Snakemake with the message of an error of input as its last line, without wildcards and traceback.
+    """End Snakemake if the input is wrong; the error's message is the last line, without wildcards and traceback.
 
-    Decorates the input functions that raise one.
+    Decorates the input functions that raise such errors.
     """
     try:
         yield
@@ -44,11 +44,11 @@ ARCHIVE = ARCHIVES[0]
 
 
 def untracked(value):
-    """Return a parameter that makes nothing due if it changes: Snakemake ignores parameters that use the output."""
+    """Return a parameter that makes nothing due if it changes: Snakemake ignores changes of those that use `output`."""
     return lambda wildcards, output: value
 
 
-# The profile for Slurm sets an account, even if empty. Messages then show what a job requests, also in a dry run.
+# The profile for Slurm always sets an account. With it, messages show what a job requests, also in a dry run.
 ON_SLURM = "slurm_account" in (workflow.resource_settings.default_resources or {})
 
 
@@ -69,9 +69,9 @@ def existing(*files):
 
 
 def measured(cells, also=()):
-    """Return the files of all batches and cells; without a GPU all that was measured before.
+    """Return the files of the cells' batches and of the cells; without a GPU, all files that exist.
 
-    also: cells whose files are returned if they exist, and not made.
+    also: cells whose files are only returned if they exist.
     """
     if not SIMULATING:
         return paths.measured(JOBS, BATCHES, cells, also)
@@ -80,15 +80,15 @@ def measured(cells, also=()):
 
 
 def kept(csv):
-    """Return the file as it was measured before: in results/, else in the archive, else none."""
+    """Return the existing file in results/, else that in the archive, else nothing."""
     return existing(f"results/{csv}", f"{ARCHIVE}/{csv}")[:1]
 
 
 ARCHIVED = f"From the archive {config['archive']}, not measured here."
-BESIDE_ARCHIVED = f"From the archive {config['archive']}, but for what is marked as measured here."
+BESIDE_ARCHIVED = f"From the archive {config['archive']}, except what is marked as measured here."
 
 
 def source(measured=None):
-    """Return a sentence on where a view's data were measured: here if results/ has them, or will have them."""
+    """Say where a view's data were measured: here if results/ has them or will have them, else in the archive."""
     here = Path("results", measured).exists() if measured else plan.measured_here()
     return MEASURED_HERE if here or not SIMULATING else ARCHIVED

@@ -2,7 +2,8 @@ wildcard_constraints:
     dataset="|".join(config["datasets"]),
 
 
-# Local rules on a cluster too: its nodes may have no network, and each takes a minute at most, but for large families.
+# On a cluster too, these rules run where Snakemake runs, since nodes may have no network. Each rule takes a minute at
+# most, except for large families.
 localrules:
     download,
     convert,
@@ -57,7 +58,7 @@ rule pack:
         "../scripts/pack.py"
 
 
-# The part of a contraction hierarchy that depends on the arcs alone. It fails for an unfit graph.
+# Makes the part of a contraction hierarchy that does not depend on weights. Fails if the graph is unfit.
 rule prepare:
     input:
         "resources/graphs/{dataset}.npz",

@@ -5,7 +5,8 @@ localrules:
     many_sources,
 
 
-# The one card of profiles/default is this machine's; a cluster has its own count. --resources gpu=4 gives jobs four.
+# profiles/default allows one card on this machine; a cluster counts its own. With --resources gpu=4, four jobs run at
+# once, each on its own card.
 resource_scopes:
     gpu="local",
 
@@ -16,8 +17,8 @@ onerror:
             logger.error(line)
 
 
-# A cell that is measured alone. A run on a card has the card to itself; a run on the CPU has all cores. A rebuilt graph
-# does not make a cell due (ancient); another dataset, protocol or revision does (params).
+# Measures one cell alone. A GPU variant has a card to itself, a CPU variant has all cores. A rebuilt graph does not
+# make a cell due (ancient). A change of the dataset's entry, the protocol or the revision does (params).
 rule measure:
     input:
         cell_graph,
@@ -55,7 +56,7 @@ rule measure:
         "../scripts/measure.py"
 
 
-# All that is compared on one graph, in rounds, on one card. A rebuilt graph does not make it due.
+# Measures in rounds, on one card, all cells that are compared on one graph. A rebuilt graph does not make a job due.
 rule job:
     input:
         job_graph,
@@ -92,7 +93,7 @@ rule batch:
         batch_files,
 
 
-# Graphs of families, five sizes of each: growth and table6 show what was measured of them.
+# Measures the graphs of families, five sizes of each, which growth and table6 show.
 rule families:
     input:
         families_files,
@@ -112,8 +113,10 @@ rule collect:
         "../scripts/collect.py"
 
 
-# All cells in one process, which keeps those of this revision, protocol and graph. Cells are no outputs, since Snakemake
-# deletes the outputs of a job that fails. In mode cuda, as on a cluster, each cell is a job.
+# Checks all cells in one process. Cells that were checked with this revision, protocol and graph are not checked again.
+# The cells' files are not declared as outputs, since Snakemake deletes the outputs of a job that fails. If the mode is
+# cuda and NUMBA_ENABLE_CUDASIM=1 requests the simulator, as in a test of the Slurm profile, the rule `measure` checks
+# each cell in a job of its own.
 rule simulate:
     input:
         simulated_graphs,
@@ -130,7 +133,7 @@ rule simulate:
         entries={cell.dataset: plan.identity(config["datasets"][cell.dataset]) for cell in SIMULATED_CELLS},
         cores=untracked(0),
     message:
-        "Check in the simulator"
+        "Check all variants on small graphs in the simulator"
     script:
         "../scripts/simulate.py"
 
@@ -163,7 +166,8 @@ rule measure_sweep:
         "../scripts/sweep.py"
 
 
-# Searches from each of many sources: a file for each dataset, so that a stopped run goes on.
+# Measures searches from many sources, one after the other. There is a file for each dataset, so that an interrupted run
+# continues.
 rule measure_sources:
     input:
         graph_file("{dataset}"),
@@ -189,7 +193,7 @@ rule measure_sources:
         "../scripts/sweep.py"
 
 
-# Searches from many sources at once in a hierarchy: a file for each dataset.
+# Measures searches from many sources at once in a hierarchy.
 rule measure_many_sources:
     input:
         graph=graph_file("{dataset}"),
@@ -232,7 +236,7 @@ for name, files in {"sources": needs_sources, "many_sources": needs_many_sources
             f"../scripts/join_{name}.py"
 
 
-# Relaxations/s that the card can make, and that blocked Floyd-Warshall makes on dense matrices.
+# Measures the card's peak relaxations per second, and the rate that blocked Floyd-Warshall reaches on dense matrices.
 rule peak:
     input:
         lambda wildcards: needs_gpu("peak"),
@@ -254,7 +258,8 @@ rule peak:
         "../scripts/peak.py"
 
 
-# All pairs without the matrix: a row for each vertex. The sources of a dataset are divided into parts, each a job.
+# Searches all pairs without storing the matrix; the result has a row for each vertex. The sources are divided into
+# parts, and each part is a job.
 rule all_pairs_shard:
     input:
         graph=all_pairs_graph,

@@ -1,4 +1,4 @@
-# Files kept in git. The rules have no input or output: they take what exists when they run.
+# Rules that write files kept in git. They have no input or output, and use what exists when they run.
 localrules:
     archive,
 
@@ -12,7 +12,7 @@ rule archive:
         "../scripts/archive.py"
 
 
-# The sentences of the generated parts are in workflow/views/templates/; the rest of the pages is written by hand.
+# The text of the generated parts is in workflow/views/templates/; the rest of the pages is written by hand.
 rule readme:
     log:
         "logs/readme.log",

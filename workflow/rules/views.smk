@@ -1,4 +1,4 @@
-# A rule for each view of workflow/views/catalogue.py: tables, figures and pages.
+# Define a rule for each view of workflow/views/catalogue.py: tables, figures and pages.
 for view in catalogue.VIEWS:
 
     rule:
@@ -38,7 +38,7 @@ rule all_pairs:
         rules.all_pairs_figure.output,
 
 
-# With --report: all that was made so far. It runs nothing then.
+# For --report: the results that exist. Runs nothing.
 rule made:
     input:
         made_files,

@@ -51,7 +51,7 @@ def test_what_is_measured_without_a_gpu_stands_beside_the_archive(tmp_path):
     for name in ("nyc.txt (measured here)", "town.txt (measured here)"):
         assert (cells[name]["CPU status"], cells[name]["CPU repeats"], cells[name]["CPU speed-up"]) == ("ok", "2", "")
         assert cells[name]["Naive status"] == "no measurement"
-        assert cells[name]["source"] == "From the archive h200, but for what is marked as measured here."
+        assert cells[name]["source"] == "From the archive h200, except what is marked as measured here."
     here = [row for row in found["summary"] if row not in before["summary"]]
     assert [(row["dataset"], row["measured"]) for row in here] == [
         ("nyc (measured here)", "alone"),

@@ -6,7 +6,7 @@ ENTRIES = configuration.raw_entries(config)
 COORDINATES = {
     name: ENTRIES[coordinates] for name in config["datasets"] if (coordinates := f"{name}.coordinates") in ENTRIES
 }
-# By downloaded file, the entry of its first dataset.
+# For each downloaded file, the name and entry of the first dataset that uses it.
 RAW = {}
 for name, one in ENTRIES.items():
     if one.get("sources") and not local(one):
@@ -15,10 +15,10 @@ for name, one in ENTRIES.items():
 
 @refused()
 def raw_file(wildcards):
-    """Return the raw file of a dataset; none if it is generated."""
+    """Return the raw file of a dataset; nothing if the dataset is generated."""
     entry = config["datasets"][wildcards.dataset]
     graphs = [f"resources/graphs/{wildcards.dataset}.{end}" for end in ("txt", "npz")]
-    # A missing file of this machine is no error if its graph exists.
+    # A local file may be missing if its graph exists.
     if (path := local(entry)) and not existing(path, *graphs):
         raise InputError(f"config: datasets.{wildcards.dataset}.sources: {path}: no such file: correct the path")
     return raw_path(entry) if entry.get("sources") else []
@@ -33,7 +33,7 @@ def packed_from(wildcards):
 def raw_path(entry):
     """Return the path of an entry's raw file, which may not exist yet."""
     if path := local(entry):
-        # Snakemake would take a path of one word for a target.
+        # Snakemake would read a path of one word as a target.
         return path if len(Path(path).parts) > 1 else str(Path(path).absolute())
     return f"resources/raw/{raw_name(entry)}"
 

@@ -1,4 +1,4 @@
-# What is measured, and the inputs, threads and limits of its jobs.
+# What is measured; the inputs, threads and limits of the rules that measure.
 from workflow.measure.plan import Cell
 from workflow.store import records
 
@@ -24,7 +24,7 @@ def needs_gpu(target):
 
 
 def unless_changed(wildcards, measured):
-    """Return the packed graph; ancient if the record beside this CSV is of the same dataset.
+    """Return the packed graph, as ancient if the record beside this CSV has the same dataset entry.
 
     Snakemake ignores changed parameters if an input is remade, so the dataset's entry is compared here.
     """
@@ -70,7 +70,7 @@ def simulated_graphs(wildcards):
 
 
 def simulates_all():
-    """Return whether a target of this command runs `simulate`, which then makes the cells of all targets."""
+    """Return whether a target of this command runs `simulate`. If so, `simulate` makes the cells of all targets."""
     asking = {"all", "simulate", "simulated", *rules.simulate.output, *rules.simulated.output}
     return SIMULATING and config["mode"] != "cuda" and not asking.isdisjoint(workflow.dag_settings.targets)
 
@@ -82,7 +82,7 @@ def sweep_graph(wildcards):
 
 
 def jobs_at_once():
-    """Return how many GPU jobs run at once, by --resources gpu=N."""
+    """Return how many GPU jobs run at once: N of --resources gpu=N."""
     gpus = workflow.global_resources.get("gpu")
     return gpus.value or 1 if gpus else 1
 
@@ -92,19 +92,22 @@ def all_cores():
 
 
 def job_threads():
-    """Return the cores of a GPU job: an equal share."""
+    """Return the number of cores of a GPU job: an equal share."""
     return max(1, all_cores() // jobs_at_once())
 
 
 def cell_threads(wildcards):
-    """Return the cores of a cell that is measured alone: a job's on a GPU, all on the CPU, one in the simulator."""
+    """Return the number of cores of a cell that is measured alone.
+
+    A GPU variant has those of a job, a CPU variant all, a simulated cell one.
+    """
     if wildcards.folder == "simulated":
         return 1
     return job_threads() if on_gpu(wildcards) else all_cores()
 
 
 def kept_cores():
-    """Return the cores that go with a card; 0, all cores of the job, if one card is used."""
+    """Return each card's share of the cores; 0, which means all cores of the job, if only one card is used."""
     return job_threads() if jobs_at_once() > 1 else 0
 
 
@@ -113,17 +116,17 @@ def on_gpu(wildcards):
 
 
 def of_device(name):
-    """Return an input function with a resource of a cell's device."""
+    """Return an input function for a resource that depends on whether the cell's variant runs on a GPU."""
     return lambda wildcards: (ON_GPU if on_gpu(wildcards) else ON_CPU)[name]
 
 
 def job_priority(wildcards):
-    """Return a lower priority for later batches: NAME is measured before NAME-2."""
+    """Return the priority of a batch: NAME is measured before NAME-2."""
     return next((-names.index(wildcards.batch) for names in (BATCHES, NEW_BATCHES) if wildcards.batch in names), 0)
 
 
 def options_text(sweep, *names):
-    """Return options of a sweep, or all, as one line."""
+    """Return the named options of a sweep, by default all, as one line."""
     options = config["sweeps"][sweep.removesuffix("_sweep")]
     return plan.settings_text({name: options[name] for name in names or options})
 
@@ -144,7 +147,7 @@ def families_files(wildcards):
 
 
 def source_files():
-    """Return a file for each dataset of the sweep that has the variant."""
+    """Return the file of each dataset under sweeps.sources on which the variant runs."""
     datasets = {cell.dataset for cell in plan.cells(config) if cell[:2] == SEARCH}
     return [f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets]
 
@@ -157,13 +160,13 @@ def needs_sources(wildcards):
     return source_files()
 
 
-WARNED = set()  # targets
+WARNED = set()  # targets whose skipped cells were named
 
 
 def target_files(target, wanted):
-    """Return an input function with the files of a target's cells; it warns of cells that are skipped here.
+    """Return an input function for the files of a target's cells. It warns about cells that cannot be measured here.
 
-    A dataset's cells are measured by its jobs, those of an algorithm or a variant alone.
+    The cells of a dataset are measured by its jobs; those of an algorithm or a variant are measured alone.
     """
 
     @refused()

@@ -1,29 +1,29 @@
-# What is shown, and the refusal of targets that there are none of.
+# What is shown, and the refusal of unknown targets.
 import json
 from difflib import get_close_matches
 
 from workflow.store.all_pairs import kept as kept_all_pairs
 from workflow.views import catalogue
 
-# Datasets that are generated, but for those that only their names make.
+# Generated datasets, except those of families and those with by_name.
 GENERATED = [name for name, entry in config["datasets"].items() if "generate" in entry and name not in NAMED]
 GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
 
 
-# What Table 6 reads of many sources.
+# The measurements of searches from many sources, one after the other, that Table 6 reads.
 SOURCES = kept("sources.csv") if SIMULATING else ["results/sources.csv"] if source_files() else []
 
 
-# What Table 6 and Figure 8 cite.
+# The times of other programs that Table 6 and Figure 8 cite.
 PEERS = ["workflow/paper/peers.csv", "workflow/paper/peers.yaml"]
 
 
 def many_sources_files():
-    """A file a dataset that config names."""
+    """Return the file of each dataset under sweeps.many_sources."""
     return [f"results/many_sources/{name}.csv" for name in config["sweeps"]["many_sources"]["datasets"]]
 
 
-# What the table reads of many sources at once.
+# What many_sources_table reads.
 MANY_SOURCES = kept("many_sources.csv") if SIMULATING else ["results/many_sources.csv"] if many_sources_files() else []
 
 
@@ -39,22 +39,25 @@ ALL_PAIRS = config["all_pairs"]["datasets"]
 
 
 def searchable(dataset):
-    """Whether all pairs of a dataset can be searched here."""
+    """Return whether all pairs of a dataset can be searched here."""
     return not SIMULATING or config["datasets"][dataset].get("simulate")
 
 
 def all_pairs_files(end):
-    """Return by dataset the file that the merge makes or, if only a GPU could, the absolute path of an existing one."""
+    """Map each dataset to the file that all_pairs_merge makes.
+
+    If that needs a GPU and there is none, the dataset has the absolute path of the existing file, or is left out.
+    """
     files = {name: Path(f"results/all_pairs/{name}{end}") for name in ALL_PAIRS}
     usable = {name: file for name, file in files.items() if searchable(name) or file.exists()}
     return {name: str(file if searchable(name) else file.resolve()) for name, file in usable.items()}
 
 
 ALL_PAIRS_HERE = list(all_pairs_files(".json").values())
-# Without a GPU the archive's records are shown if there are no others.
+# Without a GPU, the archive's records are shown if there are no others.
 ALL_PAIRS_KEPT = list(map(str, kept_all_pairs(Path(ARCHIVE), config["datasets"]))) if SIMULATING else []
 ALL_PAIRS_RECORDS = ALL_PAIRS_HERE or ALL_PAIRS_KEPT
-# Datasets with a map, which needs the rows of the vertices.
+# Datasets with coordinates, and the rows of their vertices, from which their maps are drawn.
 MAPS = {name: path for name, path in all_pairs_files(".parquet").items() if name in COORDINATES}
 
 
@@ -77,7 +80,7 @@ def needs_all_pairs(wildcards):
     return list(all_pairs_files(".parquet").values())
 
 
-# The parts of the report, which Snakemake sorts by the alphabet.
+# The parts of the report. Snakemake sorts them alphabetically.
 REPORT = {
     "claims": "1. Claims",
     "tables": "2. Tables",
@@ -89,12 +92,12 @@ REPORT = {
     "extensions": "8. Extensions",
     "configuration": "9. Configuration",
 }
-# What the report is made of, and the archives that it shows beside that; a new archive does not make it due.
+# The measurements that the report shows, and the archives beside them. A new archive does not make a view due.
 COLLECTED = measured([]) if SIMULATING else ["results/timings.csv"]
 BESIDE = [
     folder for folder in ARCHIVES if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
 ]
-# The measurements of views that are not made of their cells', and the other files that views read.
+# The measurements of views without `cells`, and the other files that views read.
 ROWS = {
     "compare": [str(path.resolve()) for path in plan.measured_files()],
     **dict.fromkeys(("batches_table", "appendix"), COLLECTED),
@@ -115,7 +118,7 @@ READS = {
 
 
 def beside_archive(view):
-    """The cells measured here that a view shows beside the archive's: the CPU's, if there is no GPU."""
+    """Return the files of CPU cells measured here that a view shows beside the archive's if there is no GPU."""
     if not SIMULATING or plan.measured_here():
         return []
     found = [path.resolve() for path in plan.measured_files()]
@@ -126,14 +129,14 @@ def beside_archive(view):
 
 
 def view_input(view):
-    """The files that a view reads."""
+    """Return the files that a view reads."""
     also = NAMED_CELLS if view.families else ()
     rows = measured(view.cells(config), also) if view.cells else ROWS.get(view.name, [])
     return {"rows": rows, "here": beside_archive(view)} | {name: READS[name] for name in view.reads}
 
 
 def view_output(view):
-    """The files that a view makes; the report shows some of them."""
+    """Return the files that a view makes. Those that the report shows are marked."""
     shown = {
         path: dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
         for path, (part, label, caption) in view.shown.items()
@@ -142,7 +145,7 @@ def view_output(view):
 
 
 def view_source(view):
-    """A sentence on where what a view shows was measured."""
+    """Say where the data that a view shows were measured."""
     if view.name in [f"draw_{sweep}" for sweep in SWEPT]:
         return source(f"{view.reads[0]}.csv")
     if "all_pairs" in view.reads:
@@ -155,7 +158,7 @@ def short_digest(value):
 
 
 def view_tracks(view):
-    """Parameters that make a view due when they change, each short: the report shows them."""
+    """Return parameters that make a view due if they change. They are short, since the report shows them."""
     values = {
         "datasets": short_digest(tables.of_config(config)),
         "tolerance": config["audit"]["tolerance"],
@@ -168,7 +171,7 @@ def view_tracks(view):
 
 @refused()
 def made_files(wildcards):
-    """The files of the report that were made so far."""
+    """Return the files of the report that exist."""
     files = [path for view in catalogue.VIEWS for path in view.shown if Path(path).exists()]
     if not files:
         raise InputError("made: there are no results yet: run snakemake --cores all first")
@@ -177,7 +180,7 @@ def made_files(wildcards):
 
 @refused()
 def refuse_target(wildcards):
-    """Refuse a word that is no target, and name the nearest one."""
+    """Refuse a word that is not a target, and name the nearest target."""
     targets = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
     near = get_close_matches(wildcards.word, targets, 1)
     hint = f"did you mean {near[0]}? " if near else ""
