@@ -208,7 +208,7 @@ def test_where_the_papers_program_differs_the_table_says_so(generated):
     """On gnutella04 our Super Naive Shared is faster than Super Naive, and the paper's program has no direction."""
     table = generated["README.md"]["claims"]
     assert [line[:4] for line in table.splitlines() if " § |" in line] == ["| 7.", "| 8."]
-    said = "* § On gnutella04 the ratio that we measured with the paper's own program lies within 5 % of 1 and outside our"
+    said = "* § On gnutella04 the ratio that we measured with the paper's own program lies within 5 % of 1 and outside "
     assert said in table
 
 
@@ -257,7 +257,7 @@ def test_two_cards_stand_side_by_side():
     assert verdicts_on(A=one, B=other) == verdicts_on(A=one, B=one) == [less, less]
     assert verdicts_on(A=one, B=nothing) == [less, "not measured"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
-    assert "On both A and B, 1 verdicts are decided. 0 are equal, 1 differs:" in text
+    assert "On both A and B, 1 verdicts are decided. 0 of them are equal, 1 differs:" in text
     assert "- claim 5 on nyc: A less, B more" in text
     assert f"| nyc | {CROSS}2.19: less | {CROSS}1.07 [1.05, 1.08] | {CROSS}2.00 [2.00, 2.00], 3 batches<br>" in text
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
