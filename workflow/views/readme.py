@@ -260,8 +260,10 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
 def sizes(rows: pd.DataFrame) -> str:
     """Return the sizes of the substitutes, beside those of the paper's graphs."""
     found = rows.groupby("dataset")[["vertices", "arcs"]].first()
-    graphs = found.join(measurements.paper_datasets().add_suffix("_paper"))
-    return from_template("substitutes", substitutes=[(name, graphs.loc[name]) for name in substitutes(rows)])
+    graphs = found.join(measurements.paper_datasets().add_suffix("_paper"), how="inner")
+    return from_template(
+        "substitutes", substitutes=[(name, graphs.loc[name]) for name in substitutes(rows) if name in graphs.index]
+    )
 
 
 def own_part(text: str) -> str:

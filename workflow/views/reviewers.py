@@ -37,7 +37,7 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[plan.Cel
     jobs = runs.groupby([*JOB, "batch"]).agg(
         started=("started", "min"), ended=("ended", "max"), compared=("compared", "nunique")
     )
-    jobs = jobs[jobs["compared"] == jobs.groupby(JOB)["compared"].transform("max")]
+    jobs = jobs[jobs["compared"] == jobs.groupby(JOB)["compared"].transform("max").clip(lower=1)]
     return ((jobs["ended"] - jobs["started"]).dt.total_seconds() / 60).groupby(JOB).median()
 
 
