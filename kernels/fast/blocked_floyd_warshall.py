@@ -10,9 +10,9 @@ The distance matrix M is cut into tiles. Each round takes the next `tile` vertic
 The names are those of blocked LU factorisation, but here `trailing` updates all tiles, including those above and left
 of the diagonal tile. The paper calls the diagonal tile the primary tile.
 
-`trailing` reads M[:, K] while another block writes it, and `panel` reads M[K, :] while it is written. These races are
-harmless, because the old and the new value give the same result: the new value is the minimum over K of old + D (or of
-D + old), and D already contains all paths through K.
+`trailing` reads M[:, K], and `panel` reads M[K, :], while another block writes it. These races are harmless, because
+the old and the new value give the same result: the new value is the minimum over K of old + D (or of D + old), and D
+already contains all paths through K.
 
 A block of threads computes half a tile of the product. A thread keeps 8 x 8 words of it in registers and executes one
 VIADDMNMX instruction per word and per vertex k of K. Index arithmetic runs on the same unit of the card. To reduce it,
@@ -164,7 +164,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
-        """Lower matrix[at] to word, atomically. If packed, lower each half; cards have no such atomic instruction."""
+        """Lower matrix[at] to word; if packed, each half. By compare-and-swap: no atomic instruction lowers halves."""
         old = matrix[at]
         seen = u32(~old)
         while seen != old:
@@ -325,14 +325,14 @@ def part_movers(wide: int) -> tuple:
 
 
 def product_readers(shape: TileShape) -> tuple:
-    """Return two device functions, which load the distances to `depth` vertices k, and from them, to shared memory."""
+    """Return two device functions that load to shared memory the distances to, and from, `depth` vertices k."""
     tile, height, packed, depth = shape.tile, shape.height, shape.packed, shape.depth
     threads, wide, to_k_words = shape.threads, shape.wide, shape.depth // shape.per_word
     load, _ = part_movers(wide)
 
     @cuda.jit(device=True)
     def read_to_k(pitch, columns, target, t, to_k, part):
-        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex. If packed, set both halves."""
+        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex, in both halves if packed."""
         e = u32(0)
         while e < to_k_words * height // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
@@ -487,11 +487,12 @@ def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, pred
     """Set the predecessors of one row per block. The source of a row is first_source + row.
 
     indptr, tails, weights: the result of `arcs_by_head`. Sets overflow[0] = 1 if an arc leads from a reached vertex to
-    an unreached one, whose distance did not fit.
+    an unreached one: the distance of this vertex did not fit.
 
     The first pass uses only arcs of positive weight. Their tails are nearer to the source than their heads, so these
     predecessors lead to the source. Arcs of weight 0 could form cycles. Later passes use such an arc only if its tail
-    is the source or already has a predecessor. They end when nothing changes.
+    is the source or already has a predecessor. If another thread sets that predecessor during a pass, the arc may be
+    used in the next pass only. The passes end when nothing changes.
     """
     row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
     dist_row, predecessor_row = row * pitch, row * n
@@ -575,7 +576,7 @@ def _find_paths(graph: Graph, result: Result, run: Run, *shapes: TileShape) -> N
     n = graph.vertices
     run.require(4 * max(s.rounds(n) * s.tile * s.pitch(n) for s in shapes) + 2 * 4 * n * n)
     out_arcs, in_arcs = upload_arcs(graph, run)
-    run.cuda_graph = True  # only the paper's variants wait after every launch
+    run.cuda_graph = True  # the host does not wait after each launch
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.uint32), (n * n, np.int32))

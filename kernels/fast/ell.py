@@ -8,8 +8,8 @@
 Because of the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and
 loads its next arc before it relaxes the current one. N. Bell and M. Garland (Supercomputing 2009) introduced the hybrid
 of ELL and a list of overflow arcs; they keep a column if a third of the rows fill it. This layout has the most columns
-that leave at least a quarter of all slots filled. So a road network has no overflow, and a few vertices with thousands
-of arcs do not add slots to all other rows. The overflow is relaxed in the same launch.
+for which at least a quarter of all slots are filled. So a road network has no overflow, and a few vertices with
+thousands of arcs do not add slots to all other rows. The overflow is relaxed in the same launch.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from kernels.paper.bellman_ford import drive, relax_arc, set_predecessor, update
 from kernels.run import Result, Run
 
 WARP = 32
-SLOTS_PER_ARC = 4  # maximum number of slots in the columns, per arc in them
+SLOTS_PER_ARC = 4  # maximum ratio of the columns' slots to the arcs in them
 MAX_SLOTS = 2**31  # so that the index of a slot, and of the next one in its row, fits in 32 bits
 
 
@@ -46,7 +46,7 @@ def pitch(vertices: int) -> int:
 
 
 def columns(graph: Graph) -> int:
-    """Return the number of columns: the most that leave at least 1 / SLOTS_PER_ARC of the slots filled."""
+    """Return the number of columns: the most for which 1 / SLOTS_PER_ARC of the slots are filled."""
     rows_of_degree = np.bincount(np.diff(graph.indptr))
     filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # filled slots, by number of columns
     count = np.arange(1, len(filled) + 1)
@@ -84,7 +84,7 @@ def facts(graph: Graph, source: int) -> dict[str, int]:
 def relax(column, rows, previous, dist):
     u, stride = thread_x(), u32(cuda.gridsize(1))
     while u < len(dist):
-        # The length is read from memory in each step, as in bellman_ford, to keep the compiler from unrolling the loop.
+        # The length is read from memory in each iteration, as in bellman_ford, so that the loop is not unrolled.
         slot, arc, ahead = u, u32(0), (i32(0), i32(0))
         if arc < u32(rows.lengths[u]):
             ahead = rows.heads[slot], rows.weights[slot]
@@ -119,6 +119,6 @@ def find_predecessors(column, rows, dist, predecessor):
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
-    """Run half as many blocks as give each vertex a thread; fill `result`, (n,), with the paths from run.source."""
+    """Run half as many blocks as one thread per vertex takes; fill `result`, (n,), with the paths from run.source."""
     arcs = np.uint32(pitch(graph.vertices)), Layout(*run.upload_untimed(*layout(graph)))
     drive(graph, result, run, arcs, (relax, update_stride, find_predecessors), divide_blocks_by=2)

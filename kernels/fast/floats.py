@@ -9,12 +9,14 @@
 Result. Rounded addition is monotonic: if a summand grows, the sum does not decrease. The rounds end when, for
 each v except the source, dist[v] is the minimum of dist[u] + w over all arcs (u, v, w). Then dist[v] is the least sum
 of weights along a path to v, where each sum is added up from the source on. Dijkstra's algorithm finds the same
-minimum: the distances equal SciPy's, bit for bit. The order of the threads does not change them.
+minimum: the distances equal SciPy's, bit for bit. The order of the threads does not change them. A thread lowers a
+distance atomically, and queues the vertex unless another thread already lowered it in this round. So the arcs of each
+vertex are relaxed from its final distance.
 
-Integer distances. Without them the rounds are those of Bellman-Ford, which lowers most vertices many times. An integer
-distance is the length of a path with rounded-up weights. These are at least the true weights, so it is at least the
-true distance. A vertex accepts only distances below this bound, so the first that it accepts is close to the final one.
-A vertex without an integer distance has no bound; the result is the same.
+Integer distances. Without them the rounds are those of Bellman-Ford, which lowers most distances many times. An integer
+distance is the length of a path with rounded-up weights, so it is at least the true distance. A vertex accepts only
+distances below this bound, so the first accepted distance is close to the final one. A vertex without an integer
+distance has no bound; the result is the same.
 
 Predecessors. They are found from the distances. The first pass uses arcs from a lesser to a larger distance, which
 cannot form a cycle. Later rounds use arcs whose weight is 0 or is lost in rounding, but only from vertices that already
@@ -72,7 +74,7 @@ class Float64Search:
         self.arcs = run.upload(*arrays)
 
     def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
-        """Search `rows` rows at once, from the entries `starts`, which must differ.
+        """Search `rows` rows at once, from the entries `starts`, all different.
 
         whole: int32, (rows, n): the integer distances (of `graph.scaled`), used as bounds. limit: the largest distance
         to search, 0 or more; vertices farther away are treated as unreachable. tree: whether to find predecessors.

@@ -13,7 +13,7 @@ from kernels.graph import INF
 def set_bounds(constants, whole, dist, stamps, predecessor):
     """Set dist to the bounds, and reset stamps and predecessor.
 
-    constants: the factor that scales integer distances back, and the distance of a vertex that has no such bound.
+    constants: the factor that scales integer distances back, and the bound of a vertex without one.
     """
     at, threads = u64(thread_x()), u64(cuda.gridsize(1))
     while at < u64(len(dist)):
@@ -66,9 +66,10 @@ def rounds(take):
     A round calls `take` for each arc of a queued vertex. If `take` returns True, the head is queued for the next round.
 
     most: maximum number of rounds. marks: the stamps of `lower`, or the predecessors of `adopt`. queues: uint32, two
-    words per entry; a round reads one half and fills the other. counts: uint32, (4,). Round r reads the number of
-    queued vertices from word r mod 3, counts those of the next round in the next of the first three words, and sets the
-    third to 0. So one barrier per round is enough. The last word becomes the number of rounds.
+    words per entry; a round reads one half and fills the other. counts: uint32, (4,). Words 0 to 2
+    are used in rotation, so that one barrier per round is enough: round r reads the number of queued vertices from word
+    r mod 3, counts those of the next round in word (r + 1) mod 3, and sets word (r + 2) mod 3 to 0. Word 3 becomes the
+    number of rounds.
     """
 
     @cuda.jit(**LAUNCH_BOUNDS)

@@ -11,13 +11,15 @@ if all rows fit.
 Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed would read half as many arcs,
 but was slower when measured (docs/performance.md).
 
-A vertex outside the core, a sink, is reached only in the last step. As a source it reaches only itself; other blocks
-fill the rows of these sources.
+A vertex outside the core, a sink, gets its distances after the last round. As a source it reaches only itself; blocks
+that do not search fill the rows of these sources.
 
-A row has four words. If weights and core are small, a word at first holds two 16-bit distances. If one of a block's
-distances could exceed 16 bits, the block starts again with one 32-bit distance per word, four sources at a time. If the
-graph has a weight of 0, a word has 64 bits: the distance in the upper half, the number of arcs of the path in the lower
-half. Then each arc increases the word, even if its weight is 0, so that predecessors cannot form a cycle.
+A row has four words. If weights and core are small, a word first holds two 16-bit distances. If a distance of a block
+might not fit in 16 bits, the block starts again with 32 bits: a word then holds one distance, so it takes four sources
+at a time. If a weight is 0, a word has 64 bits: the distance in the upper half, the number of arcs of the path in the
+lower half. Then each arc increases the word, even if its weight is 0, so that predecessors cannot form a cycle.
+
+Only the owner of a vertex, one thread, writes its row, between two barriers.
 """
 
 from functools import cache
@@ -342,10 +344,10 @@ def fill_sinks(n, i, sinks, dist, predecessor):
 
 @cache
 def search_from_all(in_shared: bool, count_hops: bool, native: bool):
-    """Return the kernel. A block searches from a batch of eight core vertices, or fills the rows of eight sinks.
+    """Return the kernel. A block searches from a group of eight core vertices, or fills the rows of eight sinks.
 
     The two kinds of blocks are interleaved evenly, so that both run at the same time. Block b searches if
-    (b + 1) * batches // blocks is greater than b * batches // blocks, else it fills rows.
+    (b + 1) * groups // blocks is greater than b * groups // blocks, else it fills rows.
 
     in_shared: whether a block's rows are in shared memory or in `work`. count_hops, native: see `arc_reader` and
     `relaxation`. The kernel's argument no_path_16 is the result of `no_path_in_16_bits`.
@@ -359,17 +361,17 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
     @cuda.jit
     def kernel(n, no_path_16, graph, work, dist, predecessor):
         size, block, blocks = u32(len(graph.core)), u64(cuda.blockIdx.x), u64(cuda.gridDim.x)
-        batches = u64((size + u32(SOURCES_PER_BLOCK - 1)) // u32(SOURCES_PER_BLOCK))
-        batch = u32(block * batches // blocks)
-        if batch == u32((block + u64(1)) * batches // blocks):
-            fill_sinks(n, u32(block - batch), graph.sinks, dist, predecessor)
+        groups = u64((size + u32(SOURCES_PER_BLOCK - 1)) // u32(SOURCES_PER_BLOCK))
+        group = u32(block * groups // blocks)
+        if group == u32((block + u64(1)) * groups // blocks):
+            fill_sinks(n, u32(block - group), graph.sinks, dist, predecessor)
             return
         if in_shared:
             rows = cuda.shared.array(0, word_type, ALIGNMENT)
         else:
-            start = u64(u64(batch) * u64(size + u32(1)))
+            start = u64(u64(group) * u64(size + u32(1)))
             rows = work[u64(4) * start :]
-        first_source = u32(u32(SOURCES_PER_BLOCK) * batch)
+        first_source = u32(u32(SOURCES_PER_BLOCK) * group)
         done = False
         if may_be_narrow and no_path_16 != 0:
             relax_narrow(size, first_source, no_path_16, graph.slices, graph.slice_arcs, graph.slice_weights, rows)
@@ -387,7 +389,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
 
 
 def bytes_of_block(core: int, count_hops: bool) -> int:
-    """Return the size of a block's rows in bytes: a row per core vertex, and one for the vertex never reached."""
+    """Return the size of a block's rows in bytes: a row per core vertex, and one for padding."""
     return (core + 1) * (32 if count_hops else 16)
 
 
@@ -397,15 +399,15 @@ def apsp(graph: Graph, result: Result, run: Run) -> None:
     count_hops = bool(graph.arcs) and graph.weights.min() == 0
     needed = bytes_of_block(len(parts.core), count_hops)
     in_shared = needed <= run.shared_limit
-    batches = blocks_for(len(parts.core), SOURCES_PER_BLOCK)
-    blocks = batches + blocks_for(len(parts.sinks), SOURCES_PER_BLOCK)
-    run.require(2 * 4 * n * n + (0 if in_shared else batches * needed))
+    groups = blocks_for(len(parts.core), SOURCES_PER_BLOCK)
+    blocks = groups + blocks_for(len(parts.sinks), SOURCES_PER_BLOCK)
+    run.require(2 * 4 * n * n + (0 if in_shared else groups * needed))
     on_card = Layout(*run.upload_untimed(*parts))
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))
             word = u64 if count_hops else u32
-            (work,) = run.allocate((1 if in_shared else batches * needed // np.dtype(word).itemsize, word))
+            (work,) = run.allocate((1 if in_shared else groups * needed // np.dtype(word).itemsize, word))
             arguments = (u32(n), u32(no_path_in_16_bits(graph)), on_card, work, dist, predecessor)
             shared = needed if in_shared else 0
             kernel = search_from_all(in_shared, count_hops, has_16_bit_pair_minimum())

@@ -11,10 +11,11 @@ The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficien
 Single-Source Shortest Paths, IPDPS 2014).
 
 On a road network a search takes more than a thousand rounds, each with hundreds of near vertices. So its time depends
-on the latency of a round, and a barrier of a block takes far less time than a barrier of the whole card. Therefore each
-block has its own near queue, in shared memory, and works through it round after round without the others. The thread
-that lowers a distance adds the vertex to the queue of its own block. Some work is done twice: a block may continue from
-a distance that another block lowers later.
+on the latency of a round. A barrier of a block takes far less time than a barrier of the whole card. Therefore each
+block has its own near queue, in shared memory, and runs its rounds without waiting for other blocks. The thread that
+lowers a distance, atomically, adds the vertex to the queue of its own block. So the arcs of each vertex are relaxed
+from its final distance. A block may also relax them from a larger distance that another block lowers later: this
+repeats work and does no harm.
 
 A meeting is a barrier of the card, which each block reaches when its queue is empty. Before it, each block publishes
 the number of entries in its part of far and their least distance, so that all raise the threshold to the same value.
@@ -22,25 +23,27 @@ After it, each block reads an equal share of every part: entries below the thres
 its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its queue or its
 part of far is long. Then each block first moves the rest of its queue to far, so that all blocks share it.
 
-The window is the range of near distances. Its width, delta, adapts at each meeting (`next_window`). If no near entries
-are left and no block had SHORT rounds since the last meeting, it is doubled, because a meeting takes as long as several
-rounds. If most blocks had near entries left and did much work twice, it becomes a quarter of the rest of the window:
-then the card is busy, and nearer vertices should come first. A block did much work twice if one in WORK_TWICE of its
-entries was for a vertex that was near already.
+The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
+are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
+several rounds. If most blocks had near entries left and repeated much work, the card is busy, and nearer vertices
+should come first: delta becomes a quarter of the rest of the window. A block repeated much work if more than 1 in
+WORK_TWICE of its entries was for a vertex that was near already.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
-one thread per arc. If a vertex has more arcs, the last word of its row is a link to up to DIRECT further arcs. The
-threads of a warp relax these together, one link after the other. A hub has still more arcs: its link leads to a fan,
-further rows with links of their own, which are enqueued like vertices. Vertices of a large graph with hubs are numbered
-by degree during the search (`near_far_layout.order_by_degree`).
+one thread per arc. If a vertex has more arcs than fit in its row, the last word is a link to up to DIRECT further arcs.
+A warp relaxes the arcs behind its threads' links, one link after the other. If a vertex has still more arcs, its link
+leads to a fan: further rows, which are enqueued like vertices and can have links to arcs. For the search, vertices of a
+large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
 
 A near queue is a ring. A round takes as many entries from its head as the block's threads can relax at once, and adds
-others at its tail. An entry that does not fit goes to far, which cannot overflow (`far_capacity`). Even and odd rounds
-count their additions separately, so that one barrier per round is enough: when some threads already add to one counter,
-others may still read the other. Likewise each count and the least distance of a meeting have two or three words, for
-successive meetings. All blocks compute the next window from the same words, after the barrier.
+new entries at its tail. An entry that does not fit goes to far, which cannot overflow (`far_capacity`). Even and odd
+rounds count their additions separately, so that one barrier per round is enough: when some threads already add to one
+counter, others may still read the other. Likewise each count and the least distance of a meeting have two or three
+words, for successive meetings. All blocks compute the next window from the same words, after the barrier.
 
-Predecessors are found from the distances; those along arcs of weight 0 last, so that they cannot form a cycle.
+Predecessors are found from the distances: first along arcs of positive weight, then along arcs of weight 0 from
+vertices that have a predecessor. So they cannot form a cycle. Along arcs of weight 0, the one thread that sets a
+vertex's predecessor, by compare-and-swap, queues the vertex.
 """
 
 from __future__ import annotations
@@ -127,8 +130,8 @@ def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capa
 
     After a meeting all parts together have at most one entry per row, because outdated entries are dropped. So a part
     starts with an equal share of these, and up to one entry more per block, because shares are rounded up. A block
-    calls when its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So the part
-    ends with the larger of its start and the limit, plus two rounds and a queue.
+    calls a meeting if its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So
+    the part ends with at most the larger of its start and the limit, plus the entries of two rounds and of a queue.
     """
     taken, most = max(1, threads // rows.width), rows.width - 1 + near_far_layout.DIRECT
     share = -(-rows.queued // blocks)
@@ -142,9 +145,9 @@ def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capa
 class NearFarSearch:
     """Searches on one graph, one after the other; its rows are copied to the card once.
 
-    The first window is run.delta wide, or default_delta. dist and predecessor, int32, (n,), are the results of
-    the last search, in the memory that `allocate` took; `by_number` has the same by the numbers of vertices. Raises
-    NotEnoughMemory.
+    The first window is run.delta wide, by default default_delta(graph). dist and predecessor, int32, (n,), are the
+    results of the last search, in the memory that `allocate` took. `by_number` has the same results, ordered by the
+    numbers of the vertices. Raises NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run):
@@ -221,7 +224,7 @@ class NearFarSearch:
     def give(self) -> tuple:
         """Return dist and predecessor of the last search, and allocate others for later searches."""
         found, n = (self.dist, self.predecessor), self.graph.vertices
-        start = -(-n // 32) * 32  # of predecessors; one allocation takes half the time of two
+        start = -(-n // 32) * 32  # where predecessors start; one allocation takes half the time of two
         self.run.require(4 * (start + n))
         (both,) = self.run.allocate((start + n, np.int32))
         self.dist, self.predecessor = both[:n], both[start:]
@@ -244,5 +247,5 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Return None: four launches; one more for links, four if vertices are numbered by degree, two if a weight is 0."""
+    """Return None: it is four, plus one for links, four if numbered by degree, and two if a weight is 0."""
     return None

@@ -10,11 +10,11 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 
-CROWDED = 512  # a block with more near entries calls a meeting, unless they are at most twice those after the last one
-SHORT = 8  # rounds; if no block has as many between two meetings, delta is doubled
-NARROWER = u32(2)  # bits by which the window is shifted right if most blocks did much work twice
-WORK_TWICE = u32(32)  # a block did much if one in so many of its entries was for a vertex that was near already
-SAMPLE = u32(8)  # only one in so many vertices is counted for this
+CROWDED = 512  # a block calls a meeting if it has more near entries, and more than twice those after the last meeting
+FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
+NARROWER = u32(2)  # bits by which the window is shifted right if most blocks repeated much work
+WORK_TWICE = u32(32)  # a block repeated much work if more than 1 in 32 entries was for a vertex that was near already
+SAMPLE = u32(8)  # only 1 / SAMPLE of the vertices are counted for this
 LANES = 1 if SIMULATED else 32  # threads of a warp
 NO_ARC = np.uint64(INF << 32)  # its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
@@ -31,9 +31,9 @@ def owner_of(row, n, owners):
 
 @cuda.jit
 def fill_rows(bits, indptr, indices, weights, order, rank, fan_owners, starts, stops, arcs, owners):  # noqa: PLR0913
-    """Set the words of the rows that may be enqueued, a word per thread, and their owners from row n on; no links yet.
+    """Set the arcs of the rows that may be enqueued, a word per thread, and the owners of the rows from n on.
 
-    bits: log2 of the width of a row. order, rank: int32, (n,): vertices by number, and their numbers, or empty.
+    `set_links` then sets the links. bits: log2 of the width of a row. order, rank: as in near_far.Laid.
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     row, k, n = u32(i >> u64(bits)), u32(u32(i) & u32(u32(u32(1) << bits) - u32(1))), u32(len(indptr) - 1)
@@ -87,7 +87,7 @@ def initialise(bits, source, arcs, dist, predecessor, words):
 
 
 class Sizes(NamedTuple):
-    """What a search is given besides its arrays."""
+    """The numbers that a search takes besides its arrays."""
 
     bits: int  # log2 of the width of a row
     delta: int  # at the start
@@ -97,7 +97,7 @@ class Sizes(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Where the threads of a block enqueue."""
+    """The piles to which the threads of a block add entries, and their state."""
 
     queue: np.ndarray  # near entries, a ring whose length is a power of two
     counters: np.ndarray  # COUNTERS words
@@ -106,7 +106,7 @@ class Block(NamedTuple):
     threshold: int  # distances below it are near
     bits: int  # log2 of the width of a row
     counter: int  # index of the counter of this round's additions
-    seen: int  # its value before them
+    seen: int  # its value before this round
     head: int  # next index of the ring to read
     tail: int  # next index of the ring to add to
 
@@ -195,9 +195,9 @@ def follow_links(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def take_row(thread, count, n, arcs, owners, dist, block):
-    """Relax the thread's arc of the `count` rows at the queue's head; return the least distance added to far.
+    """Relax the `count` rows at the queue's head, an arc per thread; return the least distance added to far.
 
-    If the thread has a link instead, its warp follows that.
+    If a thread has a link instead of an arc, its warp follows the link.
     """
     link, d, least = u64(0), u32(0), u32(INF)
     i = u32(thread >> block.bits)
@@ -207,8 +207,8 @@ def take_row(thread, count, n, arcs, owners, dist, block):
         arc = arcs[u64((u64(row) << u64(block.bits)) + u64(thread & u32(u32(u32(1) << block.bits) - u32(1))))]
         if arc & LINK:
             owner = owner_of(row, n, owners)
-            # Skip outdated entries. A plain read may be outdated too, so that a fan's rows would be enqueued again;
-            # the atomic reads the card's present value.
+            # Skip outdated entries. A plain read may return an old distance, and then a fan's rows would be enqueued
+            # again. The atomic minimum returns the present distance.
             now = cuda.atomic.min(dist, owner, i32(d)) if arc & FAN else dist[owner]
             if u32(now) >= d:
                 link = arc
@@ -221,9 +221,9 @@ def take_row(thread, count, n, arcs, owners, dist, block):
 def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
     """Run rounds until the queue is empty or the blocks should meet.
 
-    other: the value of the counter of the other rounds' additions.
-    Returns the rest of the queue, the counters at the end, and the least distance added to far. Sets LONG after SHORT
-    rounds, and counts the block as WASTED if it is stopped with entries left and did much work twice.
+    other: value of the other of the two counters of additions (even rounds, odd rounds).
+    Returns the rest of the queue, the counters at the end, and the least distance added to far. Sets LONG after
+    FEW_ROUNDS rounds. Counts the block as WASTED if it is stopped with entries left and repeated much work.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
     rounds, taken = u32(0), u32(0)
@@ -250,7 +250,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         seen, other = other, added
         counter = u32(ADDED + u32(1) - (counter - ADDED))
         rounds, taken = u32(rounds + u32(1)), u32(taken + count)
-        if rounds == u32(SHORT) and thread == 0:
+        if rounds == u32(FEW_ROUNDS) and thread == 0:
             words[u32(LONG + (meeting & u32(1)))] = u32(meeting + u32(1))
     if tail != head and thread == 0 and u32(u32(SAMPLE * WORK_TWICE) * counters[AGAIN]) > taken:
         cuda.atomic.add(words, u32(WASTED + meeting % u32(3)), u32(1))
@@ -259,10 +259,10 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
 
 @cuda.jit(device=True)
 def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block):  # noqa: PLR0913
-    """Drop the outdated entries of the block's share of far and enqueue the others; return the least that stays in far.
+    """Drop the outdated entries of the block's share of far, enqueue the others; return the least distance left in far.
 
-    parts: the number of parts. lengths: the word where their lengths start. part_capacity: of each part. start: where
-    the first part starts.
+    parts: the number of parts. lengths: index in words of the first part's length. part_capacity: capacity of a part.
+    start: index in far of the first part.
     """
     least = u32(INF)
     part, lane, lanes = u32(thread % parts), u32(thread // parts), max(u32(1), u32(threads // parts))
@@ -283,8 +283,8 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 def next_window(least, threshold, delta, meeting, parts, words):
     """Return delta and the threshold after a meeting, by what the blocks counted before it.
 
-    If near entries are left and most blocks did much work twice, narrow the window. If none are left and no block had
-    SHORT rounds, the meetings take most of the time: double delta.
+    If near entries are left and most blocks repeated much work, narrow the window. If none are left and no block had
+    FEW_ROUNDS rounds, the meetings take most of the time: double delta.
     """
     if least < threshold:
         if u32(2) * words[u32(WASTED + meeting % u32(3))] > parts:
@@ -382,7 +382,7 @@ def queue_row(row, queue, counter, first, words):
 
 @cuda.jit(device=True)
 def take_zero_arc(arc, u, source, dist, predecessor, queue, counter, first, words):  # noqa: PLR0913
-    """Set u as predecessor along an arc of weight 0 if the head has none yet, and then queue the head."""
+    """If the arc has weight 0 and its head has no predecessor, set u as its predecessor and queue the head."""
     v = u32(arc)
     to_queue = arc >> u64(32) == u64(0) and v != source and dist[v] == dist[u] and predecessor[v] < 0
     if to_queue and cuda.atomic.cas(predecessor, v, -1, i32(u)) == -1:
@@ -415,7 +415,7 @@ def follow_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words
     # add to one counter, others may still read the other.
     counter, counted, other = u32(QUEUED + u32(1)), u32(0), end
     while start < end:
-        added = u32(end - counted)  # index of the entry that the counter's value 0 would have
+        added = u32(end - counted)  # an addition that finds the counter at c goes to queue[added + c]
         i = u32(start + first_row)
         while i < end:
             row = u32(queue[i])
@@ -441,7 +441,7 @@ def follow_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words
 
 @cuda.jit
 def distances_by_vertex(rank, found, out):
-    """Set out[vertex] to the value of the vertex's number."""
+    """Set out[v] to the distance of vertex v: found[rank[v]]."""
     v = thread_x()
     if v < len(out):
         out[v] = found[rank[v]]

@@ -14,14 +14,14 @@ from kernels.graph import Graph, kept
 WIDTHS = (4, 8, 16, 32)  # arcs of a row: a power of two
 DIRECT = 124  # maximum arcs behind a link to arcs
 LARGE = 2**22  # minimum vertices of a large graph: its distances take 16 MB, a third of the L2 cache
-HUBS = 16  # a graph has hubs if half of its arcs lead to one in so many vertices
+HUBS = 16  # a graph has hubs if half of its arcs lead to 1 / HUBS of its vertices
 LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: it is a link; the link leads to rows
 # Words that all blocks share:
 #   CALLED   the meeting that is called for
 #   LEASTS   the least distance in far, by meeting modulo 3
 #   QUEUED   the number of rows queued for their arcs of weight 0, by level modulo 2
-#   LONG     the last meeting before which a block had SHORT rounds, by meeting modulo 2
-#   WASTED   the number of blocks that were stopped with entries left and did much work twice, by meeting modulo 3
+#   LONG     the last meeting before which a block had FEW_ROUNDS rounds, by meeting modulo 2
+#   WASTED   the number of blocks that were stopped with entries left and repeated much work, by meeting modulo 3
 #   LENGTHS  from here on, the length of each part of far, for even and then for odd meetings
 CALLED, LEASTS, QUEUED, LONG, WASTED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
 
@@ -33,21 +33,21 @@ class Rows(NamedTuple):
     order: np.ndarray  # int32, (n,): the vertex with each number; empty if a vertex is its own number
     rank: np.ndarray  # int32, (n,): the number of each vertex, or empty
     total: int  # number of rows
-    queued: int  # number of rows that may be enqueued; they come first, from n on those of fans
+    queued: int  # number of rows that may be enqueued: first n rows of vertices, then the rows of fans
     owners: np.ndarray  # uint32: number of the vertex of each row of a fan
     starts: np.ndarray  # int32: first arc of each row of a fan
     stops: np.ndarray  # int32: end of its arcs
     linked: np.ndarray  # uint32: rows whose last word is a link
     links: np.ndarray  # uint64: these words; upper half: number of arcs (FAN: rows) behind the link; lower: first row
-    behind: np.ndarray  # int32: first of the arcs behind each link; 0 for a link to rows
+    behind: np.ndarray  # int32: first arc behind each link; 0 for a link to rows
 
 
 def width_for(degrees: np.ndarray) -> int:
-    """Return the width of the rows, by the share of vertices with more arcs.
+    """Return the width of the rows: the least for which few enough vertices have more arcs than fit in a row.
 
-    Unused words of a row take time too, and wide rows have more of them. Measured: links in 1 of 200 rows of 4 cost
-    more than rows of 8, and links in 1 of 16 rows of 16 cost less than rows of 32. If most arcs belong to vertices with
-    more arcs than any row, wide rows save few links.
+    Links take time, and so do unused words, of which wide rows have more. Measured: rows of 4 with links in 1 of 200
+    rows were slower than rows of 8. Rows of 16 with links in 1 of 16 rows were faster than rows of 32. If most arcs
+    belong to vertices with more arcs than the widest row has, wide rows save few links.
     """
     widest = WIDTHS[-1]
     if 2 * degrees[degrees > widest].sum(dtype=np.int64) > degrees.sum(dtype=np.int64):
@@ -92,10 +92,10 @@ def rows_of(graph: Graph, order: np.ndarray) -> Rows:
         degrees, first_arcs = degrees[order], first_arcs[order]
     own, most = width - 1, width - 1 + DIRECT  # maximum arcs beside a link, and including those behind it
     long = np.flatnonzero(degrees > width)
-    hubs, others = long[degrees[long] > most], long[degrees[long] <= most]
-    fans = -(-(degrees[hubs] - own) // most)
+    fanned, others = long[degrees[long] > most], long[degrees[long] <= most]
+    fans = -(-(degrees[fanned] - own) // most)
     first = np.cumsum(fans) - fans  # row of each fan, after n
-    owners = np.repeat(hubs, fans)
+    owners = np.repeat(fanned, fans)
     starts = first_arcs[owners] + own + (np.arange(len(owners)) - np.repeat(first, fans)) * most
     stops = np.minimum(first_arcs[owners] + degrees[owners], starts + most)
     cut = np.flatnonzero(stops - starts > width)
@@ -114,7 +114,7 @@ def rows_of(graph: Graph, order: np.ndarray) -> Rows:
         owners.astype(np.uint32),
         starts.astype(np.int32),
         stops.astype(np.int32),
-        np.r_[others, n + cut, hubs].astype(np.uint32),
+        np.r_[others, n + cut, fanned].astype(np.uint32),
         links,
-        np.r_[behind, 0 * hubs].astype(np.int32),
+        np.r_[behind, 0 * fanned].astype(np.int32),
     )

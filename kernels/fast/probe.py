@@ -3,8 +3,10 @@
 A search on the card works in rounds. A round takes about a microsecond, even if it has few vertices. So a path of a
 million vertices takes a second, and SciPy's Dijkstra takes a tenth of that. Therefore, before the first search of a
 graph, one block searches it breadth first. It stops at a wide level, after LEVELS levels, or when it reaches no further
-vertices. The number of vertices reached by then predicts the number of rounds. The probe starts from the vertex with
-the most arcs, so that a random graph to which a path is attached does not count as narrow.
+vertices. The levels and vertices reached by then predict the number of rounds. The probe starts from the vertex with
+the most arcs, so that a random graph with an attached path does not count as narrow.
+
+The thread that sees a vertex first, by compare-and-swap, queues it. Barriers separate the levels.
 """
 
 from __future__ import annotations

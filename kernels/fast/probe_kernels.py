@@ -6,7 +6,7 @@ from kernels.fast.near_far_kernels import COUNT, NO_ARC
 from kernels.fast.near_far_layout import FAN, LINK
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 
-ADDED, HUBS = 0, 1  # counters: number of queued vertices; whether one of them has more arcs than a link can name
+ADDED, FANS = 0, 1  # counters: number of queued vertices; whether one of them has a fan
 
 
 @cuda.jit
@@ -29,12 +29,12 @@ def walk(bits, source, levels, wide, arcs, seen, queue, words):
     """Search breadth first from the source with one block, until a level has `wide` vertices or for `levels` levels.
 
     bits, arcs: as in near_far.Laid. seen: int32, (n,), all -1. queue: uint64, at least (n,). words: the result, in the
-    order of probe.Reached. A vertex with more arcs than a link leads to counts as a wide level.
+    order of probe.Reached. A vertex with a fan counts as a wide level.
     """
     counters = cuda.shared.array(2, uint32)
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
     if thread == 0:
-        counters[ADDED], counters[HUBS] = u32(1), u32(0)
+        counters[ADDED], counters[FANS] = u32(1), u32(0)
         queue[0], seen[source] = u64(source), 0
     start, end, level, stop = u32(0), u32(1), u32(0), False
     cuda.syncthreads()  # before other threads read the source's entry
@@ -46,7 +46,7 @@ def walk(bits, source, levels, wide, arcs, seen, queue, words):
             if not arc & LINK:
                 enqueue(arc, seen, queue, counters)
             elif arc & FAN:
-                counters[HUBS] = u32(1)
+                counters[FANS] = u32(1)
             else:
                 first = u64(u64(u32(arc)) << u64(bits))
                 for j in range(u32(arc >> u64(32)) & COUNT):
@@ -54,7 +54,7 @@ def walk(bits, source, levels, wide, arcs, seen, queue, words):
             k = u32(k + threads)
         cuda.syncthreads()  # before the added entries are read
         start, end, level = end, counters[ADDED], u32(level + u32(1))
-        stop = counters[HUBS] != u32(0) or u32(end - start) >= wide
+        stop = counters[FANS] != u32(0) or u32(end - start) >= wide
         cuda.syncthreads()  # before anything is added again
     if thread == 0:
         words[0], words[1], words[2], words[3] = level, end, u32(stop), u32(start == end)

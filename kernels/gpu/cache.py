@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, in numba's own cache, so that a later process loads them instead of compiling.
+"""Keep compiled kernels on disk, in numba's own cache. Later processes load them instead of compiling.
 
 The cache is in the folder CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. It has
 one folder per key. A key is a digest of what machine code depends on: the source of this package, the versions of the

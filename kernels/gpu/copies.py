@@ -10,7 +10,7 @@ from numba import cuda
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.driver import checked
 
-LARGE = 2**24  # bytes; below, Downloads copies an array at once
+LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
 BUFFER = 2**25  # bytes of each of the two page-locked buffers of Downloads
 THREADS = 16  # maximum
 
@@ -68,10 +68,10 @@ def _rows_of(buffer, pitch, shape):
 
 
 class Downloads:
-    """Copies large arrays of the card to the host through page-locked buffers, from which several threads copy on.
+    """Copy large arrays to the host through page-locked buffers, from which several threads copy to the final array.
 
-    The pages of a new array are made when they are first written, which takes one thread longer than the copy over
-    PCIe. While the threads empty one buffer, the card fills the other.
+    The pages of a new array are mapped when they are first written. With one thread this takes longer than the copy
+    over PCIe. While the threads empty one buffer, the card fills the other.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Downloads:
         self.streams = [cuda.stream() for _ in range(2)]
 
     def copy(self, array, host: np.ndarray) -> None:
-        """Copy an array of the card to one of the host, both of one dimension, after the launches so far."""
+        """Wait for all launches, then copy a one-dimensional array from the card to one on the host."""
         cuda.synchronize()
         source, target = array.view(np.uint8), host.view(np.uint8)
         parts = [(start, min(BUFFER, len(target) - start)) for start in range(0, len(target), BUFFER)]

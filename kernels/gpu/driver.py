@@ -48,9 +48,9 @@ def simulated() -> bool:
 
 
 def checked(answer: tuple) -> Any:
-    """Return the result of a call of cuda.bindings.driver without its error code; raise RuntimeError if that is not 0.
+    """Return the result of a call of cuda.bindings.driver without its error code; several results as a tuple.
 
-    Several results are returned as a tuple.
+    Raise RuntimeError if the code is not 0.
     """
     error, *values = answer
     if error != driver.CUresult.CUDA_SUCCESS:

@@ -1,7 +1,8 @@
 """Undocumented parts of numba: handles of kernels, the form in which arguments are passed, the simulator's threads.
 
-They are as in version WRITTEN_FOR of numba-cuda. Before the first launch on a card, kernels/gpu/launching.py launches
-`echo`, and `check_echo` raises an error if the installed version passes arguments in another form.
+This module is written for version WRITTEN_FOR of numba-cuda. Before the first launch on a card,
+kernels/gpu/launching.py launches `echo`, and `check_echo` raises an error if the installed version passes arguments in
+another form.
 """
 
 import sys
@@ -53,7 +54,7 @@ def as_passed(argument) -> list[int]:
 
 @cuda.jit
 def echo(small, negative, large, words, pairs, arrived):
-    """Write the received value of each kind of argument that the kernels take to `arrived`."""
+    """Write to `arrived` the values that the kernel receives, for each kind of argument that the kernels take."""
     arrived[0], arrived[1], arrived[2] = small, np.uint32(negative), large
     arrived[3], arrived[4], arrived[5] = len(words), words[0], words[len(words) - 1]
     arrived[6], arrived[7], arrived[8] = len(pairs), pairs[0], pairs[len(pairs) - 1]
@@ -87,7 +88,7 @@ def improve_simulator() -> None:
 
 
 def _shared_array(shared, shape, dtype, alignment=None) -> np.ndarray:
-    """Return the block's array for the calling line of a kernel; if the shape is 0, its dynamic shared memory."""
+    """Return a block's shared array for the calling line of a kernel; dynamic shared memory if the shape is 0."""
     if alignment is not None:
         raise RuntimeError("the simulator aligns no arrays")
     dtype = numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(dtype)

@@ -12,15 +12,15 @@ from kernels.gpu.card import SIMULATED
 # Numba computes in 64 bits, so kernels narrow each result at once.
 u32, u64, i32, f64 = np.uint32, np.uint64, np.int32, np.float64
 LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
-# Without this bound the compiler gives a thread more registers than 1,024 threads can have on cards before 9.0, and
-# the launch of such blocks fails. The simulator rejects the option.
+# Without this bound the compiler may use more registers per thread than a block of 1,024 threads can have on cards
+# before compute capability 9.0. Such a block cannot be launched. The simulator rejects the option.
 LAUNCH_BOUNDS = {} if SIMULATED else {"launch_bounds": 1024}
 FULL_WARP = 0xFFFFFFFF  # mask of all threads of a warp
 
 
 @cuda.jit(device=True)
 def thread_x():
-    """Return the thread's index in the grid along x, uint32. Numba's cuda.grid has 64 bits and compiles worse."""
+    """Return the thread's index in the grid along x, uint32. Numba's cuda.grid is slower, because it has 64 bits."""
     return np.uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
 
 

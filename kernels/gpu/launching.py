@@ -76,8 +76,8 @@ class Prepared:
                 SHARED_LIMITS[device, handle] = shared
                 limit = ATTRIBUTES.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 checked(driver.cuKernelSetAttribute(limit, shared, handle, device))
-            # The driver's arguments before the stream, the index in `offsets` of the kernel's first argument, and
-            # whether the launch is cooperative
+            # A row: the driver's arguments before the stream; the index in `offsets` of the kernel's first argument;
+            # whether the launch is cooperative.
             self.rows.append(((handle, *_three(blocks), *_three(threads), shared), len(offsets), cooperative))
             for argument in arguments:
                 if argument is STEP:
@@ -101,7 +101,7 @@ class Prepared:
                 self.enqueue_one(row, stream)
 
     def enqueue_one(self, row: int, stream=0) -> None:
-        """Launch one of the launches, by its place, from Python, without waiting."""
+        """Launch number `row` of the launches from Python, without waiting."""
         given, index, cooperative = self.rows[row]
         address = self.pointers + 8 * index
         if cooperative:
@@ -125,7 +125,7 @@ class Prepared:
         )
         compiled = _launch_loop()
 
-        def launch(times: int, alive: Prepared = self) -> None:  # keeps self alive, whose addresses are used
+        def launch(times: int, alive: Prepared = self) -> None:  # keeps alive `self`, whose addresses are used
             _check(compiled(*columns, times, stream, wait))
 
         return launch
@@ -212,7 +212,7 @@ def compile_loop(launch_kernel, launch_cooperative, synchronize):
 def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
     """Return a function that launches the steps in order, without waiting; launches of one step may overlap.
 
-    compiled: whether to launch by the compiled loop or from Python. If a step has several launches, it has no effect.
+    compiled: whether to launch by the compiled loop or from Python; no effect if a step has several launches.
     The same kernel may be launched with different sizes of shared memory.
     """
     launches = [launch for step in steps for launch in step]
@@ -224,7 +224,7 @@ def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
 
 
 def _prefer_shared_memory(ready: Prepared) -> None:
-    """Set the split of L1 cache and shared memory to the most shared memory, for all kernels that use it dynamically.
+    """Let all kernels with dynamic shared memory split L1 cache and shared memory alike, with the most shared memory.
 
     A multiprocessor cannot run two kernels with different splits at the same time.
     """
@@ -240,7 +240,7 @@ class SideBySide:
     def __init__(self, steps: list[list[tuple]]):
         self.kept = ready = [[Prepared([launch]) for launch in step] for step in steps]
         for one in (one for step in ready for one in step):
-            # Load the kernel now, because that is not allowed while launches are captured.
+            # Load the kernel now, because a kernel cannot be loaded while launches are captured.
             checked(driver.cuKernelGetFunction(one.rows[0][0][0]))
         count = min(STREAMS, max(map(len, steps)))
         streams = main, *others = [
@@ -280,7 +280,10 @@ class SideBySide:
 
 
 class Alike(Prepared):
-    """Launches that share most of their arguments, each of which is laid out once; passed: those laid out so far."""
+    """Launches that share most of their arguments. A shared argument is laid out once.
+
+    passed: for the id of each argument laid out so far, the argument and its layout.
+    """
 
     def __init__(self, launches: list, passed: dict[int, tuple]):
         self.passed = passed
@@ -297,8 +300,8 @@ class Alike(Prepared):
 def enqueue_steps(steps: list[list[tuple]]) -> None:
     """Launch the steps in order, without waiting; launches of one step may overlap.
 
-    A CUDA graph (SideBySide) takes longer to make than a few dozen kernels to launch from Python, and the card already
-    runs a step while the next one is prepared.
+    No CUDA graph is made, because that takes longer than launching a few dozen kernels from Python. Besides, the card
+    runs a step while the host prepares the next one.
     """
     check_arguments()
     passed: dict[int, tuple] = {}
@@ -320,7 +323,7 @@ def enqueue_steps(steps: list[list[tuple]]) -> None:
 
 @cache
 def _streams(device: int) -> tuple[list, list]:
-    """Return STREAMS streams of a card, the first of them the default one, and an event for each."""
+    """Return STREAMS streams of a card, the default stream first, and an event for each stream."""
     flags, no_time = driver.CUstream_flags.CU_STREAM_NON_BLOCKING, driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
     streams = [0, *(checked(driver.cuStreamCreate(flags)) for _ in range(STREAMS - 1))]
     return streams, [checked(driver.cuEventCreate(no_time)) for _ in streams]

@@ -38,8 +38,8 @@ def set_predecessor(u, v, w, dist, predecessor):
 
 @cuda.jit(device=True)
 def relax_arcs(u, indptr, indices, weights, previous, dist):
-    # The end is read from memory in each step to keep the compiler from unrolling the loop,
-    # which costs more than it saves if a vertex has two or three arcs.
+    # The end is read from memory in each iteration to keep the compiler from unrolling the loop. Unrolling costs more
+    # than it saves if a vertex has two or three arcs.
     arc = np.uint32(indptr[u])
     while arc < np.uint32(indptr[np.uint32(u + 1)]):
         relax_arc(u, np.uint32(indices[arc]), weights[arc], previous, dist)

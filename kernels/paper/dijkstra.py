@@ -3,6 +3,8 @@
 each thread, from its source, |V| - 1 times
     u = the unvisited vertex with the least distance; stop if there is none
     visit u: relax its row of the matrix
+
+A thread writes only to its source's row of visited, dist and predecessor, and no other thread reads this row.
 """
 
 import numpy as np

@@ -3,10 +3,10 @@
     for k, for i, for j: dist[i, j] = min(dist[i, j], dist[i, k] + dist[k, j])
 
 Matrices are flat, row by row. If a path through k is shorter, its last arc is the last arc of the path from k to j, so
-predecessor[i, j] = predecessor[k, j]. Iteration k changes nothing in row k and column k, because dist[k, k] = 0: no
-thread writes an entry there that another thread reads. The comparison is written as dist[i, k] < dist[i, j] -
-dist[k, j], which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Kernels that test for INF before it
-do so only to save loads from global memory.
+predecessor[i, j] = predecessor[k, j]. In iteration k a thread reads row k and column k, which all threads share. They
+do not change, because dist[k, k] = 0. The comparison is written as dist[i, k] < dist[i, j] - dist[k, j], which cannot
+overflow and is false if dist[i, k] or dist[k, j] is INF. Some kernels first test for INF, only to save loads from
+global memory.
 
 Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter, which prevents unrolling.
 
@@ -156,8 +156,8 @@ def primary_kernel(tile: int):
 def path_finder(tile: int):
     """Return a device function that finds the shortest path to j through the vertices of the primary tile.
 
-    It returns the distance and the tail of the last arc. The primary tile must be final; in the third phase, so must
-    the other tiles of its row and column.
+    The function returns the distance and the tail of the last arc. The primary tile must be final. In the third phase
+    the other tiles of its row and column must be final too.
     """
 
     @cuda.jit(device=True)
@@ -196,7 +196,7 @@ def row_and_column_kernel(tile: int, through):
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # in row tiles: before predecessors that other threads read are overwritten
+        cuda.syncthreads()  # in row tiles, other threads still read predecessors that are overwritten below
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last

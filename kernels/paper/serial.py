@@ -1,6 +1,6 @@
 """The paper's CPU variants: its serial listings, compiled by numba and run on one core.
 
-Each runs in slices: an iteration, a source or an intermediate vertex. The time limit is tested after each slice.
+The time limit is tested after each iteration (Bellman-Ford), source (Dijkstra) or intermediate vertex (Floyd-Warshall).
 """
 
 from heapq import heappop, heappush

@@ -1,8 +1,9 @@
-"""The launches and the predecessors that SParry's kernels share: one block per source.
+"""What SParry's kernels share: launches with one block per source, and finding predecessors.
 
 A block searches from source s, then from source s + number of blocks, and so on. Its threads stride over vertices or
-arcs. A thread owns the vertices v with v mod threads equal to its number; data that only the owner reads and writes
-needs no barrier. The working arrays of a block lie in shared memory if they fit, else in a row of global memory.
+arcs. A thread owns the vertices v with v mod threads equal to its number. Data that only the owner reads and writes
+needs no barrier. Distances that several threads write are lowered atomically. The working arrays of a block are in
+shared memory if they fit, else in a row of global memory.
 """
 
 from collections.abc import Callable

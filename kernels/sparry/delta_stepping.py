@@ -9,7 +9,8 @@
             update: if tentative[v] < dist[v], set dist[v] = tentative[v] and queue v
         relax the heavy arcs, w > delta, of each vertex that was removed from the bucket, once; update
 
-The method is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives the same distances.
+The method is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives the same distances. Only
+the owner of v reads and writes dist[v] and its mark. Barriers separate relaxing from updating.
 """
 
 from functools import cache
@@ -27,7 +28,7 @@ QUEUED, REMOVED = 1, 2
 def default_delta(graph: Graph) -> int:
     """Return the largest weight divided by the mean out-degree, rounded up, at most INF.
 
-    SParry's pseudocode has no rule. Meyer and Sanders take 1/d, for weights up to 1 and the degree d.
+    SParry's pseudocode has no rule. Meyer and Sanders take 1/d for weights up to 1 and degree d.
     """
     if not graph.arcs:
         return 1
@@ -151,7 +152,7 @@ def search_by_buckets(in_shared: bool):
                     u = np.uint32(u + threads)
                 cuda.syncthreads()
                 nearest = update_all(n, tentative, base, marks, offset, dist, row)
-            cuda.syncthreads()  # until all have read the least distance, before the next source resets it
+            cuda.syncthreads()  # all threads read the least distance before the next source resets it
             r = np.uint32(r + cuda.gridDim.x)
 
     return kernel

@@ -5,7 +5,7 @@
 
 If the graph is undirected, only one arc of each pair is kept, and it is relaxed in both directions. The arcs of a
 directed graph are relaxed in their own direction only. A thread may read dist[u] just before another thread lowers it.
-That change causes another round, so the old value costs time but never gives a wrong result.
+This causes another round, so the old value costs time but never gives a wrong result.
 """
 
 from functools import cache

@@ -58,7 +58,7 @@ class Reduced:
     farthest: np.ndarray  # a vertex at that distance
     reached: np.ndarray  # number of vertices reached, including the source
     total: np.ndarray  # int64: sum of the distances to them
-    reciprocals: np.ndarray | None = None  # float64: sum of 1 / distance, without distances of 0; if asked for
+    reciprocals: np.ndarray | None = None  # float64: sum of 1 / distance, without distances of 0; if requested
 
 
 class AllPairsSearch:
@@ -78,7 +78,7 @@ class AllPairsSearch:
         self.numbers = fragments.numbers[fragments.vertex_rows]  # preorder number of each vertex
 
     def columns(self, sources: int, source_bytes: int) -> int:
-        """Return the columns for so many sources, or as many as fit, with so many bytes for each, in free memory."""
+        """Return the number of columns for the sources, or of those that fit in memory at `source_bytes` each."""
         many, free = self.many, card.free_memory() * 9 // 10 if card.gpu_visible() else self.bytes
         fit = min(self.bytes, free) // source_bytes // many.group * many.group
         return max(many.group, min(fit, many.pitch(sources)))

@@ -10,8 +10,8 @@ For an arc between a vertex v and its ancestor a, up(v, a) is the weight from v 
 The height of a vertex is the number of vertices below it on the longest path down. v, a and b form a triangle. The
 method is that of customizable contraction hierarchies (see elimination.py).
 
-Distances and weights are uint32 here. INF is 2^31 - 1, so INF plus any weight or INF does not wrap. A sum of at least
-INF means no path.
+Distances and weights are uint32 here. INF is 2^31 - 1, so the sum of two of them does not wrap. A sum of at least INF
+means no path.
 """
 
 from typing import NamedTuple
@@ -55,7 +55,8 @@ def customize(heights, arcs, tails, start, heads, up, down):
     """Relax all triangles, height by height, in one cooperative launch.
 
     GROUP threads take an arc from v to a and share v's further arcs, to ancestors b of a. Every such b is also a head
-    of a, so the arc from a to b is found by binary search in the heads of a.
+    of a, so the arc from a to b is found by binary search in the heads of a. The arcs of v are final, and weights of
+    the arcs from a are lowered atomically.
     """
     grid = cuda.cg.this_grid()
     lane = u32(cuda.threadIdx.x % GROUP)

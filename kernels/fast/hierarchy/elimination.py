@@ -35,7 +35,7 @@ from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
 MAX_HEIGHT = 1022  # kernels number the ancestors of a vertex, and one more slot, in ten bits
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
 FEW = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
-CROWDED = 12  # maximum number of neighbours that its elimination may give to another vertex
+CROWDED = 12  # a vertex is not eliminated early if another could then have more neighbours
 FORMAT = 1  # version of the file
 
 
@@ -65,7 +65,7 @@ class Hierarchy:
     depths: np.ndarray  # int32, (n,): 0 for a root
     places: np.ndarray  # int64, (m,): place of each arc of the graph; -1 for a loop
     order_s: float  # seconds for the order, on one core
-    tree_s: float  # seconds of the rest
+    tree_s: float  # seconds for the rest
 
     @property
     def height(self) -> int:
@@ -162,7 +162,7 @@ def prepare(graph: Graph) -> Hierarchy:
     ranks = inverse(numbers)
     start = starts(degrees[ranks])
     heads = fill(first, before, parents, numbers, start)
-    number = numbers[rank]  # of each vertex of the graph
+    number = numbers[rank]  # preorder number of each vertex of the graph
     places = find_arcs(graph.tails, graph.indices, number, start, heads)
     vertices = inverse(number)
     done = time.perf_counter()
@@ -180,7 +180,7 @@ def inverse(permutation: np.ndarray) -> np.ndarray:
 def neighbours(indptr, indices):
     """Return the neighbours of each vertex along arcs of either direction, once each and without loops: CSR."""
     n = len(indptr) - 1
-    end = np.zeros(n + 2, np.int64)  # end[v + 1]: of the list of v, which grows
+    end = np.zeros(n + 2, np.int64)  # end[v + 1]: end of the list of v so far
     for u in range(n):
         for v in indices[indptr[u] : indptr[u + 1]]:
             end[u + 2] += 1
@@ -232,8 +232,8 @@ def eliminate_few(start, around, degrees, room, lists):
     Afterwards the neighbours of a vertex v that is left are lists[room[v] : room[v] + degrees[v]].
 
     In a round no two neighbours are eliminated, so that a long path does not become a high tree (multiple elimination:
-    J. W. H. Liu, ACM TOMS 11, 1985). The next round tries the neighbours of those eliminated. A vertex stays if a
-    neighbour might get more than CROWDED neighbours, so the time is linear.
+    J. W. H. Liu, ACM TOMS 11, 1985). The next round tries the neighbours of the eliminated vertices. A vertex stays if
+    a neighbour might get more than CROWDED neighbours, so the time is linear.
     """
     n = len(degrees)
     for v in range(n):
@@ -272,7 +272,7 @@ def eliminate_few(start, around, degrees, room, lists):
 
 @njit(cache=True)
 def join(around, degree, u, v, others):
-    """Replace v by the others in the neighbours of u, once each and without u; return how many there are."""
+    """Replace v by the others in the neighbours of u, once each and without u; return the new number of neighbours."""
     for i in range(degree):
         if around[i] == v:
             degree -= 1

@@ -15,9 +15,9 @@ is a range of rows, and an ancestor comes before its descendants.
 
 A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between
 the fragment's top and the current vertex. So a vertex can overwrite the distance of the previous vertex of the same
-depth. A slot is the index of a distance in shared memory. Slot 0 holds INF. The boundary's slots follow, that of the
-nearest ancestor last, and then a slot for each depth of the fragment. So the slot before a vertex's own slot is that of
-its parent; for a root it is slot 0.
+depth. A slot is the index of a distance in shared memory. Slot 0 holds INF. Then come the slots of the boundary, with
+the nearest ancestor last, and a slot for each depth of the fragment. So the slot before a vertex's own slot is the slot
+of its parent; for a root it is slot 0.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, r
 from kernels.graph import Graph, kept, starts
 
 SMALLEST = 128  # maximum number of vertices in a fragment of the last level
-STEP = 8  # ratio of this maximum from one level to the next
+RATIO = 8  # ratio of this maximum from one level to the next
 BAND = 32  # number of depths in a band
 WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # maximum slots by class
 SLOT_BITS = 10
@@ -78,8 +78,8 @@ class Fragments:
 def sizes_for(vertices: int) -> list[int]:
     """Return the sizes at which a tree of `vertices` vertices is cut, the largest first."""
     sizes = [SMALLEST]
-    while sizes[0] * STEP * 4 <= vertices:
-        sizes.insert(0, sizes[0] * STEP)
+    while sizes[0] * RATIO * 4 <= vertices:
+        sizes.insert(0, sizes[0] * RATIO)
     return sizes
 
 
@@ -201,7 +201,7 @@ class Records:
     """
 
     words: np.ndarray  # uint32, (4 * records + 4,): weights are not filled in
-    arcs: np.ndarray  # int32, same shape: arc whose weight each word gets; -1 for slots; the number of arcs for INF
+    arcs: np.ndarray  # int32, same shape: arc whose weight each word gets; -1: the word has slots; number of arcs: INF
     start: np.ndarray  # int64, (n + 1,): first record of each row
 
 
@@ -245,8 +245,8 @@ class Steps:
     the band down to a row, through vertices of the band only. In the last level a band is one depth and has one step.
 
     A position is an index in shared memory. Position 0 holds INF, then come the boundary and the rows of the fragment.
-    The results of a band's first step are an array of their own, which starts at position `rooms` of the level.
-    Closures read these results, so the positions of their heads lie there.
+    A second array, from position rooms[level] on, holds the results of first steps. The heads of closures have their
+    positions in this array.
     """
 
     entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs, position of the row; in order of steps
@@ -335,7 +335,7 @@ def list_entries(
 
 
 def changes(*keys: np.ndarray) -> np.ndarray:
-    """Return the index at which each run of equal keys starts."""
+    """Return the index at which each sequence of equal keys starts."""
     new = np.zeros(len(keys[0]), bool)
     for key in keys:
         new |= np.diff(key, prepend=-1) != 0
@@ -352,10 +352,10 @@ def classes(fragments: Fragments, level: int) -> np.ndarray:
     return np.r_[first + np.flatnonzero(np.diff(of, prepend=-1)), end]
 
 
-def jobs(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
-    """Divide fragments into jobs of about `rows` rows; return the first fragment of each job, and the end: int64.
+def tasks(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
+    """Divide fragments into tasks of about `rows` rows; return the first fragment of each task, and the end: int64.
 
-    A job is the fragments that one block searches in turn.
+    A task is the fragments that one block searches in turn.
     """
     at = fragments.row_start[first:end] // rows
     return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]

@@ -6,9 +6,9 @@
         d[v] = min(d[v], d[a] + down(v, a))
 
 A thread searches from one source or four. It keeps their distances in shared memory, one for each slot of the fragment
-that it searches (fragments.py). So no thread waits for another, and only results are written to global memory. Levels
-are searched one after the other, because the boundary of a fragment is read from the results of earlier levels. If only
-a few numbers per source are wanted, the distances of the last level are not stored.
+that it searches (fragments.py). No other thread reads these, so threads do not wait for each other. Only results are
+written to global memory. Levels are searched one after the other, because the boundary of a fragment is read from the
+results of earlier levels. If only a few numbers per source are wanted, the distances of the last level are not stored.
 """
 
 from collections.abc import Callable
@@ -27,10 +27,10 @@ from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-SOURCES_PER_THREAD = 4  # if a block then takes at most 1 / MIN_BLOCKS of a block's maximum shared memory, else 1
+SOURCES_PER_THREAD = 4  # or 1, if a block would take more than 1 / MIN_BLOCKS of the maximum shared memory
 MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
-JOB_ROWS = 256  # approximate number of vertices that one block searches in turn
+TASK_ROWS = 256  # approximate number of vertices that one block searches in turn
 ALIGNMENT = None if SIMULATED else 16
 # A block is one warp, and shared memory holds few blocks, so a thread may have many registers. Without this bound the
 # compiler saves registers, and loads from shared memory wait for each other. The simulator rejects the option.
@@ -229,10 +229,11 @@ def reciprocals_adder(count: int):
 def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     """Return the kernel that finds the distances of all rows of some fragments, from `count` sources per thread.
 
-    A block searches the fragments of one job, job_fragments[job] to job_fragments[job + 1] - 1, for `width` columns.
-    The blocks of a job have successive numbers. stores: whether to write distances to matrix[row, column]. reduces:
-    whether to combine each source's farthest vertex, sum of distances and number of reached vertices with those of
-    other blocks. inverts: whether to combine also its sum of reciprocal distances; then `totals` are HarmonicTotals.
+    A block searches the fragments of one task, task_fragments[task] to task_fragments[task + 1] - 1, for `width`
+    columns. The blocks of a task have successive numbers. stores: whether to write distances to matrix[row, column].
+    reduces: whether to combine each source's farthest vertex, sum of distances and number of reached vertices with
+    those of other blocks. inverts: whether to combine also its sum of reciprocal distances; then `totals` are
+    HarmonicTotals.
     """
     load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
     (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
@@ -244,19 +245,19 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     width = u32(LANES * count)
 
     @cuda.jit(**BOUNDS)
-    def descend(job_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals):  # noqa: PLR0913
+    def descend(task_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals):  # noqa: PLR0913
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
-        job, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
+        task, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
         lane = u64(cuda.threadIdx.x) * u64(count)
         first_column = u64(group) * u64(width)
         column = u64(first_column + lane)
         own = load(sources, column)
         lowest, highest = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
-        # For each source: the largest distance plus 1; its row; the sum, with INF for each unreached row; their number
+        # For each source: largest distance plus 1; its row; sum, with INF for unreached rows; number of unreached rows
         most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
         inverse, rows_seen = copies(f64(0)), u32(0)
         store(rows, lane, copies(NO_PATH))  # slot 0
-        fragment, last_fragment = job_fragments[job], job_fragments[job + 1]
+        fragment, last_fragment = task_fragments[task], task_fragments[task + 1]
         while fragment < last_fragment:
             load_boundary(fragment, fragments, pitch, column, matrix, rows, lane)
             row, last_row = u32(fragments.rows[fragment]), u32(fragments.rows[fragment + 1])
@@ -342,8 +343,8 @@ class ManySources:
 
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
     of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
-    level a list of its classes, the widest first, each as kernel, sources per thread, bytes of shared memory, jobs, and
-    the kernel that also sums reciprocals.
+    level a list of its classes, the widest first, each as kernel, sources per thread, bytes of shared memory, tasks,
+    and the kernel that also sums reciprocals.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -359,9 +360,9 @@ class ManySources:
                 row = 4 * LANES * int(fragments.widths[first:end].max())
                 count = SOURCES_PER_THREAD if row * SOURCES_PER_THREAD * MIN_BLOCKS <= run.shared_limit else 1
                 check_shared(on_card.graph, row * count, "the largest fragment of its elimination tree")
-                (jobs,) = run.upload_untimed(cutting.jobs(fragments, first, end, JOB_ROWS))
+                (tasks,) = run.upload_untimed(cutting.tasks(fragments, first, end, TASK_ROWS))
                 kernel, inverting = (search_fragments(count, stores, reduces, inverts) for inverts in (False, reduces))
-                classes.append((kernel, count, row * count, jobs, inverting))
+                classes.append((kernel, count, row * count, tasks, inverting))
             self.plan.append(classes[::-1])
         check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
         filled = cutting.records(fragments)
@@ -410,13 +411,13 @@ class ManySources:
         steps: list = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
         for classes in self.plan:
             level = []
-            for kernel, count, shared, jobs, inverting in classes:
+            for kernel, count, shared, tasks, inverting in classes:
                 groups = columns // (LANES * count)
                 arguments = (
-                    *(jobs, np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),
+                    *(tasks, np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),
                     *(source_numbers, self.found, self.matrix, self.totals),
                 )
-                level.append((inverting if inverts else kernel, groups * (len(jobs) - 1), LANES, arguments, shared))
+                level.append((inverting if inverts else kernel, groups * (len(tasks) - 1), LANES, arguments, shared))
             steps.append(level)
         return run.prepare_async(*steps)
 

@@ -13,8 +13,9 @@ band takes two steps instead of one per depth. In the last level, whose fragment
 depth and takes one step.
 
 A block searches a fragment; in the last level a block is one warp. The distances of the fragment's boundary and of its
-own vertices are in shared memory. Several threads share the arcs of a vertex. A row is a vertex, numbered as in
-fragments.py. An entry is the work of one step for one row.
+own vertices are in shared memory. Several threads share the arcs of a vertex, and one of them writes the distance. A
+barrier separates the steps. A row is a vertex, numbered as in fragments.py. An entry is the work of one step for one
+row.
 """
 
 from collections.abc import Callable
@@ -156,7 +157,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """Return the step and the first of the `groups` entries that the block's groups take after those from `at` on."""
+    """Return the step and the first entry that the block takes after the entries from `at` to at + groups - 1."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))
@@ -232,7 +233,7 @@ def search_fragments(group: int, bands: bool):
 
     @cuda.jit(**(BOUNDS if bands else LAST_BOUNDS))
     def descend_from(first, source, room, fragments, steps, down, tree, way, distances):  # noqa: PLR0913
-        near = cuda.shared.array(0, uint32)  # `room` words for d; with bands, `room` for b; the starts of steps
+        near = cuda.shared.array(0, uint32)  # `room` words for d; with bands, `room` for b; then the starts of steps
         offsets = near[u32(room + room) :] if bands else near[room:]
         step_count = load_fragment(
             first + cuda.blockIdx.x, source, room, fragments, steps, tree, way, distances, near, offsets

@@ -1,7 +1,7 @@
-"""Distances from many sources to some targets in a hierarchy: only what lies above a target is swept.
+"""Distances from many sources to some targets in a hierarchy: only what lies above a target is searched.
 
     choose    the fragments that hold a target, and those above them in the elimination tree; number their rows anew
-    sweep     ascend from each source, descend through the chosen fragments (many_sources.py)
+    search    ascend from each source, descend through the chosen fragments (many_sources.py)
     take      out[source, target] = the target's row in the source's column
 
 The method is RPHAST (D. Delling, A. V. Goldberg, R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS
@@ -28,14 +28,14 @@ from kernels.graph import INF, kept, starts
 from kernels.run import Run
 
 KEPT = 2**30  # maximum bytes of distances on the card that are kept for the next search
-ALIGNED = 256  # bytes: where each array of a common upload starts
+ALIGNED = 256  # bytes; arrays of a common upload start at multiples
 
 
 @dataclass(frozen=True, eq=False)
 class Above:
     """How the k fragments depend on each other; int32."""
 
-    parents: np.ndarray  # (k,): fragment of the parent of each fragment's top; 0 without one
+    parents: np.ndarray  # (k,): fragment of the parent of each fragment's top; 0 if the top is a root
     of_boundary: np.ndarray  # fragment of each row of fragments.boundary
     classes: np.ndarray  # (k,): class (`fragments.classes`) of each fragment, counted over all levels
 
@@ -60,8 +60,8 @@ class Chosen:
     borders: np.ndarray  # int64, (c + 1,)
     boundary: np.ndarray  # int32
     tops: np.ndarray  # int32, (c,)
-    jobs: np.ndarray  # int64: first fragment of each job (`fragments.jobs`), and c
-    class_jobs: np.ndarray  # int64: first job of each class, and their number
+    tasks: np.ndarray  # int64: first fragment of each task (`fragments.tasks`), and c
+    class_tasks: np.ndarray  # int64: first task of each class, and the number of tasks
     targets: np.ndarray  # int32, (t,): row of each target
 
     @property
@@ -86,15 +86,15 @@ def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
     borders = starts(widths)
     at = np.repeat(fragments.borders[chosen] - borders[:-1], widths) + np.arange(borders[-1])
     classes = depend.classes[chosen]
-    jobs = cutting.changes(classes, row_start[:-1] // many_sources.JOB_ROWS)
+    tasks = cutting.changes(classes, row_start[:-1] // many_sources.TASK_ROWS)
     return Chosen(
         first=first,
         row_start=row_start,
         borders=borders,
         boundary=(fragments.boundary[at] + moved[depend.of_boundary[at]]).astype(np.int32),
         tops=fragments.tops[chosen],
-        jobs=np.append(jobs, len(chosen)),
-        class_jobs=np.searchsorted(classes[jobs], np.arange(depend.classes[-1] + 2)),
+        tasks=np.append(tasks, len(chosen)),
+        class_tasks=np.searchsorted(classes[tasks], np.arange(depend.classes[-1] + 2)),
         targets=(targets + moved[fragments.of_row[targets]]).astype(np.int32),
     )
 
@@ -153,7 +153,7 @@ def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: An
 def upload(run: Run, *arrays: np.ndarray) -> list:
     """Copy arrays of one dimension to the card at once, which takes less time than one by one.
 
-    An empty array becomes one with an undefined element.
+    An empty array gets one undefined element.
     """
     sizes = [max(array.nbytes, array.itemsize) for array in arrays]
     places = starts(np.array([-(-size // ALIGNED) * ALIGNED for size in sizes])).tolist()
@@ -168,7 +168,7 @@ def upload(run: Run, *arrays: np.ndarray) -> list:
 class TargetSearch:
     """Searches to some targets, in the hierarchy that `searches` laid out on the card.
 
-    `choose` before the first search; the memory of a search is used again by the next. Raises NotEnoughMemory.
+    Call `choose` before the first search. A search uses the memory of the previous one. Raises NotEnoughMemory.
     """
 
     def __init__(self, searches: AllPairsSearch):
@@ -182,9 +182,9 @@ class TargetSearch:
         """Take these vertices as targets."""
         on, run = self.on_card, self.run
         self.chosen = chosen = choose(on.fragments, on.fragments.vertex_rows[targets])
-        first, row_start, borders, boundary, self.tops, self.jobs, self.rows = upload(
+        first, row_start, borders, boundary, self.tops, self.tasks, self.rows = upload(
             run,
-            *(chosen.first, chosen.row_start, chosen.borders, chosen.boundary, chosen.tops, chosen.jobs),
+            *(chosen.first, chosen.row_start, chosen.borders, chosen.boundary, chosen.tops, chosen.tasks),
             chosen.targets,
         )
         self.extents = Extents(row_start, borders, boundary)
@@ -205,10 +205,10 @@ class TargetSearch:
         columns = self._allocate(len(sources))
         for start in range(0, len(sources), columns):
             piece = places[start : start + columns]
-            self._sweep(numbers[piece], piece, most, into)
+            self._search_piece(numbers[piece], piece, most, into)
 
-    def _sweep(self, numbers: np.ndarray, places: np.ndarray, most: int, into: tuple) -> None:
-        """Search from the sources with these numbers, which are sorted, and write to these rows of out."""
+    def _search_piece(self, numbers: np.ndarray, places: np.ndarray, most: int, into: tuple) -> None:
+        """Search from the sources with these sorted numbers, and write to the rows `places` of out."""
         on, many = self.on_card, self.searches.many
         columns = many.pitch(len(numbers))
         padded = np.full(columns, numbers[-1], np.int32)
@@ -217,7 +217,7 @@ class TargetSearch:
         pitch, matrix, found = np.uint64(columns), self.room["matrix"], self.room["found"]
         climb = pitch, np.int32(many.height), rows, on.tree.depths, on.start, on.heads, on.up, found
         steps: list[list] = [[(ascend, columns // LANES, LANES, climb, 4 * LANES * many.height)]]
-        ends, kind = self.chosen.class_jobs.tolist(), 0
+        ends, kind = self.chosen.class_tasks.tolist(), 0
         for classes in self.levels:
             steps.append([])
             for (kernel, count, shared), first, end in zip(
@@ -227,7 +227,7 @@ class TargetSearch:
                     continue
                 groups = columns // (LANES * count)
                 arguments = (
-                    *(self.jobs[first:], np.uint32(groups), pitch, self.extents, self.tops, self.tree, self.records),
+                    *(self.tasks[first:], np.uint32(groups), pitch, self.extents, self.tops, self.tree, self.records),
                     *(sources, found, matrix, self.totals),
                 )
                 steps[-1].insert(0, (kernel, groups * (end - first), LANES, arguments, shared))  # the widest first
@@ -236,7 +236,7 @@ class TargetSearch:
         self.run.launch_steps(*steps)
 
     def _allocate(self, sources: int) -> int:
-        """Allocate memory for as many columns as fit, up to those of so many sources; return their number."""
+        """Allocate the columns for `sources` sources, or as many as fit; return their number."""
         rows, height, many = self.chosen.rows, self.searches.many.height, self.searches.many
         columns = many.pitch(sources)
         sizes = {"matrix": rows, "found": height}
@@ -250,14 +250,14 @@ class TargetSearch:
         return columns
 
     def _array(self, name: str, length: int, dtype: type) -> Any:
-        """Return an array on the card, at least as long: the one of that name, or a new one."""
+        """Return the array `name` on the card; replace it if it is shorter than `length`."""
         if name not in self.room or self.room[name].size < length:
             self.room.pop(name, None)
             (self.room[name],) = self.run.allocate((length, dtype))
         return self.room[name]
 
     def release(self, most: int = KEPT) -> None:
-        """Free the memory of searches if it is more than so many bytes."""
+        """Free the memory of searches if it exceeds `most` bytes."""
         if sum(array.nbytes for array in self.room.values()) > most:
             self.room.clear()
             self.tree = self.records = None  # type: ignore[assignment]

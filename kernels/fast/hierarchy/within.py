@@ -20,7 +20,7 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, starts
 
 CHUNK = 5 if SIMULATED else 4096  # vertices per thread
-SHARE = 4  # one in SHARE of the columns that fit is searched at once; the entries found take the rest of the memory
+SHARE = 4  # 1 / SHARE of the columns that would fit are searched at once; results take the rest of the memory
 
 
 @cuda.jit
@@ -60,7 +60,7 @@ def take_within(columns, pitch, chunk, row_of, matrix, limits, start, vertices, 
 
 
 class Selection:
-    """Selects among the distances of the last piece of a search, from `columns` sources."""
+    """Select among the distances of the last piece of a search, from `columns` sources."""
 
     def __init__(self, search: AllPairsSearch, columns: int):
         self.search, self.run, self.columns = search, search.run, columns
@@ -74,7 +74,7 @@ class Selection:
         self.run.launch((kernel, blocks_for(self.columns, LANES) * self.parts, LANES, arguments))
 
     def count(self, limits: np.ndarray) -> np.ndarray:
-        """Return how many vertices of each chunk are within each source's limit: int32, (columns, chunks)."""
+        """Return the number of vertices within each source's limit, by chunk: int32, (columns, chunks)."""
         self._launch(count_within, limits, self.counts)
         found = np.empty((self.columns, self.parts), np.int32)
         self.run.download((self.counts, found.reshape(-1)))
@@ -94,7 +94,7 @@ class Selection:
         return counts.sum(axis=1), *found
 
     def limits(self, count: int) -> np.ndarray:
-        """Return for each source the least limit within which `count` vertices are, or all that it reaches."""
+        """Return for each source the least limit that holds `count` vertices, or all that the source reaches."""
         low, high = np.zeros(self.columns, np.int64), np.full(self.columns, INF - 1)
         wanted = np.minimum(count, self.count(high).sum(axis=1))
         while (low < high).any():
@@ -107,9 +107,11 @@ class Selection:
 def select(
     search: AllPairsSearch, sources: np.ndarray, *, limit: int = INF - 1, nearest: int | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield pieces of the sources, in preorder, and the vertices within `limit`, or the `nearest` and ties of the last.
+    """Yield pieces of the sources, in preorder, and the vertices within `limit` of each.
 
-    A piece has its sources, the number of vertices of each, these vertices, sorted for each source, and their
+    nearest: if given, take this number of nearest vertices instead, and all that are as near as the last of them.
+
+    A piece has its sources, the number of vertices of each source, these vertices, sorted for each source, and their
     distances. The search must have been made with reduces=False.
     """
     group = search.many.group

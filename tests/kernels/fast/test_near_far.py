@@ -234,7 +234,7 @@ def windows(on: Graph, monkeypatch, **settings) -> list[tuple]:
 def test_delta_is_doubled_if_meetings_come_after_few_rounds(monkeypatch):
     few = windows(chain([10] * 22), monkeypatch, delta=10)
     assert [delta for delta, _ in few][:4] == [20, 40, 80, 160]
-    monkeypatch.setattr(near_far_kernels, "SHORT", 2)
+    monkeypatch.setattr(near_far_kernels, "FEW_ROUNDS", 2)
     assert [delta for delta, _ in windows(chain([10] * 22), monkeypatch, delta=30)][:3] == [30, 30, 30]
 
 

@@ -68,9 +68,9 @@ def test_jobs_have_fragments_of_one_class(shape):
     first = [start for level in range(cut.levels) for start in fragments.classes(cut, level)[:-1]]
     former = np.searchsorted(cut.row_start, chosen.first, side="right") - 1
     classes = np.searchsorted(first, former, side="right") - 1
-    assert len(chosen.class_jobs) == len(first) + 1
-    for kind, (start, end) in enumerate(pairwise(chosen.class_jobs)):
-        held = [classes[a:b].tolist() for a, b in pairwise(chosen.jobs[start : end + 1])]
+    assert len(chosen.class_tasks) == len(first) + 1
+    for kind, (start, end) in enumerate(pairwise(chosen.class_tasks)):
+        held = [classes[a:b].tolist() for a, b in pairwise(chosen.tasks[start : end + 1])]
         assert {one for job in held for one in job} <= {kind}
         assert sum(map(len, held)) == (classes == kind).sum()
 
@@ -99,12 +99,14 @@ def test_the_types_of_distances(dtype):
 def test_pieces_that_fit_and_memory_that_is_used_again(monkeypatch):
     on, ends = SHAPES["grid"](), np.array([3, 17])
     exact, search = all_distances(on), TargetSearch(searches(on, bytes=1500))
-    swept, sweep = [], TargetSearch._sweep
+    pieces, search_piece = [], TargetSearch._search_piece
     monkeypatch.setattr(
-        TargetSearch, "_sweep", lambda self, numbers, *more: swept.append(len(numbers)) or sweep(self, numbers, *more)
+        TargetSearch,
+        "_search_piece",
+        lambda self, numbers, *more: pieces.append(len(numbers)) or search_piece(self, numbers, *more),
     )
     np.testing.assert_array_equal(table(search, np.arange(30), ends)[0], expected(exact, range(30), ends))
-    assert len(swept) > 1 and sum(swept) == 30
+    assert len(pieces) > 1 and sum(pieces) == 30
     kept = search.room["matrix"]
     np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
     assert search.room["matrix"] is kept

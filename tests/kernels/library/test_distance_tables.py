@@ -38,7 +38,7 @@ def no_card(monkeypatch):
 @pytest.fixture(params=["hierarchy", "near_far"])
 def on_card(monkeypatch, request):
     """The simulator's card for small graphs, with several levels of fragments; results come in several copies."""
-    for name, value in {"SMALLEST": 4, "STEP": 2}.items():
+    for name, value in {"SMALLEST": 4, "RATIO": 2}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))

@@ -807,7 +807,7 @@ def test_rows_by_a_variant(monkeypatch):
 @pytest.fixture
 def on_card(monkeypatch):
     """Choose the simulator's card for small graphs, with several levels of fragments and memory for a few sources."""
-    for name, value in {"SMALLEST": 8, "STEP": 3}.items():
+    for name, value in {"SMALLEST": 8, "RATIO": 3}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(solver, "last", solver.Last())

@@ -36,7 +36,7 @@ NEAR_FAR, ONE_SOURCE = many_sources_table.NEAR_FAR, many_sources_table.ONE_SOURC
 @pytest.fixture
 def town(monkeypatch):
     """Streets whose tree has several levels of fragments, on a card that has memory for searches from 8 sources."""
-    for name, value in {"SMALLEST": 3, "STEP": 2, "BAND": 2}.items():
+    for name, value in {"SMALLEST": 3, "RATIO": 2, "BAND": 2}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(all_pairs, "AllPairsSearch", functools.partial(all_pairs.AllPairsSearch, bytes=700))
     on = graphs.grid(VERTICES)

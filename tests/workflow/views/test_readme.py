@@ -305,18 +305,18 @@ def test_every_table_and_figure_of_the_archives_is_linked():
     assert len(made) > 30 and not [path for path in made if page.count(f"](../{path})") != 1]
 
 
-def test_near_far_meets_the_targets_and_predictions_of_its_page():
+def test_near_far_meets_the_goals_and_predictions_of_its_page():
     page = (ROOT / "docs/performance.md").read_text()
-    head, *rows = re.findall(r"^\| (ms|target|predicted, distances alone) \|(.+)\|$", page, re.MULTILINE)
+    head, *rows = re.findall(r"^\| (ms|goal|predicted, distances alone) \|(.+)\|$", page, re.MULTILINE)
     datasets = [cell.strip(" †") for cell in head[1].split("|")]
     typed = {name: pd.Series(cells.split("|"), datasets).str.strip() for name, cells in rows}
-    target, predicted = (typed[name][typed[name] != ""].astype(float) / 1000 for name in typed)
-    assert [len(target), len(predicted)] == [9, 5]
+    goal, predicted = (typed[name][typed[name] != ""].astype(float) / 1000 for name in typed)
+    assert [len(goal), len(predicted)] == [9, 5]
 
     rows = measurements.load([ARCHIVES[0] / "timings.csv"])
     rows = measurements.pooled(rows[measurements.variants(rows) == NEAR_FAR])
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
-    assert (found["median"][target.index] < target).all()
+    assert (found["median"][goal.index] < goal).all()
     assert ((found["kernels"][predicted.index] / predicted - 1).abs() < 0.15).all()
 
 
