@@ -17,11 +17,12 @@ lowers a distance, atomically, adds the vertex to the queue of its own block. So
 from its final distance. A block may also relax them from a larger distance that another block lowers later: this
 repeats work and does no harm.
 
-A meeting is a barrier of the card, which each block reaches when its queue is empty. Before it, each block publishes
+A meeting is a barrier of the card. A block reaches it when its queue is empty. Before a meeting each block publishes
 the number of entries in its part of far and their least distance, so that all raise the threshold to the same value.
-After it, each block reads an equal share of every part: entries below the threshold go to its own queue, the others to
-its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its queue or its
-part of far is long. Then each block first moves the rest of its queue to far, so that all blocks share it.
+After the meeting each block reads an equal share of every part: entries below the threshold go to its own queue, the
+others to its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its
+queue or its part of far is long. Then each block first moves the rest of its queue to far, so that all blocks share
+these entries.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as

@@ -176,7 +176,7 @@ def follow_link(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def follow_links(link, d, arcs, dist, block):
-    """Follow each thread's link (0: none), one by one with the whole warp; return the least distance added to far."""
+    """Follow the links of the warp's threads (0: none), one after the other; return the least distance added to far."""
     least = u32(INF)
     if SIMULATED:
         if link != u64(0):
@@ -281,7 +281,7 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 
 @cuda.jit(device=True)
 def next_window(least, threshold, delta, meeting, parts, words):
-    """Return delta and the threshold after a meeting, by what the blocks counted before it.
+    """Return delta and the threshold after a meeting, from what the blocks counted before the meeting.
 
     If near entries are left and most blocks repeated much work, narrow the window. If none are left and no block had
     FEW_ROUNDS rounds, the meetings take most of the time: double delta.
@@ -299,7 +299,7 @@ def next_window(least, threshold, delta, meeting, parts, words):
 
 @cuda.jit(**LAUNCH_BOUNDS)
 def search(source, sizes, arcs, owners, dist, far, words):
-    """Find all distances, with all blocks on the card at once and queue_capacity 64-bit words of shared memory each.
+    """Find all distances, in a cooperative launch. A block has queue_capacity 64-bit words of shared memory.
 
     words: LENGTHS + 2 per block, as `initialise` leaves them. The initial content of far does not matter.
     """
@@ -406,7 +406,7 @@ def start_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words)
 
 @cuda.jit(**LAUNCH_BOUNDS)
 def follow_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words):
-    """Continue from the queued rows, level by level until the queue is empty, a row per warp; all blocks at once."""
+    """Continue from the queued rows, level by level until the queue is empty, a row per warp; cooperative."""
     grid = cuda.cg.this_grid()
     lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(u32(cuda.gridDim.x) * u32(cuda.blockDim.x // u32(LANES)))
     first_row = u32(u32(cuda.blockIdx.x) * u32(cuda.blockDim.x // u32(LANES)) + u32(cuda.threadIdx.x // u32(LANES)))

@@ -20,9 +20,9 @@ The columns name the strip on which the card computes, the strip that is copied 
 copied to the host. The next turn starts with strip 3, while 4 comes and 1 goes. In the first turn no strip comes from
 the host: `initial` fills each on the card.
 
-The matrix is the array of the result's distances: n * n words on the host, which are page-locked during the run. Then
-predecessors are found strip by strip, in two pairs of buffers. While those of one strip are found, the distances of the
-next strip come and the predecessors of the previous strip go.
+The matrix is the array of the result's distances: n * n words on the host, page-locked during the run. Then
+predecessors are found strip by strip, in two pairs of buffers. While the predecessors of one strip are found, the
+distances of the next strip come, and the predecessors of the previous strip go.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 For an arc between a vertex v and its ancestor a, up(v, a) is the weight from v to a, down(v, a) the weight from a to v.
 
     up, down = the graph's weights, INF if there is no arc
-    each height from the lowest, each vertex v of this height, each two ancestors a, b that v has arcs with, a nearer:
+    each height from the lowest, each vertex v of this height, each two ancestors a, b that v has arcs to, a the nearer:
         up(a, b) = min(up(a, b), down(v, a) + up(v, b))
         down(a, b) = min(down(a, b), down(v, b) + up(v, a))
 

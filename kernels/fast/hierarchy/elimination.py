@@ -227,9 +227,9 @@ def find_order(start: np.ndarray, around: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def eliminate_few(start, around, degrees, room, lists):
-    """Eliminate vertices of at most two neighbours, then three, up to FEW; return the ranks, -1 for a vertex left.
+    """Eliminate vertices of at most two neighbours, then of at most three, up to FEW; return the ranks, else -1.
 
-    Afterwards the neighbours of a vertex v that is left are lists[room[v] : room[v] + degrees[v]].
+    Afterwards the neighbours of a remaining vertex v are lists[room[v] : room[v] + degrees[v]].
 
     In a round no two neighbours are eliminated, so that a long path does not become a high tree (multiple elimination:
     J. W. H. Liu, ACM TOMS 11, 1985). The next round tries the neighbours of the eliminated vertices. A vertex stays if
@@ -290,7 +290,7 @@ def join(around, degree, u, v, others):
 
 @njit(cache=True)
 def pack(left, degrees, room, lists):
-    """Return the neighbours of the vertices that are left as CSR, int32; vertices numbered by their place in `left`."""
+    """Return the neighbours of the remaining vertices as CSR, int32; vertices are numbered by their index in `left`."""
     number, start = np.empty(len(degrees), np.int32), np.zeros(len(left) + 1, np.int32)
     for i, v in enumerate(left):
         number[v] = i

@@ -297,7 +297,7 @@ def steps(fragments: Fragments) -> Steps:
 
 
 def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `start`, `depth_start` and `order` of Bands. depth, band: those of each row within its fragment."""
+    """Return `start`, `depth_start` and `order` of Bands. depth, band: of each row, in its fragment."""
     order = np.lexsort((depth, fragments.of_row[: len(depth)])).astype(np.int32)
     depth_start = changes(fragments.of_row[order], depth[order])
     at = order[depth_start]

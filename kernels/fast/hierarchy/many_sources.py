@@ -77,8 +77,8 @@ def fill_records(arcs, weights, words):
 def ascend(pitch, height, sources, depths, start, heads, up, found):
     """Search up from each source.
 
-    Set found[depth, column] to the distance from the column's source to its ancestor of this depth. A column is a
-    source, given by its row in `sources`. A thread has an array of distances in shared memory, one per depth.
+    Set found[depth, column] to the distance from the column's source to its ancestor of this depth. The source's row
+    is sources[column]. A thread has an array of distances in shared memory, one per depth.
     """
     rows = cuda.shared.array(0, uint32)
     lane, column = u32(cuda.threadIdx.x), u64(thread_x())
@@ -200,7 +200,7 @@ def boundary_loader(count: int):
 
 @cache
 def totals_adder(count: int):
-    """Return a device function that adds a thread's results for its sources to those of other threads."""
+    """Return a device function that adds a thread's results to the totals of its sources."""
 
     @cuda.jit(device=True)
     def add_totals(totals, column, most, at, total, missing, rows_seen):
@@ -215,7 +215,7 @@ def totals_adder(count: int):
 
 @cache
 def reciprocals_adder(count: int):
-    """Return a device function that adds a thread's sums of reciprocals to those of other threads."""
+    """Return a device function that adds a thread's sums of reciprocals to those of its sources."""
 
     @cuda.jit(device=True)
     def add_reciprocals(totals, column, inverse):

@@ -36,7 +36,7 @@ from kernels.run import Run
 
 LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threads per vertex, and per block
 FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels
-TOP_THREADS = 3 if SIMULATED else 1024  # the same if the level has fewer than FEW_FRAGMENTS fragments
+TOP_THREADS = 3 if SIMULATED else 1024  # threads per block in levels of fewer than FEW_FRAGMENTS fragments
 FEW_FRAGMENTS = 528
 PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ancestor of the source
 BAND_THREADS = 3 if SIMULATED else 256

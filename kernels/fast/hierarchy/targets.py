@@ -151,7 +151,7 @@ def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: An
 
 
 def upload(run: Run, *arrays: np.ndarray) -> list:
-    """Copy arrays of one dimension to the card at once, which takes less time than one by one.
+    """Copy one-dimensional arrays to the card by one copy, which is faster than a copy for each.
 
     An empty array gets one undefined element.
     """
