@@ -36,6 +36,9 @@ MAX_HEIGHT = 1022  # kernels number the ancestors of a vertex, and one more slot
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
 FEW = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
 CROWDED = 12  # a vertex is not eliminated early if another could then have more neighbours
+VERTEX = np.dtype(  # a vertex while others are eliminated early; 64 bytes, a line of the cache
+    [("degree", np.int32), ("rank", np.int32), ("touched", np.int32), ("around", np.int32, CROWDED + 1)]
+)
 FORMAT = 1  # version of the file
 
 
@@ -212,34 +215,36 @@ def find_order(start: np.ndarray, around: np.ndarray) -> np.ndarray:
         import pymetis
     except ModuleNotFoundError:
         raise InputError("a contraction hierarchy needs pymetis (pip install pymetis): take another variant") from None
-    degrees = np.diff(start).astype(np.int32)
-    room = starts(np.maximum(degrees, CROWDED))
-    lists = np.empty(room[-1], np.int32)
-    rank = eliminate_few(start, around, degrees, room, lists)
+    vertices = np.empty(len(start) - 1, VERTEX)
+    eliminate_few(start, around, vertices)
+    rank = vertices["rank"].copy()
     left = np.flatnonzero(rank < 0)
-    require_numbers(int(degrees[left].sum(dtype=np.int64)), "neighbours")
+    require_numbers(int(vertices["degree"][left].sum(dtype=np.int64)), "neighbours")
     if len(left):
-        adjacency = pymetis.CSRAdjacency(*pack(left, degrees, room, lists))
+        packed = pack(left, start, around, vertices)
+        # METIS's own dtype: pymetis converts any other element by element.
+        adjacency = pymetis.CSRAdjacency(*(array.astype(pymetis.zero_copy_dtype()) for array in packed))
         _, found = pymetis.nested_dissection(adjacency)
         rank[left] = len(rank) - len(left) + np.asarray(found, np.int32)
     return rank
 
 
 @njit(cache=True)
-def eliminate_few(start, around, degrees, room, lists):
-    """Eliminate vertices of at most two neighbours, then of at most three, up to FEW; return the ranks, else -1.
+def eliminate_few(start, around, vertices):
+    """Eliminate vertices of at most two neighbours, then of at most three, up to FEW; fill `vertices` (VERTEX).
 
-    Afterwards the neighbours of a remaining vertex v are lists[room[v] : room[v] + degrees[v]].
+    A remaining vertex has rank -1. `around` is not filled if it is too short; the neighbours are then as in the graph.
 
     In a round no two neighbours are eliminated, so that a long path does not become a high tree (multiple elimination:
     J. W. H. Liu, ACM TOMS 11, 1985). The next round tries the neighbours of the eliminated vertices. A vertex stays if
     a neighbour might get more than CROWDED neighbours, so the time is linear.
     """
-    n = len(degrees)
+    n = len(vertices)
     for v in range(n):
-        for i in range(degrees[v]):
-            lists[room[v] + i] = around[start[v] + i]
-    rank, touched = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+        vertex = vertices[v]
+        vertex.degree, vertex.rank, vertex.touched = start[v + 1] - start[v], -1, -1
+        if vertex.degree <= len(vertex.around):  # else it stays, and so do its neighbours
+            vertex.around[: vertex.degree] = around[start[v] : start[v + 1]]
     tried, touching = np.empty(n, np.int32), np.empty(n, np.int32)
     eliminated = turn = 0
     for few in range(2, FEW + 1):
@@ -249,25 +254,26 @@ def eliminate_few(start, around, degrees, room, lists):
         while count:
             end, count = count, 0
             for v in tried[:end]:
-                if rank[v] >= 0 or degrees[v] > few or touched[v] == turn:
+                vertex = vertices[v]
+                if vertex.rank >= 0 or vertex.degree > few or vertex.touched == turn:
                     continue
-                others = lists[room[v] : room[v] + degrees[v]]
+                others = vertex.around[: vertex.degree]
                 most = 0
                 for u in others:
-                    most = max(most, degrees[u] + len(others) - 2)
+                    most = max(most, vertices[u].degree + len(others) - 2)
                 if most > CROWDED:
                     continue
-                rank[v] = eliminated
+                vertex.rank = eliminated
                 eliminated += 1
                 for u in others:
-                    degrees[u] = join(lists[room[u] : room[u + 1]], degrees[u], u, v, others)
-                    if touched[u] != turn:
-                        touched[u] = turn
+                    other = vertices[u]
+                    other.degree = join(other.around, other.degree, u, v, others)
+                    if other.touched != turn:
+                        other.touched = turn
                         touching[count] = u
                         count += 1
             tried, touching = touching, tried
             turn += 1
-    return rank
 
 
 @njit(cache=True)
@@ -289,17 +295,20 @@ def join(around, degree, u, v, others):
 
 
 @njit(cache=True)
-def pack(left, degrees, room, lists):
+def pack(left, start, around, vertices):
     """Return the neighbours of the remaining vertices as CSR, int32; vertices are numbered by their index in `left`."""
-    number, start = np.empty(len(degrees), np.int32), np.zeros(len(left) + 1, np.int32)
+    number, packed_start = np.empty(len(vertices), np.int32), np.zeros(len(left) + 1, np.int32)
     for i, v in enumerate(left):
         number[v] = i
-        start[i + 1] = start[i] + degrees[v]
-    around = np.empty(start[-1], np.int32)
+        packed_start[i + 1] = packed_start[i] + vertices[v].degree
+    packed = np.empty(packed_start[-1], np.int32)
     for i, v in enumerate(left):
-        for j in range(degrees[v]):
-            around[start[i] + j] = number[lists[room[v] + j]]
-    return start, around
+        vertex = vertices[v]
+        few = vertex.degree <= len(vertex.around)
+        others = vertex.around[: vertex.degree] if few else around[start[v] : start[v + 1]]
+        for j, u in enumerate(others):
+            packed[packed_start[i] + j] = number[u]
+    return packed_start, packed
 
 
 @njit(cache=True)

@@ -11,7 +11,7 @@ from kernels.check import check, oracle
 from kernels.errors import InputError
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, variants
 from kernels.fast.hierarchy.customize import OnCard
-from kernels.graph import INF, MAX_WEIGHT, Graph, starts
+from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
 from tests.support import graphs
 
@@ -109,16 +109,15 @@ def streets(side: int) -> Graph:
 def test_what_is_dissected_is_the_graph_without_vertices_of_few_neighbours(name):
     on = (SHAPES | LARGER)[name]()
     start, around = elimination.neighbours(on.indptr, on.indices)
-    degrees = np.diff(start).astype(np.int32)
-    room = starts(np.maximum(degrees, elimination.CROWDED))
-    lists = np.empty(room[-1], np.int32)
-    rank = elimination.eliminate_few(start, around, degrees, room, lists)
+    vertices = np.empty(on.vertices, elimination.VERTEX)
+    elimination.eliminate_few(start, around, vertices)
+    rank = vertices["rank"]
     left = np.flatnonzero(rank < 0)
     gone = np.argsort(rank)[len(left) :]
     assert rank[gone].tolist() == list(range(len(gone)))
     expected = neighbours(on)
     assert all(len(later) <= elimination.FEW for later in eliminate(expected, gone.tolist()).values())
-    start, around = elimination.pack(left, degrees, room, lists)
+    start, around = elimination.pack(left, start, around, vertices)
     found = [left[around[first:end]].tolist() for first, end in pairwise(start)]
     assert [sorted(one) for one in found] == [sorted(expected[v]) for v in left.tolist()]
 
