@@ -1,7 +1,7 @@
-"""Blocked Floyd-Warshall with register tiles: first the distances, then the predecessors from them.
+"""Blocked Floyd-Warshall with register tiles. It finds the distances, and then the predecessors from the distances.
 
 The distance matrix M is cut into tiles. Each round takes the next `tile` vertices, the set K, as intermediate vertices
-(Venkataraman, Sahni and Mukhopadhyaya, 2003; Katz and Kider, 2008). With (x) for the (min, +) product, a round is:
+(Venkataraman, Sahni and Mukhopadhyaya, 2003; Katz and Kider, 2008). (x) is the (min, +) product. A round is:
 
     diagonal    D = M[K, K] by Floyd-Warshall
     panel       M[K, :] = D (x) M[K, :]                the rows of K
@@ -10,22 +10,23 @@ The distance matrix M is cut into tiles. Each round takes the next `tile` vertic
 The names are those of blocked LU factorisation, but here `trailing` updates all tiles, including those above and left
 of the diagonal tile. The paper calls the diagonal tile the primary tile.
 
-`trailing` reads M[:, K], and `panel` reads M[K, :], while another block writes it. These races are harmless, because
-the old and the new value give the same result: the new value is the minimum over K of old + D (or of D + old), and D
-already contains all paths through K.
+While a block of `trailing` reads M[:, K], another block writes M[:, K]. The same holds for `panel` and M[K, :]. These
+races are harmless. A new value is a minimum of sums of an old value and an entry of D. D already contains all paths
+through K, so old and new values give the same product.
 
-A block of threads computes half a tile of the product. A thread keeps 8 x 8 words of it in registers and executes one
-VIADDMNMX instruction per word and per vertex k of K. Index arithmetic runs on the same unit of the card. To reduce it,
-four words are loaded at once and the loop over k is unrolled four times (measured in docs/performance.md).
+A block of threads computes half a tile of the product. A thread keeps 8 x 8 words of this half tile in registers and
+executes one VIADDMNMX instruction per word and per vertex k of K. Index arithmetic runs on the same unit of the card as
+VIADDMNMX. To reduce index arithmetic, a thread loads four words at once, and the loop over k is unrolled four times
+(measured in docs/performance.md).
 
-A word is unsigned and infinity is 2^31 - 1, so the sum of two infinities does not wrap around and is not less than
-infinity. In a packed matrix a word holds the distances to two successive vertices, and infinity is 2^15 - 1, so no sum
-carries into the other half. Rows and columns past the last vertex are filled with infinity.
+Words are unsigned, and infinity is 2^31 - 1. So the sum of two infinities does not wrap around and is not less than
+infinity. In a packed matrix, a word holds two 16-bit distances, to two successive vertices. There infinity is 2^15 - 1,
+so that no sum carries into the other half of a word. Rows and columns past the last vertex are filled with infinity.
 
-A packed distance that does not fit in 15 bits becomes infinity. Such an overflow is detected: on a shortest path to
-a vertex whose distance does not fit, let v be the first such vertex. The vertex u before v has its exact distance,
-because all distances that fit are exact. So there is an arc from a reached vertex, u, to an unreached one, v.
-`find_predecessors` reads all arcs and looks for such an arc.
+A packed distance that does not fit in 15 bits becomes infinity. All distances that fit are exact. On a shortest path to
+a vertex whose distance does not fit, let v be the first vertex whose distance does not fit, and u the vertex before v.
+Then u is reached, v seems unreached, and there is an arc from u to v. `find_predecessors` reads all arcs and detects
+such an arc.
 """
 
 from dataclasses import dataclass
@@ -44,13 +45,13 @@ from kernels.run import Result, Run
 MAX_DEPTH = 16  # maximum of TileShape.depth
 PAD = 4  # unused words after each row of to_k, to avoid bank conflicts of a warp that writes to several rows at once
 PACKED_INF = 2**15 - 1
-BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product that the registers of a multiprocessor can hold
+BLOCKS_PER_MULTIPROCESSOR = 4  # blocks of the product that must fit on a multiprocessor; limits a thread's registers
 ROW_THREADS = 256  # maximum threads per block of the kernels with one block per row
 
 
 @dataclass(frozen=True)
 class TileShape:
-    """The shape of a tile. Two blocks of threads compute a tile, with side x side threads together.
+    """The shape of a tile. Two blocks of threads, with side x side threads together, compute a tile.
 
     A thread computes `per` x `per` words.
     """
@@ -61,12 +62,12 @@ class TileShape:
 
     @classmethod
     def of(cls, run: Run, packed: bool) -> "TileShape":
-        """Return the shape of 128 x 128 words; 4 x 4 words, for the simulator, if run.tile is less than 32."""
+        """Return a shape of 4 x 4 words if run.tile is less than 32 (for the simulator), else of 128 x 128 words."""
         return cls(16, 8, packed) if run.tile >= 32 else cls(2, 2, packed)
 
     @property
     def tile(self) -> int:
-        """Number of rows of a tile, of words in each row, and of intermediate vertices of a round."""
+        """Side of a tile: its number of rows, the words of a row, and the intermediate vertices of a round."""
         return self.side * self.per
 
     @property
@@ -81,7 +82,7 @@ class TileShape:
 
     @property
     def diagonal_per(self) -> int:
-        """Number of rows, and of columns, per thread of `diagonal`: fewer than `per`, so that loops are unrolled."""
+        """Number of rows and of columns of a thread of `diagonal`. It is below `per`, so that loops are unrolled."""
         return max(2, self.per // 2)
 
     @property
@@ -135,10 +136,10 @@ class TileShape:
 def kernels(shape: TileShape) -> SimpleNamespace:
     """Return the kernels for tiles of one shape: initial, diagonal, panel, trailing, unpack.
 
-    Matrices are flat arrays with `pitch` words per row. They may be strips, some rows of the whole matrix
-    (staged_floyd_warshall.py). `pivot` is the strip of the intermediate vertices. Its row 0 is vertex
-    first_tile * tile, and round number round_ uses its rows from round_ * tile on. `target` is the strip to update.
-    Without strips, `pivot` and `target` are the whole matrix, and first_tile is 0.
+    Matrices are flat arrays with `pitch` words per row. In staged_floyd_warshall.py, a matrix is a strip: some rows of
+    the whole matrix. `pivot` is the strip of the intermediate vertices. Row 0 of `pivot` belongs to vertex
+    first_tile * tile. Round number round_ uses the `tile` rows of `pivot` from row round_ * tile on. `target` is the
+    strip to update. Without strips, `pivot` and `target` are the whole matrix, and first_tile is 0.
     """
     panel, trailing = products(shape)
     return SimpleNamespace(
@@ -164,7 +165,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
-        """Lower matrix[at] to word; if packed, each half. By compare-and-swap: no atomic instruction lowers halves."""
+        """Lower matrix[at] to `word`, or each half if packed. Halves need compare-and-swap: no atomic lowers them."""
         old = matrix[at]
         seen = u32(~old)
         while seen != old:
@@ -173,7 +174,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit
     def initial(n, pitch, first_vertex, indptr, indices, weights, matrix):
-        """Fill one row per block, for vertex first_vertex + row: 0 to itself, weights of its arcs, else infinity."""
+        """Fill the row of vertex first_vertex + block: 0 for the vertex, weights for its arcs' heads, else infinity."""
         row, t, stride = u64(cuda.blockIdx.x) * pitch, u32(cuda.threadIdx.x), u32(cuda.blockDim.x)
         at = t
         while at < pitch:
@@ -299,7 +300,10 @@ def diagonal_kernel(shape: TileShape):
 
 @cache
 def part_movers(wide: int) -> tuple:
-    """Return two device functions (matrix, at, part): load `wide` words from matrix[at] on into `part`, store them."""
+    """Return two device functions (matrix, at, part) for the `wide` words that start at matrix[at].
+
+    The first function loads these words into `part`. The second function stores `part` there.
+    """
 
     @cuda.jit(device=True)
     def load(matrix, at, part):
@@ -325,14 +329,14 @@ def part_movers(wide: int) -> tuple:
 
 
 def product_readers(shape: TileShape) -> tuple:
-    """Return two device functions that load to shared memory the distances to, and from, `depth` vertices k."""
+    """Return read_to_k and read_from_k: they load the distances to and from `depth` vertices k into shared memory."""
     tile, height, packed, depth = shape.tile, shape.height, shape.packed, shape.depth
     threads, wide, to_k_words = shape.threads, shape.wide, shape.depth // shape.per_word
     load, _ = part_movers(wide)
 
     @cuda.jit(device=True)
     def read_to_k(pitch, columns, target, t, to_k, part):
-        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex, in both halves if packed."""
+        """Set to_k[k, i] to the distance from row i of the half tile to the k-th vertex; if packed, set both halves."""
         e = u32(0)
         while e < to_k_words * height // (threads * wide):
             at = u32(wide * t + e * u32(wide * threads))
@@ -367,7 +371,7 @@ def product_readers(shape: TileShape) -> tuple:
 
 
 def product_relaxers(shape: TileShape) -> tuple:
-    """Return two device functions: relax a thread's words through one vertex k, and merge them into the target."""
+    """Return two device functions: one relaxes a thread's words through a vertex k, one merges them into the target."""
     per, tile, height, wide, relax = shape.per, shape.tile, shape.height, shape.wide, shape.relax
     load, store = part_movers(wide)
 
@@ -375,8 +379,8 @@ def product_relaxers(shape: TileShape) -> tuple:
     def position(thread, i, length):
         """Return the index, below `length`, of a thread's i-th row or column.
 
-        Half of a thread's rows or columns are in each half of the range, so that the 16-byte loads of neighbouring
-        threads have no bank conflicts.
+        A thread has half of its rows or columns in each half of the range. So the 16-byte loads of neighbouring threads
+        have no bank conflicts.
         """
         return u32((i // wide) * (length // 2) + thread * wide + i % wide)
 
@@ -454,7 +458,7 @@ def product(shape: TileShape):
                 relax_through(u32(k + 2), y, x, to_k, from_k, dist)
                 relax_through(u32(k + 3), y, x, to_k, from_k, dist)
                 k = u32(k + 4)
-            cuda.syncthreads()  # also needed because `panel` writes rows that all its threads read
+            cuda.syncthreads()  # before shared memory, and in `panel` the rows of pivot, are overwritten
             done = u32(done + depth)
             columns, rows = columns + u64(to_k_words), rows + u64(depth) * pitch
         relax_rows(pitch, top, j0, y, x, dist, target, part)
@@ -484,15 +488,15 @@ def products(shape: TileShape) -> tuple:
 
 @cuda.jit
 def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, predecessor, overflow):  # noqa: PLR0913
-    """Set the predecessors of one row per block. The source of a row is first_source + row.
+    """Set the predecessors in one row per block. Row r belongs to source first_source + r.
 
-    indptr, tails, weights: the result of `arcs_by_head`. Sets overflow[0] = 1 if an arc leads from a reached vertex to
-    an unreached one: the distance of this vertex did not fit.
+    indptr, tails, weights: the result of `arcs_by_head`. If an arc leads from a reached to an unreached vertex, the
+    distance of the unreached vertex did not fit; then set overflow[0] = 1.
 
     The first pass uses only arcs of positive weight. Their tails are nearer to the source than their heads, so these
-    predecessors lead to the source. Arcs of weight 0 could form cycles. Later passes use such an arc only if its tail
-    is the source or already has a predecessor. If another thread sets that predecessor during a pass, the arc may be
-    used in the next pass only. The passes end when nothing changes.
+    predecessors lead to the source. Arcs of weight 0 could form cycles. Later passes use an arc of weight 0 only if its
+    tail is the source or already has a predecessor. If the tail gets its predecessor during a pass, this pass may miss
+    the arc; the next pass uses it. The passes end when no predecessor changes.
     """
     row, source = u64(cuda.blockIdx.x), u32(first_source + cuda.blockIdx.x)
     dist_row, predecessor_row = row * pitch, row * n
@@ -533,7 +537,7 @@ def find_predecessors(n, pitch, first_source, indptr, tails, weights, dist, pred
 def arcs_by_head(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the arcs grouped by head, the cheapest arc of a head first.
 
-    They are int32 arrays: indptr, (n + 1,), tails and weights, (m,).
+    The result is three int32 arrays: indptr of shape (n + 1,); tails and weights of shape (m,).
     """
     order = np.lexsort((graph.weights, graph.indices))
     indptr = np.zeros(graph.vertices + 1, np.int32)
@@ -547,9 +551,10 @@ def blocked(graph: Graph, result: Result, run: Run) -> None:
 
 
 def blocked16(graph: Graph, result: Result, run: Run) -> None:
-    """Search with two 15-bit distances per word; if one does not fit, search again with 32 bits. Fill `result`, (n, n).
+    """Search with two 15-bit distances per word and fill `result`, of shape (n, n).
 
-    Cards before compute capability 9.0 search only with 32 bits, because a packed minimum takes several instructions.
+    If a distance does not fit in 15 bits, search again with 32 bits. Cards before compute capability 9.0 search only
+    with 32 bits, because a packed minimum takes several instructions.
     """
     shapes = [TileShape.of(run, packed=False)]
     if has_16_bit_pair_minimum() or not gpu_visible():
@@ -558,12 +563,12 @@ def blocked16(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return the number of launches: three per round, and three to fill and unpack the matrix and find predecessors."""
+    """Return the number of launches: three per round, and `initial`, `unpack` and `find_predecessors`."""
     return 3 * TileShape.of(Run(tile=tile), packed=False).rounds(vertices) + 3
 
 
 def launches16(vertices: int, tile: int) -> None:
-    """Return None: the number depends on whether a second search with 32 bits follows, so on the weights."""
+    """Return None: it depends on the weights whether a second search, with 32 bits, follows."""
 
 
 def upload_arcs(graph: Graph, run: Run) -> tuple[list, list]:
@@ -572,7 +577,7 @@ def upload_arcs(graph: Graph, run: Run) -> tuple[list, list]:
 
 
 def _find_paths(graph: Graph, result: Result, run: Run, *shapes: TileShape) -> None:
-    """Fill `result` with the first of these shapes in which all distances fit."""
+    """Search with one shape after the other until all distances fit, and fill `result`."""
     n = graph.vertices
     run.require(4 * max(s.rounds(n) * s.tile * s.pitch(n) for s in shapes) + 2 * 4 * n * n)
     out_arcs, in_arcs = upload_arcs(graph, run)

@@ -6,10 +6,10 @@
     overflow          the remaining arcs of longer rows, as (tail, head, weight): one thread per arc
 
 Because of the lengths (ELLPACK-R: F. Vázquez, J. J. Fernández and E. M. Garzón, 2011) a thread reads no padding, and
-loads its next arc before it relaxes the current one. N. Bell and M. Garland (Supercomputing 2009) introduced the hybrid
-of ELL and a list of overflow arcs; they keep a column if a third of the rows fill it. This layout has the most columns
-for which at least a quarter of all slots are filled. So a road network has no overflow, and a few vertices with
-thousands of arcs do not add slots to all other rows. The overflow is relaxed in the same launch.
+loads its next arc before it relaxes the current arc. N. Bell and M. Garland (Supercomputing 2009) introduced ELL with a
+list of overflow arcs. They keep a column if a third of the rows have an arc in it. This layout has the largest number
+of columns for which at least a quarter of all slots hold an arc. So a road network has no overflow, and a few vertices
+with thousands of arcs do not add slots to all other rows. Overflow arcs are relaxed in the same launch as the rows.
 """
 
 from typing import NamedTuple
@@ -25,8 +25,8 @@ from kernels.paper.bellman_ford import drive, relax_arc, set_predecessor, update
 from kernels.run import Result, Run
 
 WARP = 32
-SLOTS_PER_ARC = 4  # maximum ratio of the columns' slots to the arcs in them
-MAX_SLOTS = 2**31  # so that the index of a slot, and of the next one in its row, fits in 32 bits
+SLOTS_PER_ARC = 4  # maximum ratio of all slots to the slots that hold an arc
+MAX_SLOTS = 2**31  # so that slot + pitch, the index of the next slot in a row, fits in 32 bits
 
 
 class Layout(NamedTuple):
@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     lengths: np.ndarray  # (n,)
     heads: np.ndarray  # (columns * pitch,): -1 is padding
     weights: np.ndarray  # (columns * pitch,)
-    overflow_tails: np.ndarray  # (overflow arcs,), like the next two
+    overflow_tails: np.ndarray  # (number of overflow arcs,), as are overflow_heads and overflow_weights
     overflow_heads: np.ndarray
     overflow_weights: np.ndarray
 
@@ -46,7 +46,7 @@ def pitch(vertices: int) -> int:
 
 
 def columns(graph: Graph) -> int:
-    """Return the number of columns: the most for which 1 / SLOTS_PER_ARC of the slots are filled."""
+    """Return the largest number of columns for which at least 1 / SLOTS_PER_ARC of the slots hold an arc."""
     rows_of_degree = np.bincount(np.diff(graph.indptr))
     filled = np.cumsum(np.cumsum(rows_of_degree[::-1])[::-1][1:])  # filled slots, by number of columns
     count = np.arange(1, len(filled) + 1)
@@ -119,6 +119,6 @@ def find_predecessors(column, rows, dist, predecessor):
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
-    """Run half as many blocks as one thread per vertex takes; fill `result`, (n,), with the paths from run.source."""
+    """Run half the blocks that one thread per vertex needs; fill `result`, (n,), with the paths from run.source."""
     arcs = np.uint32(pitch(graph.vertices)), Layout(*run.upload_untimed(*layout(graph)))
     drive(graph, result, run, arcs, (relax, update_stride, find_predecessors), divide_blocks_by=2)

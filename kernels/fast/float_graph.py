@@ -20,7 +20,7 @@ else:
 # Shared by floats.py and its kernels.
 LANES = 8  # threads that share the arcs of a queued vertex; must divide the threads of a block
 TINY = np.finfo(np.float64).tiny  # added to bounds; larger than the rounding error of a subnormal bound
-NONE, SOURCE = -1, -9999  # the predecessor of a vertex that is not reached yet, and of a source
+NONE, SOURCE = -1, -9999  # values in `predecessor`: NONE for a vertex without a predecessor so far, SOURCE for a source
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +45,16 @@ class FloatGraph(Rows):
 
     @cached_property
     def exponent(self) -> int:
-        """Return an e such that, with weights scaled by 2**e and rounded up, no shortest path exceeds 2^31 - 2.
+        """Return the exponent e for the integer search, which multiplies weights by 2**e and rounds them up.
 
-        A shortest path leaves each vertex at most once. So its length is at most the sum, over all vertices, of the
-        largest weight of the vertex's arcs. e is the largest number for which this sum fits, with 1 % to spare.
+        No shortest path may then exceed 2^31 - 2. A shortest path leaves each vertex at most once. So its length is at
+        most the sum, over all vertices, of the largest weight of an arc from the vertex. e is the largest integer for
+        which this sum is at most 99 % of 2^31 - 1.
         """
         starts = self.indptr[:-1][np.diff(self.indptr) > 0]
-        largest = np.maximum.reduceat(self.weights, starts) if self.arcs else np.zeros(1)  # weight of each vertex
+        largest = np.maximum.reduceat(self.weights, starts) if self.arcs else np.zeros(1)  # of each vertex
         _, shift = np.frexp(largest.max())
-        total = np.ldexp(largest, -shift).sum()  # of weights scaled to at most 1, so that the sum is finite
+        total = np.ldexp(largest, -shift).sum()  # weights are scaled to at most 1, so that their sum is finite
         if total == 0:
             return 0
         room = max(0.99 * INF - len(largest), 1)  # rounding up adds at most 1 to each weight
@@ -61,7 +62,7 @@ class FloatGraph(Rows):
 
     @cached_property
     def scaled(self) -> Graph:
-        """Return the arcs with integer weights, scaled and rounded up; 0 stays 0, and no other weight becomes 0."""
+        """Return the graph with integer weights: multiplied by 2**exponent and rounded up. Only 0 becomes 0."""
         whole = np.ceil(np.ldexp(self.weights, self.exponent))
         whole = np.clip(whole, self.weights > 0, INF - 1).astype(np.int32)
         return Graph(self.indptr, self.indices, whole, meta={"name": self.name})

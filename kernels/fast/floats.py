@@ -6,17 +6,17 @@
         each u of queue, each arc (u, v, w):
             if dist[u] + w < dist[v], set dist[v] = dist[u] + w and queue v for the next round
 
-Result. Rounded addition is monotonic: if a summand grows, the sum does not decrease. The rounds end when, for
-each v except the source, dist[v] is the minimum of dist[u] + w over all arcs (u, v, w). Then dist[v] is the least sum
-of weights along a path to v, where each sum is added up from the source on. Dijkstra's algorithm finds the same
-minimum: the distances equal SciPy's, bit for bit. The order of the threads does not change them. A thread lowers a
-distance atomically, and queues the vertex unless another thread already lowered it in this round. So the arcs of each
-vertex are relaxed from its final distance.
+Result. Rounded addition is monotonic: if a summand grows, the sum does not decrease. After the last round, dist[v] is
+the minimum of dist[u] + w over all arcs (u, v, w), for each v except the source. So dist[v] is the least length of a
+path to v, if lengths are added up from the source on. Dijkstra's algorithm finds the same minimum: the distances equal
+SciPy's, bit for bit. The order of the threads does not change the distances. A thread lowers a distance atomically, and
+queues the vertex unless another thread already lowered its distance in this round. So the arcs of each vertex are
+relaxed from its final distance.
 
-Integer distances. Without them the rounds are those of Bellman-Ford, which lowers most distances many times. An integer
-distance is the length of a path with rounded-up weights, so it is at least the true distance. A vertex accepts only
-distances below this bound, so the first accepted distance is close to the final one. A vertex without an integer
-distance has no bound; the result is the same.
+Integer distances. Without integer distances, the rounds would be those of Bellman-Ford, which lowers most distances
+many times. An integer distance is the length of a path with rounded-up weights. So, scaled back, it is an upper bound
+of the true distance. A vertex accepts only distances below this bound, so the first accepted distance is close to the
+final distance. A vertex without an integer distance has no bound. Bounds do not change the result.
 
 Predecessors. They are found from the distances. The first pass uses arcs from a lesser to a larger distance, which
 cannot form a cycle. Later rounds use arcs whose weight is 0 or is lost in rounding, but only from vertices that already
@@ -25,8 +25,9 @@ have a predecessor.
 Several rows, one per source, are searched at once: vertex v of row r is entry r * vertices + v.
 
 Negative weights need potentials (D. B. Johnson, Efficient Algorithms for Shortest Paths in Sparse Networks, JACM 24,
-1977). They are the distances from an additional vertex with an arc of weight 0 to every other vertex. The same rounds
-find them, with all vertices queued. Distances are then exact up to rounding, as in SciPy's `johnson`.
+1977). The potential of a vertex is its distance from an additional vertex, which has an arc of weight 0 to every other
+vertex. The rounds above find the potentials if all vertices are queued at the start. If weights are negative, distances
+are exact only up to rounding, as in SciPy's `johnson`.
 """
 
 from __future__ import annotations
@@ -52,17 +53,17 @@ class Found(NamedTuple):
     """The result of a search."""
 
     dist: np.ndarray  # float64, (rows, n): inf if there is no path
-    predecessors: np.ndarray | None  # int32, (rows, n): -9999 if there is none; None if not requested
+    predecessors: np.ndarray | None  # int32, (rows, n): -9999 for no predecessor; None if not requested
     rounds: int
 
 
 def enough_blocks(items: int, block: int) -> int:
-    """Return the number of blocks that gives each thread one item, at most MAX_BLOCKS."""
+    """Return the number of blocks that have a thread for every item, at most MAX_BLOCKS."""
     return min(-(-items // block), MAX_BLOCKS)
 
 
 class Float64Search:
-    """Search one graph repeatedly. Its arrays are copied to the card once.
+    """Search one graph repeatedly. The graph's arrays are copied to the card once.
 
     Weights must not be negative, except for `potentials`. `run` makes the launches, with run.block threads per block.
     """
@@ -74,7 +75,7 @@ class Float64Search:
         self.arcs = run.upload(*arrays)
 
     def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
-        """Search `rows` rows at once, from the entries `starts`, all different.
+        """Search `rows` rows at once, from the entries `starts`, which must not repeat.
 
         whole: int32, (rows, n): the integer distances (of `graph.scaled`), used as bounds. limit: the largest distance
         to search, 0 or more; vertices farther away are treated as unreachable. tree: whether to find predecessors.

@@ -13,7 +13,8 @@ from kernels.graph import INF
 def set_bounds(constants, whole, dist, stamps, predecessor):
     """Set dist to the bounds, and reset stamps and predecessor.
 
-    constants: the factor that scales integer distances back, and the bound of a vertex without one.
+    constants[0]: the factor that scales integer distances back. constants[1]: the largest bound; a vertex without an
+    integer distance has this bound.
     """
     at, threads = u64(thread_x()), u64(cuda.gridsize(1))
     while at < u64(len(dist)):
@@ -42,7 +43,7 @@ def start(starts, dist, predecessor, queues):
 
 @cuda.jit(device=True)
 def lower(u, at, to, d, x, done, dist, stamps):
-    """Lower the distance of `to` to x; return whether to queue it. In each round only the first thread queues it."""
+    """Lower the distance of `to` to x; return whether this thread is the first in the round to lower it."""
     if x < dist[to] and x < cuda.atomic.min(dist, to, x):
         return cuda.atomic.max(stamps, to, u32(done + u32(1))) <= done
     return False
@@ -50,7 +51,7 @@ def lower(u, at, to, d, x, done, dist, stamps):
 
 @cuda.jit(device=True)
 def adopt(u, at, to, d, x, done, dist, predecessor):
-    """Set u as the predecessor of `to` if the arc does not add to the distance; return whether this thread set it.
+    """Set u as the predecessor of `to` if the arc adds nothing to the distance; return whether this thread set u.
 
     The arc is used only if u already has a predecessor or is a source.
     """
@@ -66,10 +67,10 @@ def rounds(take):
     A round calls `take` for each arc of a queued vertex. If `take` returns True, the head is queued for the next round.
 
     most: maximum number of rounds. marks: the stamps of `lower`, or the predecessors of `adopt`. queues: uint32, two
-    words per entry; a round reads one half and fills the other. counts: uint32, (4,). Words 0 to 2
-    are used in rotation, so that one barrier per round is enough: round r reads the number of queued vertices from word
-    r mod 3, counts those of the next round in word (r + 1) mod 3, and sets word (r + 2) mod 3 to 0. Word 3 becomes the
-    number of rounds.
+    words per entry of dist; a round reads one half of the array and fills the other half. counts: uint32, (4,). Words 0
+    to 2 are used in rotation, so that one barrier per round is enough: round r reads the number of its queued vertices
+    from word r mod 3, counts in word (r + 1) mod 3 the vertices that it queues, and sets word (r + 2) mod 3 to 0. Word
+    3 becomes the number of rounds.
     """
 
     @cuda.jit(**LAUNCH_BOUNDS)

@@ -1,25 +1,25 @@
 """Bellman-Ford from every source of a sparse graph, eight sources per block.
 
-The core is the set of vertices with out-arcs. Other vertices can only be the last vertex of a path. A block takes the
-next eight core vertices as sources. For each core vertex it keeps a row of distances, one per source, in shared memory
-if all rows fit.
+The core is the set of vertices with out-arcs. A vertex outside the core can only be the last vertex of a path. A block
+has eight core vertices as sources. For each core vertex, the block keeps a row: the vertex's distances from these
+sources. The rows are in shared memory if all of them fit, else in global memory.
 
     until no distance changes
         each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
-    each vertex v: of its arcs (u, v, w), the one with the least row[u] + w gives its distance and predecessor
+    each vertex v: the arc (u, v, w) with the least row[u] + w gives the distance, row[u] + w, and the predecessor, u
 
 Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed would read half as many arcs,
 but was slower when measured (docs/performance.md).
 
-A vertex outside the core, a sink, gets its distances after the last round. As a source it reaches only itself; blocks
-that do not search fill the rows of these sources.
+A vertex outside the core is called a sink. It gets its distances after the last round. As a source, a sink reaches only
+itself. Blocks that do not search fill the results of these sources.
 
-A row has four words. If weights and core are small, a word first holds two 16-bit distances. If a distance of a block
-might not fit in 16 bits, the block starts again with 32 bits: a word then holds one distance, so it takes four sources
-at a time. If a weight is 0, a word has 64 bits: the distance in the upper half, the number of arcs of the path in the
-lower half. Then each arc increases the word, even if its weight is 0, so that predecessors cannot form a cycle.
+A row has four words. If weights and core are small, a block first searches with two 16-bit distances per word. If a
+distance might not fit in 16 bits, the block searches again with one 32-bit distance per word, from four sources at a
+time. If a weight is 0, a word has 64 bits: the distance in the upper half, the number of arcs of the path in the lower
+half. Then each arc increases the word, even an arc of weight 0, so that predecessors cannot form a cycle.
 
-Only the owner of a vertex, one thread, writes its row, between two barriers.
+One thread owns a vertex. Only the owner writes the vertex's row, between two barriers.
 """
 
 from functools import cache
@@ -35,7 +35,7 @@ from kernels.graph import INF, Graph, kept, starts
 from kernels.run import Result, Run
 
 SOURCES_PER_BLOCK = 8
-SLICE = 32  # vertices whose arcs are interleaved, so that a warp reads one arc of each of its vertices at once
+SLICE = 32  # number of vertices whose arcs are interleaved, so that a warp reads one arc of each vertex at once
 MAX_NARROW_WEIGHT = 0x7FFF
 ALIGNMENT = None if SIMULATED else 16  # lets a thread load a row at once; the simulator rejects the option
 
@@ -44,15 +44,16 @@ class Layout(NamedTuple):
     """A graph in the form that the kernel reads; all arrays are uint32. Core vertices are numbered by index in `core`.
 
     A slice is SLICE core vertices with their arcs from the core. Arc j of the i-th vertex of slice s is at index
-    slices[s] + SLICE * j + i of slice_arcs, slice_tails and slice_weights. The lists of a slice are padded to the same
-    length with arcs of weight 0 from vertex len(core), which is never reached.
+    slices[s] + SLICE * j + i of slice_arcs, slice_tails and slice_weights. Within a slice, the
+    lists are padded to the same length with arcs of weight 0 from vertex len(core), which is never reached.
 
-    in_indptr, arcs, tails and weights have all arcs by head, in compressed rows; here a head is any vertex. slice_arcs
-    and arcs are for 16-bit distances: they have the tail in the upper and the weight in the lower half of a word.
+    in_indptr, arcs, tails and weights have all arcs by head, in compressed rows. Their heads are all vertices, with the
+    graph's numbers; their tails are numbered by index in `core`. slice_arcs and `arcs` are read by searches with 16-bit
+    distances: a word has the tail in the upper half and the weight in the lower half.
     """
 
     core: np.ndarray  # vertices with out-arcs, by decreasing number of arcs from the core
-    sinks: np.ndarray  # the other vertices
+    sinks: np.ndarray  # vertices without out-arcs
     slices: np.ndarray
     slice_arcs: np.ndarray
     slice_tails: np.ndarray
@@ -112,11 +113,11 @@ def lesser_word(a, b):
 
 @cache
 def arc_reader(narrow: bool, count_hops: bool):
-    """Return a device function that reads an arc: its tail, and the number to add to a word of the tail's row.
+    """Return a device function that returns an arc's tail, and the number to add to a word of the tail's row.
 
-    narrow: whether a word of a row holds two 16-bit distances. If so, a word of `arcs` has tail and weight; if not, it
-    has only the tail.
-    count_hops: whether a word of a row has 64 bits, the distance in the upper and the number of arcs in the lower half.
+    narrow: whether a word of a row holds two 16-bit distances. If so, a word of `arcs` has the tail and the weight;
+    otherwise it has only the tail.
+    count_hops: whether a word of a row has 64 bits: the distance in the upper half, the number of arcs in the lower.
     """
 
     @cuda.jit(device=True)
@@ -134,7 +135,7 @@ def arc_reader(narrow: bool, count_hops: bool):
 
 @cache
 def row_setter(narrow: bool, count_hops: bool):
-    """Return a device function that sets the distance from each source to itself to 0, and all others to no path."""
+    """Return a device function that sets the distance from each source to itself to 0, all others to no path."""
     word, sources = u64 if count_hops else u32, u32(8 if narrow else 4)
 
     @cuda.jit(device=True)
@@ -165,8 +166,8 @@ def row_setter(narrow: bool, count_hops: bool):
 def relaxation(narrow: bool, count_hops: bool, native: bool):
     """Return a device function that finds the distances from the block's sources to the `size` core vertices.
 
-    narrow, count_hops: see `arc_reader`. native: whether one instruction of the card takes the minimum of both halves
-    of a word.
+    narrow, count_hops: see `arc_reader`. native: whether the card has one instruction for the minima of both halves of
+    two words.
     """
     word = u64 if count_hops else u32
     lesser = lesser_word if not narrow else min_pairs_native if native else min_pairs
@@ -259,7 +260,7 @@ read_narrow = arc_reader(narrow=True, count_hops=False)
 
 @cuda.jit(device=True)
 def better_pair(low, high, word, u):
-    """Return, for two sources, the shorter of the best path so far and the path through tail u.
+    """Return the best path of each of two sources: the best path so far, or the path through tail u if it is shorter.
 
     low, high: the best path so far of each source, as in `write_narrow_results`. word: the lengths of the two paths
     through u.
@@ -272,7 +273,7 @@ def write_narrow_results(n, first_source, no_path, graph, rows, dist, predecesso
     """Write distances and predecessors of eight sources.
 
     The best path of each source, b0 to b7, is a word with the distance in the upper half and the tail (its index in
-    core) in the lower half, so that one minimum finds both. They are separate variables, because an array that is
+    core) in the lower half, so that one minimum finds both. b0 to b7 are separate variables, because an array that is
     indexed in a loop would be in local memory, not in registers.
     """
     v = u32(cuda.threadIdx.x)
@@ -349,8 +350,8 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
     The two kinds of blocks are interleaved evenly, so that both run at the same time. Block b searches if
     (b + 1) * groups // blocks is greater than b * groups // blocks, else it fills rows.
 
-    in_shared: whether a block's rows are in shared memory or in `work`. count_hops, native: see `arc_reader` and
-    `relaxation`. The kernel's argument no_path_16 is the result of `no_path_in_16_bits`.
+    in_shared: whether a block's rows are in shared memory; otherwise they are in `work`. count_hops, native: see
+    `arc_reader` and `relaxation`. The kernel's argument no_path_16 is the result of `no_path_in_16_bits`.
     """
     word, word_type = (u64, uint64) if count_hops else (u32, uint32)
     no_path = word(INF << 32 if count_hops else INF)
@@ -389,7 +390,7 @@ def search_from_all(in_shared: bool, count_hops: bool, native: bool):
 
 
 def bytes_of_block(core: int, count_hops: bool) -> int:
-    """Return the size of a block's rows in bytes: a row per core vertex, and one for padding."""
+    """Return the size of a block's rows in bytes: one row per core vertex, and one for vertex len(core) (`Layout`)."""
     return (core + 1) * (32 if count_hops else 16)
 
 

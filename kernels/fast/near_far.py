@@ -4,47 +4,48 @@
     while near or far has entries
         while near has entries
             each entry (u, d) of near, each arc (u, v, w):
-                if d + w < dist[v], set dist[v] = d + w and add (v, d + w) to near (below the threshold) or to far
-        raise the threshold past the least distance in far; move the entries below it from far to near
+                if d + w < dist[v], set dist[v] = d + w; add (v, d + w) to near if d + w < threshold, else to far
+        raise the threshold past the least distance in far; move entries below the threshold from far to near
 
-The method is A. Davidson, S. Baxter, M. Garland and J. D. Owens' (Work-Efficient Parallel GPU Methods for
+The method is by A. Davidson, S. Baxter, M. Garland and J. D. Owens (Work-Efficient Parallel GPU Methods for
 Single-Source Shortest Paths, IPDPS 2014).
 
 On a road network a search takes more than a thousand rounds, each with hundreds of near vertices. So its time depends
 on the latency of a round. A barrier of a block takes far less time than a barrier of the whole card. Therefore each
 block has its own near queue, in shared memory, and runs its rounds without waiting for other blocks. The thread that
 lowers a distance, atomically, adds the vertex to the queue of its own block. So the arcs of each vertex are relaxed
-from its final distance. A block may also relax them from a larger distance that another block lowers later: this
+from its final distance. A block may also relax arcs from a larger distance, which another block lowers later. This
 repeats work and does no harm.
 
-A meeting is a barrier of the card. A block reaches it when its queue is empty. Before a meeting each block publishes
-the number of entries in its part of far and their least distance, so that all raise the threshold to the same value.
-After the meeting each block reads an equal share of every part: entries below the threshold go to its own queue, the
-others to its part of far. Far has two halves: one is read, the other written. A block calls an early meeting if its
-queue or its part of far is long. Then each block first moves the rest of its queue to far, so that all blocks share
-these entries.
+A meeting is a barrier of the card. A block goes to the next meeting when its queue is empty. Before a meeting each
+block publishes how many entries its part of far has, and their least distance. So all blocks raise the threshold to the
+same value. After the meeting each block reads an equal share of every part. It adds entries below the threshold to its
+own queue, and all others to its own part of far. Far has two halves: blocks read one half and write to the other half.
+A block calls an early meeting if its queue or its part of far is long. Before an early meeting, each block moves the
+entries left in its queue to far, so that all blocks share these entries.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
 several rounds. If most blocks had near entries left and repeated much work, the card is busy, and nearer vertices
-should come first: delta becomes a quarter of the rest of the window. A block repeated much work if more than 1 in
-WORK_TWICE of its entries was for a vertex that was near already.
+should come first. Then delta becomes a quarter of the range from the least distance left to the threshold. A block
+repeated much work if more than 1 in WORK_TWICE of its entries was for a vertex that was near already.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
-one thread per arc. If a vertex has more arcs than fit in its row, the last word is a link to up to DIRECT further arcs.
-A warp relaxes the arcs behind its threads' links, one link after the other. If a vertex has still more arcs, its link
-leads to a fan: further rows, which are enqueued like vertices and can have links to arcs. For the search, vertices of a
-large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
+one thread per arc. If a vertex has more arcs than its row can hold, the row's last word is a link to up to DIRECT
+further arcs. A warp relaxes the arcs behind its threads' links, one link after the other. If a vertex has more than
+DIRECT further arcs, the link leads to a fan instead: further rows, which are enqueued like vertices and can have links
+to arcs. Vertices of a large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
 
-A near queue is a ring. A round takes as many entries from its head as the block's threads can relax at once, and adds
-new entries at its tail. An entry that does not fit goes to far, which cannot overflow (`far_capacity`). Even and odd
-rounds count their additions separately, so that one barrier per round is enough: when some threads already add to one
-counter, others may still read the other. Likewise each count and the least distance of a meeting have two or three
-words, for successive meetings. All blocks compute the next window from the same words, after the barrier.
+A near queue is a ring. A round takes entries from the ring's head, as many as the block can relax at once, and adds new
+entries at the ring's tail. An entry that does not fit in the ring goes to far, which cannot overflow (`far_capacity`).
+Even and odd rounds count their additions in two counters. So one barrier per round is enough: while some threads still
+read one counter, others may already add to the other counter. Likewise each value that blocks share at a meeting has
+two or three copies, which successive meetings use in turn. After the barrier, all blocks compute the next window from
+the same copies.
 
 Predecessors are found from the distances: first along arcs of positive weight, then along arcs of weight 0 from
-vertices that have a predecessor. So they cannot form a cycle. Along arcs of weight 0, the one thread that sets a
-vertex's predecessor, by compare-and-swap, queues the vertex.
+vertices that have a predecessor. So predecessors cannot form a cycle. Along arcs of weight 0, threads set a vertex's
+predecessor by compare-and-swap; the thread that succeeds queues the vertex.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ from kernels.later import Later
 if TYPE_CHECKING:
     from kernels.run import Result, Run
 
-DELTA = 128  # delta at the start: this many mean weights, divided by the square of the mean out-degree
-THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows or rounds are wide
-WIDE = 8  # minimum mean out-degree for wide rounds
+DELTA = 128  # delta at the start: DELTA times the mean weight, divided by the square of the mean out-degree
+THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows have more than 4 words
+WIDE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
 kernels = Later("kernels.fast.near_far_kernels")  # imports numba
@@ -75,10 +76,10 @@ class Laid(NamedTuple):
     """The rows of a graph on the card."""
 
     bits: np.uint32  # log2 of the width of a row
-    arcs: Any  # uint64, (width * rows,): all words
-    owners: Any  # uint32, (rows - n,): numbers of the owners of the rows from n on
-    order: Any  # int32, (n,): the vertex with each number; empty if a vertex is its own number
-    rank: Any  # int32, (n,): the number of each vertex, or empty
+    arcs: Any  # uint64, (width * rows,): the words of all rows
+    owners: Any  # uint32, (rows - n,): for each row from n on, the number of the vertex that it belongs to
+    order: Any  # int32, (n,): the vertex with each number; empty if each vertex is its own number
+    rank: Any  # int32, (n,): the number of each vertex; empty if `order` is empty
 
 
 def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
@@ -101,15 +102,15 @@ def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
 
 
 def default_delta(graph: Graph) -> int:
-    """Return DELTA mean weights divided by the square of the mean out-degree, at least 1."""
+    """Return DELTA times the mean weight, divided by the square of the mean out-degree, at least 1."""
     return max(1, int(DELTA * graph.weights.mean() * (graph.vertices / graph.arcs) ** 2)) if graph.arcs else 1
 
 
 def tree_launches(source: int, laid: Laid, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:
     """Return the launches that find predecessors from the vertex with number `source`.
 
-    found: dist and predecessor (all -1), by number, on the card. queue, words: as in start_zero_arcs; used only with
-    free_arcs, if a weight is 0.
+    found: dist and predecessor on the card, ordered by number; all predecessors are -1. free_arcs: whether a weight is
+    0. Only then are queue and words used, as in start_zero_arcs.
     """
     block = max(kernels.LANES, run.block // kernels.LANES * kernels.LANES)
     blocks = -(-len(laid.arcs) // block)
@@ -129,10 +130,11 @@ def has_free_arcs(graph: Graph) -> bool:
 def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
     """Return the capacity of a block's part of a half of far, and the length above which the block calls a meeting.
 
-    After a meeting all parts together have at most one entry per row, because outdated entries are dropped. So a part
-    starts with an equal share of these, and up to one entry more per block, because shares are rounded up. A block
-    calls a meeting if its part has more than `limit` entries, stops a round later, and adds the rest of its queue. So
-    the part ends with at most the larger of its start and the limit, plus the entries of two rounds and of a queue.
+    After a meeting all parts together have at most one entry per row, because outdated entries are dropped. A block
+    takes an equal share of each part, rounded up. So its new part starts with at most `share` entries, plus one entry
+    for each part that it reads. A block whose part exceeds `limit` calls a meeting, stops a round later, and adds the
+    entries left in its queue. So the part grows, beyond its start or the limit, by at most the entries of two rounds
+    and of a queue: `added`. The capacity is larger than this bound.
     """
     taken, most = max(1, threads // rows.width), rows.width - 1 + near_far_layout.DIRECT
     share = -(-rows.queued // blocks)
@@ -144,11 +146,11 @@ def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capa
 
 
 class NearFarSearch:
-    """Searches on one graph, one after the other; its rows are copied to the card once.
+    """Searches on one graph, one after the other. The graph's rows are copied to the card once.
 
-    The first window is run.delta wide, by default default_delta(graph). dist and predecessor, int32, (n,), are the
-    results of the last search, in the memory that `allocate` took. `by_number` has the same results, ordered by the
-    numbers of the vertices. Raises NotEnoughMemory.
+    The width of the first window is run.delta, by default default_delta(graph). Call `allocate` before the first
+    search. dist and predecessor, int32, (n,), are the results of the last search. `by_number` has the same results,
+    ordered by the numbers of the vertices. Raises NotEnoughMemory.
     """
 
     def __init__(self, graph: Graph, run: Run):
@@ -223,7 +225,7 @@ class NearFarSearch:
         return bool(said[0])
 
     def give(self) -> tuple:
-        """Return dist and predecessor of the last search, and allocate others for later searches."""
+        """Return dist and predecessor of the last search, and allocate new arrays for later searches."""
         found, n = (self.dist, self.predecessor), self.graph.vertices
         start = -(-n // 32) * 32  # where predecessors start; one allocation takes half the time of two
         self.run.require(4 * (start + n))
@@ -248,5 +250,8 @@ def sssp(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> None:
-    """Return None: it is four, plus one for links, four if numbered by degree, and two if a weight is 0."""
+    """Return None: the number depends on the graph.
+
+    It is four, plus one if rows have links, four if vertices are numbered by degree, and two if a weight is 0.
+    """
     return None

@@ -10,13 +10,13 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 
-CROWDED = 512  # a block calls a meeting if it has more near entries, and more than twice those after the last meeting
+CROWDED = 512  # a block calls a meeting if its queue is longer, and more than twice as long as after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
 NARROWER = u32(2)  # bits by which the window is shifted right if most blocks repeated much work
 WORK_TWICE = u32(32)  # a block repeated much work if more than 1 in 32 entries was for a vertex that was near already
-SAMPLE = u32(8)  # only 1 / SAMPLE of the vertices are counted for this
+SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp
-NO_ARC = np.uint64(INF << 32)  # its weight exceeds any distance
+NO_ARC = np.uint64(INF << 32)  # fills up a row; its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
 # the number of entries and the least distance of its part of far; entries added for vertices that were near already.
@@ -31,7 +31,7 @@ def owner_of(row, n, owners):
 
 @cuda.jit
 def fill_rows(bits, indptr, indices, weights, order, rank, fan_owners, starts, stops, arcs, owners):  # noqa: PLR0913
-    """Set the arcs of the rows that may be enqueued, a word per thread, and the owners of the rows from n on.
+    """Set the words of the rows that may be enqueued, one word per thread, and the owners of the rows of fans.
 
     `set_links` then sets the links. bits: log2 of the width of a row. order, rank: as in near_far.Laid.
     """
@@ -58,7 +58,7 @@ def word_of(arc, indices, weights, rank):
 
 @cuda.jit
 def set_links(bits, linked, links, behind, indices, weights, rank, n, arcs, owners):  # noqa: PLR0913
-    """Set the links, one per thread, with the arcs behind them and their owners."""
+    """Set one link per thread, the arcs behind the link, and the owner of the rows that hold these arcs."""
     i, width = thread_x(), u32(u32(1) << bits)
     if i < len(linked):
         row, link = linked[i], links[i]
@@ -77,8 +77,8 @@ def set_links(bits, linked, links, behind, indices, weights, rank, n, arcs, owne
 def initialise(bits, source, arcs, dist, predecessor, words):
     v = thread_x()
     if v < len(dist):
-        # The bit is always 0, since weights have 31 bits. Reading it brings the arcs into the L2 cache, as far as they
-        # fit, before the search has to wait for them; using it keeps the compiler from removing the load.
+        # `zero` is always 0, because weights have 31 bits. Reading the arcs here brings them into the L2 cache, as far
+        # as they fit, before the search needs them. If `zero` were not used, the compiler would remove the load.
         zero = i32(arcs[u64(u64(v) << u64(bits))] >> u64(63))
         dist[v] = zero if v == source else i32(INF - zero)
         predecessor[v] = -1
@@ -87,13 +87,13 @@ def initialise(bits, source, arcs, dist, predecessor, words):
 
 
 class Sizes(NamedTuple):
-    """The numbers that a search takes besides its arrays."""
+    """Arguments of `search` that are numbers."""
 
     bits: int  # log2 of the width of a row
-    delta: int  # at the start
-    part_capacity: int  # of each block's part of a half of far
-    limit: int  # a block with more entries in its part calls a meeting
-    queue_capacity: int  # entries of a near queue, a power of two
+    delta: int  # width of the first window
+    part_capacity: int  # capacity of each block's part of a half of far
+    limit: int  # a block calls a meeting if its part has more entries
+    queue_capacity: int  # capacity of a near queue, a power of two
 
 
 class Block(NamedTuple):
@@ -102,11 +102,11 @@ class Block(NamedTuple):
     queue: np.ndarray  # near entries, a ring whose length is a power of two
     counters: np.ndarray  # COUNTERS words
     far: np.ndarray  # all parts
-    part: int  # where the block's part of far starts
+    part: int  # index in `far` at which the block's part starts
     threshold: int  # distances below it are near
     bits: int  # log2 of the width of a row
     counter: int  # index of the counter of this round's additions
-    seen: int  # its value before this round
+    seen: int  # value of this counter before this round
     head: int  # next index of the ring to read
     tail: int  # next index of the ring to add to
 
@@ -120,7 +120,7 @@ def enqueue(v, d, before, block):
     is_near = d < block.threshold
     if before < block.threshold and v & u32(SAMPLE - u32(1)) == 0:
         cuda.atomic.add(block.counters, AGAIN, u32(1))
-    # One addition serves both piles, so that a warp with entries for both does not serialize.
+    # One atomic addition serves both piles, so that the threads of a warp do not diverge here.
     index = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
     entry = u64(u64(d) << u64(32) | u64(v))
     if is_near:
@@ -146,7 +146,7 @@ def relax(arc, d, dist, block):
 
 @cuda.jit(device=True)
 def relax_if_less(arc, d, dist, block):
-    """Relax an arc as `relax`; faster if most arcs lower nothing, since a read takes less than an atomic minimum."""
+    """Relax an arc as `relax` does, but read the distance first: a read takes less time than an atomic minimum."""
     if u32(d + u32(arc >> u64(32))) < u32(dist[u32(arc)]):
         return relax(arc, d, dist, block)
     return u32(INF)
@@ -221,9 +221,10 @@ def take_row(thread, count, n, arcs, owners, dist, block):
 def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
     """Run rounds until the queue is empty or the blocks should meet.
 
-    other: value of the other of the two counters of additions (even rounds, odd rounds).
-    Returns the rest of the queue, the counters at the end, and the least distance added to far. Sets LONG after
-    FEW_ROUNDS rounds. Counts the block as WASTED if it is stopped with entries left and repeated much work.
+    other: the value of the counter that the first round does not use (even and odd rounds have a counter each).
+    Returns head and tail of the queue; the next round's counter, its value, and the value of the other counter; and the
+    least distance added to far. Sets LONG after FEW_ROUNDS rounds. If the block is stopped with entries left and
+    repeated much work, adds 1 to WASTED.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
     rounds, taken = u32(0), u32(0)
@@ -259,7 +260,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
 
 @cuda.jit(device=True)
 def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners, words, dist, block):  # noqa: PLR0913
-    """Drop the outdated entries of the block's share of far, enqueue the others; return the least distance left in far.
+    """Read the block's share of far, drop outdated entries, enqueue the others; return the least distance added to far.
 
     parts: the number of parts. lengths: index in words of the first part's length. part_capacity: capacity of a part.
     start: index in far of the first part.
@@ -301,7 +302,7 @@ def next_window(least, threshold, delta, meeting, parts, words):
 def search(source, sizes, arcs, owners, dist, far, words):
     """Find all distances, in a cooperative launch. A block has queue_capacity 64-bit words of shared memory.
 
-    words: LENGTHS + 2 per block, as `initialise` leaves them. The initial content of far does not matter.
+    words: LENGTHS words and two per block, with the values that `initialise` sets. `far` need not be initialised.
     """
     dynamic = cuda.shared.array(0, uint64)
     counters = cuda.shared.array(COUNTERS, uint32)
@@ -345,7 +346,7 @@ def search(source, sizes, arcs, owners, dist, far, words):
         if least == INF:
             return
         delta, threshold = next_window(least, threshold, delta, meeting, parts, words)
-        if number == 0 and thread == 0:  # no thread reads them any more, or changes them before the next meeting
+        if number == 0 and thread == 0:  # no other thread reads or changes these words before the next meeting
             words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
             words[u32(WASTED + (meeting + u32(2)) % u32(3))] = u32(0)
         start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
@@ -376,7 +377,7 @@ def find_predecessors(bits, arcs, owners, dist, predecessor):
 
 @cuda.jit(device=True)
 def queue_row(row, queue, counter, first, words):
-    """Queue a row; words[counter] counts the level's additions, and `first` is the index of the first one."""
+    """Add a row at queue[first + words[counter]], and add 1 to words[counter]."""
     queue[u32(first + u32(cuda.atomic.add(words, counter, u32(1))))] = u64(row)
 
 
@@ -393,9 +394,9 @@ def take_zero_arc(arc, u, source, dist, predecessor, queue, counter, first, word
 def start_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words):
     """Set predecessors along arcs of weight 0, from the source and vertices with a predecessor; an arc per thread.
 
-    queue: uint64, an entry for each row that may be enqueued; words[QUEUED] and the next word are 0. Each vertex gets a
-    predecessor and is queued at most once, and each row of its fan is queued once behind it. So the queue is long
-    enough, and the work is linear.
+    queue: uint64, an entry for each row that may be enqueued; words[QUEUED] and the next word are 0. Each vertex is
+    queued at most once, when it gets its predecessor. Each row of the vertex's fan is queued once after the vertex. So
+    the queue is long enough, and the work is linear.
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(arcs)):
@@ -406,13 +407,13 @@ def start_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words)
 
 @cuda.jit(**LAUNCH_BOUNDS)
 def follow_zero_arcs(bits, source, arcs, owners, dist, predecessor, queue, words):
-    """Continue from the queued rows, level by level until the queue is empty, a row per warp; cooperative."""
+    """Follow arcs of weight 0 from the queued rows, level by level, with one warp per row, in a cooperative launch."""
     grid = cuda.cg.this_grid()
     lane, warps = u32(cuda.threadIdx.x % u32(LANES)), u32(u32(cuda.gridDim.x) * u32(cuda.blockDim.x // u32(LANES)))
     first_row = u32(u32(cuda.blockIdx.x) * u32(cuda.blockDim.x // u32(LANES)) + u32(cuda.threadIdx.x // u32(LANES)))
     start, end, width = u32(0), words[QUEUED], u32(u32(1) << bits)
-    # Even and odd levels count what they queue separately. So one barrier a level is enough: when some blocks already
-    # add to one counter, others may still read the other.
+    # Even and odd levels count the rows that they queue in two counters. So one barrier per level is enough: while some
+    # blocks still read one counter, others may already add to the other counter.
     counter, counted, other = u32(QUEUED + u32(1)), u32(0), end
     while start < end:
         added = u32(end - counted)  # an addition that finds the counter at c goes to queue[added + c]

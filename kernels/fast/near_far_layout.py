@@ -1,7 +1,4 @@
-"""The rows of arcs and the shared words of near_far, for its host side and its kernels.
-
-Imports no compiler, like near_far.py.
-"""
+"""The rows of arcs of near_far, and the words that its blocks share. Does not import numba."""
 
 from __future__ import annotations
 
@@ -15,39 +12,40 @@ WIDTHS = (4, 8, 16, 32)  # arcs of a row: a power of two
 DIRECT = 124  # maximum arcs behind a link to arcs
 LARGE = 2**22  # minimum vertices of a large graph: its distances take 16 MB, a third of the L2 cache
 HUBS = 16  # a graph has hubs if half of its arcs lead to 1 / HUBS of its vertices
-LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: it is a link; the link leads to rows
+LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: LINK of every link, FAN of a link to rows
 # Words that all blocks share:
-#   CALLED   the meeting that is called for
-#   LEASTS   the least distance in far, by meeting modulo 3
-#   QUEUED   the number of rows queued for their arcs of weight 0, by level modulo 2
-#   LONG     the last meeting before which a block had FEW_ROUNDS rounds, by meeting modulo 2
-#   WASTED   the number of blocks that were stopped with entries left and repeated much work, by meeting modulo 3
-#   LENGTHS  from here on, the length of each part of far, for even and then for odd meetings
+#   CALLED   1 + the number of the last meeting that a block called early; 0 if there is none
+#   LEASTS   the least distance in far; three words, for meetings by their number modulo 3
+#   QUEUED   the number of rows queued for their arcs of weight 0; two words, for even and odd levels
+#   LONG     1 + the number of the last meeting before which a block had FEW_ROUNDS rounds; two words, for even and odd
+#            meetings
+#   WASTED   the number of blocks that were stopped with entries left and repeated much work; three words, like LEASTS
+#   LENGTHS  the length of each part of far: a word per block for even meetings, then a word per block for odd meetings
 CALLED, LEASTS, QUEUED, LONG, WASTED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
 
 
 class Rows(NamedTuple):
-    """The arcs of a graph's CSR arrays by row. Row v < n belongs to the vertex with number v; see `order`."""
+    """The layout of a graph's arcs in rows. Row v < n belongs to the vertex with number v (see `order`)."""
 
     width: int  # words of a row
-    order: np.ndarray  # int32, (n,): the vertex with each number; empty if a vertex is its own number
-    rank: np.ndarray  # int32, (n,): the number of each vertex, or empty
+    order: np.ndarray  # int32, (n,): the vertex with each number; empty if each vertex is its own number
+    rank: np.ndarray  # int32, (n,): the number of each vertex; empty if `order` is empty
     total: int  # number of rows
-    queued: int  # number of rows that may be enqueued: first n rows of vertices, then the rows of fans
-    owners: np.ndarray  # uint32: number of the vertex of each row of a fan
-    starts: np.ndarray  # int32: first arc of each row of a fan
-    stops: np.ndarray  # int32: end of its arcs
+    queued: int  # number of rows that may be enqueued: n rows of vertices, followed by the rows of fans
+    owners: np.ndarray  # uint32: for each row of a fan, the number of the vertex that it belongs to
+    starts: np.ndarray  # int32: index of the first arc of each row of a fan
+    stops: np.ndarray  # int32: index after the last arc of each row of a fan
     linked: np.ndarray  # uint32: rows whose last word is a link
-    links: np.ndarray  # uint64: these words; upper half: number of arcs (FAN: rows) behind the link; lower: first row
-    behind: np.ndarray  # int32: first arc behind each link; 0 for a link to rows
+    links: np.ndarray  # uint64: these last words; upper half: number of arcs, or of a fan's rows; lower half: first row
+    behind: np.ndarray  # int32: index of the first arc behind each link; 0 for a link to rows
 
 
 def width_for(degrees: np.ndarray) -> int:
-    """Return the width of the rows: the least for which few enough vertices have more arcs than fit in a row.
+    """Return the width of the rows: the least width with which few vertices have more arcs than their row can hold.
 
-    Links take time, and so do unused words, of which wide rows have more. Measured: rows of 4 with links in 1 of 200
-    rows were slower than rows of 8. Rows of 16 with links in 1 of 16 rows were faster than rows of 32. If most arcs
-    belong to vertices with more arcs than the widest row has, wide rows save few links.
+    Links take time. Unused words take time too, and wide rows have more unused words. When measured, rows of 4 with
+    links in 1 of 200 rows were slower than rows of 8. Rows of 16 with links in 1 of 16 rows were faster than rows of
+    32. If most arcs belong to vertices with more arcs than the widest row can hold, wide rows avoid few links.
     """
     widest = WIDTHS[-1]
     if 2 * degrees[degrees > widest].sum(dtype=np.int64) > degrees.sum(dtype=np.int64):
@@ -56,7 +54,7 @@ def width_for(degrees: np.ndarray) -> int:
 
 
 def order_by_degree(graph: Graph) -> np.ndarray:
-    """Return the vertices by in-degree, the largest first, for a large graph with hubs; else an empty array: int32.
+    """Return the vertices of a large graph with hubs by decreasing in-degree, int32; an empty array for other graphs.
 
     Most arcs of such a graph lead to hubs. So most of the distances that a search reads lie side by side, and stay in
     the L2 cache.
@@ -72,7 +70,7 @@ def order_by_degree(graph: Graph) -> np.ndarray:
 
 @kept
 def layout(graph: Graph) -> Rows:
-    """Return the rows of a graph, each vertex its own number; made once, before the clock starts."""
+    """Return the rows of a graph in which each vertex is its own number; made once, before the clock starts."""
     return rows_of(graph, np.empty(0, np.int32))
 
 
@@ -90,11 +88,11 @@ def rows_of(graph: Graph, order: np.ndarray) -> Rows:
     rank[order] = np.arange(len(order), dtype=np.int32)
     if len(order):
         degrees, first_arcs = degrees[order], first_arcs[order]
-    own, most = width - 1, width - 1 + DIRECT  # maximum arcs beside a link, and including those behind it
+    own, most = width - 1, width - 1 + DIRECT  # maximum arcs in a row with a link; in the row and behind the link
     long = np.flatnonzero(degrees > width)
     fanned, others = long[degrees[long] > most], long[degrees[long] <= most]
     fans = -(-(degrees[fanned] - own) // most)
-    first = np.cumsum(fans) - fans  # row of each fan, after n
+    first = np.cumsum(fans) - fans  # first row of each fan, counted from row n
     owners = np.repeat(fanned, fans)
     starts = first_arcs[owners] + own + (np.arange(len(owners)) - np.repeat(first, fans)) * most
     stops = np.minimum(first_arcs[owners] + degrees[owners], starts + most)

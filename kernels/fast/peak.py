@@ -90,7 +90,7 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     run.download((on_card, matrix.ravel().view(np.uint32)))
     for source in random.choice(n, min(n, CHECKED), replace=False):
         dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
-        for u in range(n):  # weights are positive, so a vertex's own term is never the least
+        for u in range(n):  # all weights are positive, so the arc from u to u never gives the least sum
             np.minimum(through, dist[u] + weights[u], out=through)
         through[source] = 0
         if (dist != through).any():

@@ -1,12 +1,12 @@
-"""Test whether a graph is narrow: so deep for its size that a search on the card takes longer than SciPy's.
+"""Test whether a graph is narrow: so deep for its size that a search on the card takes longer than SciPy takes.
 
 A search on the card works in rounds. A round takes about a microsecond, even if it has few vertices. So a path of a
-million vertices takes a second, and SciPy's Dijkstra takes a tenth of that. Therefore, before the first search of a
-graph, one block searches it breadth first. It stops at a wide level, after LEVELS levels, or when it reaches no further
-vertices. The levels and vertices reached by then predict the number of rounds. The probe starts from the vertex with
-the most arcs, so that a random graph with an attached path does not count as narrow.
+million vertices takes a second, and SciPy's Dijkstra takes a tenth of a second. Therefore, before the first search of a
+graph, one block searches the graph breadth first. This probe stops at a wide level, after LEVELS levels, or when it
+reaches no further vertices. The number of rounds is predicted from the levels and vertices that the probe reached. The
+probe starts from the vertex with the most arcs, so that a random graph with an attached path does not count as narrow.
 
-The thread that sees a vertex first, by compare-and-swap, queues it. Barriers separate the levels.
+Threads mark a vertex by compare-and-swap; the thread that succeeds queues the vertex. Barriers separate the levels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEVELS = 500  # maximum number of levels of the breadth-first search
 WIDE = 64  # minimum number of vertices of a wide level
 THREADS = 256  # maximum number of threads of the block
 LEVEL_US = 1.5  # time of a search per level: a round takes 1 us, and there are more rounds than levels
-VERTEX_US, ARC_US = 0.05, 0.025  # time of SciPy's search on a narrow graph, including making its array
+VERTEX_US, ARC_US = 0.05, 0.025  # time of SciPy's search on a narrow graph, including making SciPy's array
 kernels = Later("kernels.fast.probe_kernels")  # imports numba
 
 
@@ -32,14 +32,14 @@ class Reached(NamedTuple):
 
     levels: int
     vertices: int  # number of vertices reached
-    wide: bool  # whether a level had WIDE vertices
+    wide: bool  # whether a level had at least WIDE vertices
     all: bool  # whether all reachable vertices were reached
 
 
 def is_narrow(searches: near_far.NearFarSearch) -> bool:
     """Return whether SciPy should search the graph instead of `searches`.
 
-    `searches` must have allocated its memory, which the probe uses; the next search overwrites it.
+    Call searches.allocate() first, because the probe uses this memory. The next search overwrites it.
     """
     graph = searches.graph
     hub = int(np.diff(graph.indptr).argmax())

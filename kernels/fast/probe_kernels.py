@@ -6,7 +6,7 @@ from kernels.fast.near_far_kernels import COUNT, NO_ARC
 from kernels.fast.near_far_layout import FAN, LINK
 from kernels.gpu.intrinsics import i32, thread_x, u32, u64
 
-ADDED, FANS = 0, 1  # counters: number of queued vertices; whether one of them has a fan
+ADDED, FANS = 0, 1  # counters: number of queued vertices; whether a queued vertex has a fan
 
 
 @cuda.jit

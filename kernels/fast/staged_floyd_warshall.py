@@ -1,6 +1,6 @@
-"""Blocked Floyd-Warshall of a matrix larger than the card's memory: strips are copied from the host and back.
+"""Blocked Floyd-Warshall of a matrix larger than the card's memory: strips are copied to the card and back.
 
-A strip is some rows of tiles. Each strip takes one turn as the pivot strip P. First the launches of blocked
+A strip is a few successive rows of tiles. Each strip takes one turn as the pivot strip P. First the launches of blocked
 Floyd-Warshall run the rounds of P's diagonal tiles within P. Then every other strip is copied to the card, relaxed
 through P's vertices and copied back. The copies of a strip run while the card computes on another strip. So a turn
 copies 2 * 4 * n * n bytes and makes n * n * (rows of P) relaxations.
@@ -18,9 +18,9 @@ The card has STRIPS buffers. If there are strips 0 to 6, the turn of pivot strip
 
 The columns name the strip on which the card computes, the strip that is copied to the card, and the strip that is
 copied to the host. The next turn starts with strip 3, while 4 comes and 1 goes. In the first turn no strip comes from
-the host: `initial` fills each on the card.
+the host: `initial` fills each strip on the card.
 
-The matrix is the array of the result's distances: n * n words on the host, page-locked during the run. Then
+The matrix is the array of the result's distances: n * n words on the host, page-locked during the run. After all turns,
 predecessors are found strip by strip, in two pairs of buffers. While the predecessors of one strip are found, the
 distances of the next strip come, and the predecessors of the previous strip go.
 """
@@ -67,7 +67,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return the number of launches: per round three for the pivot and one per other strip; per strip two more."""
+    """Return the number of launches: per round, three for the pivot and one for each other strip; two per strip."""
     shape = TileShape.of(Run(tile=tile), packed=False)
     tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
     return launches_blocked(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips

@@ -2,12 +2,12 @@
 
 The cache is in the folder CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. It has
 one folder per key. A key is a digest of what machine code depends on: the source of this package, the versions of the
-compilers, numba's settings, and the versions of Python and of the driver. Within a folder, numba tells apart the types
-of a kernel's arguments and the cards. The KEYS most recent folders are kept.
+compilers, numba's settings, and the versions of Python and of the driver. Within a folder, numba stores a kernel for
+each combination of argument types and card. The KEYS most recent folders are kept.
 
-Numba unpickles the files, so a folder is used only if no other user can write to it. A file that is damaged, or that
-the driver refuses, is deleted, and its kernel is compiled and written again. Kernels with a closure are compiled in
-each process, because numba identifies them by their closure cells, which differ from process to process.
+Numba unpickles the files, so a folder is used only if no other user can write to it. If a file is damaged or the driver
+refuses it, it is deleted, and the kernel is compiled and written again. Kernels with a closure are compiled in each
+process, because numba identifies them by their closure cells, which differ from process to process.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def enable(kernel) -> None:
 
 
 class _Locator(_UserProvidedCacheLocator):
-    """Name files by module and function. Their names need no stamp of the source, which is part of the folder's key."""
+    """Name files by module and function. File names need no stamp of the source: the folder's key covers the source."""
 
     def __init__(self, py_func, py_file):
         self._cache_path, self._module = str(folder()), py_func.__module__
@@ -131,7 +131,7 @@ def folder() -> Path | None:
     Log a warning if the reason is that another user can change the folder.
     """
     at = root()
-    if not at or any(path.stat().st_mtime > STARTED for path in sources()):  # may differ from what was imported
+    if not at or any(path.stat().st_mtime > STARTED for path in sources()):  # the imported code may be older
         return None
     at /= key()
     for path in (at.parent, at, *_files(at)):

@@ -17,7 +17,7 @@ from kernels.gpu import SIMULATOR, internals
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]  # set by numba at its import
 if SIMULATED:
     internals.improve_simulator()
-# NVML's bits for the reasons that lower clocks, except for idling and for clocks that a user has set.
+# NVML's bits for the reasons of lowered clocks. Idling and clocks that a user has set are not included.
 THROTTLING = {
     "power cap": 0x4,
     "hardware slowdown": 0x8,
@@ -111,7 +111,7 @@ def card_uuid() -> str:
 
 
 def describe(on_gpu: bool) -> dict[str, str]:
-    """Return the columns device, driver and cuda of a measurement; the last two are empty for a CPU."""
+    """Return the columns device, driver and cuda of a measurement; driver and cuda are empty for a CPU."""
     if not on_gpu:
         return {"device": cpu_name(), "driver": "", "cuda": ""}
     if SIMULATED:

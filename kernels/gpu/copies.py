@@ -1,4 +1,4 @@
-"""Copies between host and card, in both directions at once, while the card computes; copies of large results."""
+"""Copies between host and card in both directions at once, while the card computes, and copies of large results."""
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +12,7 @@ from kernels.gpu.driver import checked
 
 LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
 BUFFER = 2**25  # bytes of each of the two page-locked buffers of Downloads
-THREADS = 16  # maximum
+THREADS = 16  # maximum number of threads of Downloads
 
 
 class Copies:
@@ -70,8 +70,8 @@ def _rows_of(buffer, pitch, shape):
 class Downloads:
     """Copy large arrays to the host through page-locked buffers, from which several threads copy to the final array.
 
-    The pages of a new array are mapped when they are first written. With one thread this takes longer than the copy
-    over PCIe. While the threads empty one buffer, the card fills the other.
+    The pages of a new array are mapped when they are first written. If one thread writes them, this takes longer than
+    the copy over PCIe. While the threads empty one buffer, the card fills the other.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Downloads:
         self.streams = [cuda.stream() for _ in range(2)]
 
     def copy(self, array, host: np.ndarray) -> None:
-        """Wait for all launches, then copy a one-dimensional array from the card to one on the host."""
+        """Wait for all launches, then copy a one-dimensional array from the card to an array on the host."""
         cuda.synchronize()
         source, target = array.view(np.uint8), host.view(np.uint8)
         parts = [(start, min(BUFFER, len(target) - start)) for start in range(0, len(target), BUFFER)]

@@ -13,7 +13,7 @@ from cuda.bindings import driver
 
 from kernels.errors import InputError
 
-STARTED = time.time()  # before any kernel is imported; kernels/gpu/cache.py compares sources with it
+STARTED = time.time()  # before any kernel is imported; cache.py compares modification times of source files with it
 SETTINGS = Path(".numba_config.yaml")  # numba's settings in the working directory
 
 

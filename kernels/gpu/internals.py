@@ -33,7 +33,7 @@ def _type_key(argument) -> tuple:
     """Return a key of the type of an argument."""
     if isinstance(argument, tuple):
         return type(argument), *map(_type_key, argument)
-    # The shape is part of the key only for arrays of several dimensions; for these it decides the layout.
+    # The shape of an array of several dimensions is part of the key, because it decides the layout.
     return argument.dtype.str, argument.strides, argument.shape[1:] and argument.shape
 
 

@@ -9,7 +9,7 @@ from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
 
-# Numba computes in 64 bits, so kernels narrow each result at once.
+# Numba computes integers in 64 bits, so kernels convert each result to one of these types at once.
 u32, u64, i32, f64 = np.uint32, np.uint64, np.int32, np.float64
 LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
 # Without this bound the compiler may use more registers per thread than a block of 1,024 threads can have on cards

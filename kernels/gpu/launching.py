@@ -61,7 +61,7 @@ def check_arguments() -> None:
 class Prepared:
     """Launches whose arguments are laid out once, in the form that the CUDA driver's launch functions take.
 
-    Numba's dispatcher is not used, because it takes far longer to launch a kernel than a kernel runs on a small graph.
+    Numba's dispatcher is not used, because on a small graph it takes far longer to launch a kernel than to run it.
     """
 
     def __init__(self, launches: tuple | list):
@@ -89,7 +89,7 @@ class Prepared:
         first = words.buffer_info()[0]
         pointers = array("Q", [first + 8 * offset for offset in offsets])
         self.pointers, self.words = pointers.buffer_info()[0], words
-        self.kept = launches, pointers  # keeps them alive while their addresses are used
+        self.kept = launches, pointers  # keeps arrays alive whose addresses are used
 
     def as_passed(self, argument: Any) -> list[int]:
         return internals.as_passed(argument)
@@ -212,7 +212,7 @@ def compile_loop(launch_kernel, launch_cooperative, synchronize):
 def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
     """Return a function that launches the steps in order, without waiting; launches of one step may overlap.
 
-    compiled: whether to launch by the compiled loop or from Python; no effect if a step has several launches.
+    compiled: whether to launch by the compiled loop instead of from Python; no effect if a step has several launches.
     The same kernel may be launched with different sizes of shared memory.
     """
     launches = [launch for step in steps for launch in step]
@@ -224,7 +224,7 @@ def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
 
 
 def _prefer_shared_memory(ready: Prepared) -> None:
-    """Let all kernels with dynamic shared memory split L1 cache and shared memory alike, with the most shared memory.
+    """Set the same split of L1 cache and shared memory, the most shared memory, for kernels with dynamic shared memory.
 
     A multiprocessor cannot run two kernels with different splits at the same time.
     """
@@ -282,7 +282,7 @@ class SideBySide:
 class Alike(Prepared):
     """Launches that share most of their arguments. A shared argument is laid out once.
 
-    passed: for the id of each argument laid out so far, the argument and its layout.
+    passed: maps the id of each argument laid out so far to the argument and its layout.
     """
 
     def __init__(self, launches: list, passed: dict[int, tuple]):
@@ -300,8 +300,8 @@ class Alike(Prepared):
 def enqueue_steps(steps: list[list[tuple]]) -> None:
     """Launch the steps in order, without waiting; launches of one step may overlap.
 
-    No CUDA graph is made, because that takes longer than launching a few dozen kernels from Python. Besides, the card
-    runs a step while the host prepares the next one.
+    No CUDA graph is made, because making a graph takes longer than launching a few dozen kernels from Python. Besides,
+    the card runs a step while the host prepares the next step.
     """
     check_arguments()
     passed: dict[int, tuple] = {}

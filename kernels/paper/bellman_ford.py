@@ -5,7 +5,7 @@
         update: previous = dist
     predecessors: for every arc (u, v, w) with dist[u] + w = dist[v]: predecessor[v] = u
 
-relax and update are one launch each; the end of a launch is the only barrier. relax reads only `previous`, so an
+relax is a launch, and update is another. The end of a launch is the only barrier. relax reads only `previous`, so an
 iteration never sees its own results. The test previous[u] + w < dist[v] is written as previous[u] < dist[v] - w, which
 cannot overflow and is false if u is unreached (previous[u] = INF).
 
@@ -125,7 +125,7 @@ def naive(graph: Graph, result: Result, run: Run) -> None:
 
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
-    """Run half as many blocks; each thread strides over vertices (section 2.1.2)."""
+    """Run half as many blocks as `naive`; each thread strides over vertices (section 2.1.2)."""
     kernels = relax_stride, update_stride, predecessors_stride
     drive(graph, result, run, csr(graph, run), kernels, divide_blocks_by=2)
 

@@ -3,10 +3,10 @@
     for k, for i, for j: dist[i, j] = min(dist[i, j], dist[i, k] + dist[k, j])
 
 Matrices are flat, row by row. If a path through k is shorter, its last arc is the last arc of the path from k to j, so
-predecessor[i, j] = predecessor[k, j]. In iteration k a thread reads row k and column k, which all threads share. They
-do not change, because dist[k, k] = 0. The comparison is written as dist[i, k] < dist[i, j] - dist[k, j], which cannot
-overflow and is false if dist[i, k] or dist[k, j] is INF. Some kernels first test for INF, only to save loads from
-global memory.
+predecessor[i, j] = predecessor[k, j]. In iteration k all threads read row k and column k. This row and this column do
+not change in iteration k, because dist[k, k] = 0. The comparison is written as dist[i, k] < dist[i, j] - dist[k, j],
+which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Some kernels first test for INF, only to save
+loads from global memory.
 
 Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter, which prevents unrolling.
 
@@ -120,7 +120,7 @@ def load(n, i, j, values, outside):
 def tiled_shared_kernels(tile: int) -> tuple:
     """Return the kernels of the three phases for tiles of tile x tile in shared memory.
 
-    Each shared array has a source line of its own, by which the simulator tells them apart.
+    Each shared array has a source line of its own, because the simulator identifies a shared array by its line.
     """
     through = path_finder(tile)
     return primary_kernel(tile), row_and_column_kernel(tile, through), remaining_kernel(tile, through)
@@ -157,7 +157,7 @@ def path_finder(tile: int):
     """Return a device function that finds the shortest path to j through the vertices of the primary tile.
 
     The function returns the distance and the tail of the last arc. The primary tile must be final. In the third phase
-    the other tiles of its row and column must be final too.
+    the other tiles of the primary tile's row and column must be final too.
     """
 
     @cuda.jit(device=True)
@@ -182,7 +182,7 @@ def row_and_column_kernel(tile: int, through):
 
     @cuda.jit
     def row_and_column_tiles(n, round_, dist, predecessor):
-        # The primary tile is final, so one pass over the unchanged tile beside it is enough.
+        # The primary tile is final. So one pass over the other tile's values, as loaded, is enough.
         if cuda.blockIdx.x == round_:
             return
         to_k = cuda.shared.array(shape, int32)
@@ -196,7 +196,7 @@ def row_and_column_kernel(tile: int, through):
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # in row tiles, other threads still read predecessors that are overwritten below
+        cuda.syncthreads()  # in a tile of the primary row, before predecessors are overwritten that other threads read
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last
@@ -236,7 +236,7 @@ def super_naive(graph: Graph, result: Result, run: Run) -> None:
 
 
 def super_naive_shared(graph: Graph, result: Result, run: Run) -> None:
-    """Run one thread per pair; the blocks lie along a row and share dist[i, k] (section 2.3.2)."""
+    """Run one thread per pair; a block lies in one row, and its threads share dist[i, k] (section 2.3.2)."""
     n = graph.vertices
     _drive(graph, result, run, n, (relax_super_naive_shared, (blocks_for(n, run.block), n), run.block))
 

@@ -7,10 +7,10 @@
             remove each queued vertex u of the bucket
                 each light arc (u, v, w), w <= delta: tentative[v] = min(tentative[v], dist[u] + w), atomically
             update: if tentative[v] < dist[v], set dist[v] = tentative[v] and queue v
-        relax the heavy arcs, w > delta, of each vertex that was removed from the bucket, once; update
+        for each vertex that was removed from the bucket, once: relax its heavy arcs, w > delta; update
 
-The method is U. Meyer and P. Sanders' (J. Algorithms 49, 2003). Any delta of at least 1 gives the same distances. Only
-the owner of v reads and writes dist[v] and its mark. Barriers separate relaxing from updating.
+The method is by U. Meyer and P. Sanders (J. Algorithms 49, 2003). Any delta of at least 1 gives the same distances.
+Only the owner of v reads and writes dist[v] and the mark of v. Barriers separate relaxing from updating.
 """
 
 from functools import cache
@@ -28,7 +28,7 @@ QUEUED, REMOVED = 1, 2
 def default_delta(graph: Graph) -> int:
     """Return the largest weight divided by the mean out-degree, rounded up, at most INF.
 
-    SParry's pseudocode has no rule. Meyer and Sanders take 1/d for weights up to 1 and degree d.
+    SParry's pseudocode has no rule for delta. For weights up to 1 and degree d, Meyer and Sanders set delta to 1/d.
     """
     if not graph.arcs:
         return 1

@@ -4,7 +4,7 @@ each block, from its source, until nothing changes
     update: if tentative[v] < dist[v], set dist[v] = tentative[v] and mark v as changed
     each changed vertex u, each arc (u, v, w): tentative[v] = min(tentative[v], dist[u] + w), atomically
 
-Only the owner of v reads and writes dist[v] and its mark. Barriers separate updating from relaxing.
+Only the owner of v reads and writes dist[v] and the mark of v. Barriers separate updating from relaxing.
 """
 
 from functools import cache

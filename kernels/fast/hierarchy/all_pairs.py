@@ -56,9 +56,9 @@ class Reduced:
     sources: np.ndarray
     eccentricity: np.ndarray  # largest distance to a reached vertex
     farthest: np.ndarray  # a vertex at that distance
-    reached: np.ndarray  # number of vertices reached, including the source
-    total: np.ndarray  # int64: sum of the distances to them
-    reciprocals: np.ndarray | None = None  # float64: sum of 1 / distance, without distances of 0; if requested
+    reached: np.ndarray  # number of reached vertices, including the source
+    total: np.ndarray  # int64: sum of the distances to the reached vertices
+    reciprocals: np.ndarray | None = None  # float64: sum of 1 / distance, without distances of 0; None by default
 
 
 class AllPairsSearch:
@@ -78,7 +78,7 @@ class AllPairsSearch:
         self.numbers = fragments.numbers[fragments.vertex_rows]  # preorder number of each vertex
 
     def columns(self, sources: int, source_bytes: int) -> int:
-        """Return the number of columns for the sources, or of those that fit in memory at `source_bytes` each."""
+        """Return a number of columns: enough for the sources, or as many as fit in memory at `source_bytes` each."""
         many, free = self.many, card.free_memory() * 9 // 10 if card.gpu_visible() else self.bytes
         fit = min(self.bytes, free) // source_bytes // many.group * many.group
         return max(many.group, min(fit, many.pitch(sources)))
@@ -93,7 +93,7 @@ class AllPairsSearch:
         return self.run.phases["kernels"]
 
     def allocate(self, sources: int) -> None:
-        """Allocate memory for as many of the sources as fit; keep an earlier allocation if it is larger."""
+        """Allocate memory for `sources` sources, at most self.most; keep an earlier allocation if it is larger."""
         columns = min(self.most, sources)
         if columns > self.many.most:
             self.many.allocate(columns)
@@ -107,7 +107,7 @@ class AllPairsSearch:
     def rows(self, columns: np.ndarray) -> np.ndarray:
         """Copy columns of the last piece from the card: distances, int32, (k, n), INF if there is no path.
 
-        A column is a source. Requires reduces=False.
+        Column k belongs to source k of the piece. Requires reduces=False.
         """
         n, run = self.on_card.graph.vertices, self.run
         found = np.empty((len(columns), n), np.int32)
@@ -139,7 +139,8 @@ class AllPairsSearch:
 def reduced(search: AllPairsSearch, sources: np.ndarray, *, reciprocals: bool = False) -> Reduced:
     """Search from the sources and return their results in the order given. Requires reduces=True.
 
-    reciprocals: whether to sum the reciprocal distances. Their last digits vary, as the order of summands does.
+    reciprocals: whether to sum the reciprocal distances. The sums' last digits vary from run to run, because the order
+    of addition varies.
     """
     on_card, many = search.on_card, search.many
     of_row = on_card.hierarchy.vertices[on_card.fragments.numbers]  # the vertex of each row
@@ -163,7 +164,7 @@ def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.nda
     """Yield pieces of the sources, in preorder, with their distances on the card: int32, (k * n,), INF if no path.
 
     The next piece overwrites the distances. Requires reduces=False. A piece has at most half of `search.most` sources,
-    so that these rows fit on the card as well.
+    because the card holds the distances twice: in the search's order and in the order that is yielded.
     """
     n, most = search.on_card.graph.vertices, max(1, search.most // 2)
     (out,) = search.run.allocate((min(most, len(sources)) * n, np.int32))

@@ -3,15 +3,15 @@
 For an arc between a vertex v and its ancestor a, up(v, a) is the weight from v to a, down(v, a) the weight from a to v.
 
     up, down = the graph's weights, INF if there is no arc
-    each height from the lowest, each vertex v of this height, each two ancestors a, b that v has arcs to, a the nearer:
+    each height, from the lowest; each vertex v of this height; each two arcs from v, to ancestors a and b, a below b:
         up(a, b) = min(up(a, b), down(v, a) + up(v, b))
         down(a, b) = min(down(a, b), down(v, b) + up(v, a))
 
-The height of a vertex is the number of vertices below it on the longest path down. v, a and b form a triangle. The
-method is that of customizable contraction hierarchies (see elimination.py).
+The height of a vertex is the number of vertices below it on the longest path down the tree. v, a and b form a triangle.
+The method is that of customizable contraction hierarchies (see elimination.py).
 
-Distances and weights are uint32 here. INF is 2^31 - 1, so the sum of two of them does not wrap. A sum of at least INF
-means no path.
+Distances and weights are uint32 here, and at most INF, which is 2^31 - 1. So the sum of two distances or weights does
+not wrap. A sum of at least INF means that there is no path.
 """
 
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def add(a, b):
 
 @cuda.jit
 def set_weights(places, weights, up, down):
-    """Copy the graph's weights to the arcs of the hierarchy. Of parallel arcs, the least weight counts."""
+    """Copy the graph's weights to the arcs of the hierarchy; of parallel arcs, copy the least weight."""
     arc = u64(thread_x())
     if arc < u64(len(places)):
         position = places[arc]
@@ -54,9 +54,9 @@ def set_weights(places, weights, up, down):
 def customize(heights, arcs, tails, start, heads, up, down):
     """Relax all triangles, height by height, in one cooperative launch.
 
-    GROUP threads take an arc from v to a and share v's further arcs, to ancestors b of a. Every such b is also a head
-    of a, so the arc from a to b is found by binary search in the heads of a. The arcs of v are final, and weights of
-    the arcs from a are lowered atomically.
+    A group of GROUP threads takes an arc from v to a. Its threads share v's further arcs, which lead to ancestors b of
+    a. There is an arc from a to every such b, which a thread finds by binary search in the heads of a. The weights of
+    the arcs from v are final. The weights of the arcs from a are lowered atomically.
     """
     grid = cuda.cg.this_grid()
     lane = u32(cuda.threadIdx.x % GROUP)
@@ -99,7 +99,7 @@ class Tree(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """The rows of each fragment and of its boundary, on the card, from fragments.Fragments."""
+    """The extent of each fragment, on the card: row_start, borders and boundary of fragments.Fragments."""
 
     rows: np.ndarray
     borders: np.ndarray

@@ -1,17 +1,17 @@
 """The elimination tree of a graph in nested-dissection order, which depends on the arcs only, not on their weights.
 
-    order       vertices of few neighbours come first; then nested dissection: a small set of vertices that separates
-                the rest comes last; recurse on each part
-    eliminate   remove the vertices in that order; the later neighbours of each become neighbours of each other
-    tree        the parent of a vertex is the first of its later neighbours; all of them are its ancestors
+    order       vertices of few neighbours come first; nested dissection orders the others: a small separator comes
+                last; recurse on each part that it separates
+    eliminate   remove the vertices in this order; connect all remaining neighbours of a removed vertex with each other
+    tree        the parent of a vertex is the first removed of its later neighbours; all later neighbours are ancestors
 
-So arcs join only a vertex and its ancestors: the graph's own arcs, and those that elimination added. If there is a path
-between two vertices, a shortest path first goes up the tree and then down, along these arcs. The method is that of
+So every arc, of the graph or added by elimination, joins a vertex and one of its ancestors. If there is a path between
+two vertices, there is a shortest path along these arcs that first goes up the tree and then down. The method is that of
 customizable contraction hierarchies (J. Dibbelt, B. Strasser, D. Wagner, Customizable Contraction Hierarchies, ACM JEA
-21, 2016). METIS dissects. Vertices of few neighbours are eliminated first, because METIS then takes less time and fewer
-arcs are left (L. Ost, C. Schulz, D. Strash, Engineering Data Reduction for Nested Dissection, ALENEX 2021). Tree and
-arcs are found as in a sparse Cholesky factorization (T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006,
-chapter 4).
+21, 2016). METIS finds the separators. Vertices of few neighbours are eliminated first, because METIS then takes less
+time and elimination adds fewer arcs (L. Ost, C. Schulz, D. Strash, Engineering Data Reduction for Nested Dissection,
+ALENEX 2021). Tree and arcs are found as in a sparse Cholesky factorization (T. A. Davis, Direct Methods for Sparse
+Linear Systems, SIAM 2006, chapter 4).
 
 Vertices are renumbered in preorder: an ancestor comes before its descendants, and the descendants of vertex p are
 p + 1 to ends[p] - 1. A hierarchy is worthwhile if the separators are small. `prepare` counts the arcs before it stores
@@ -32,11 +32,11 @@ from numba import njit
 from kernels.errors import InputError
 from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
 
-MAX_HEIGHT = 1022  # kernels number the ancestors of a vertex, and one more slot, in ten bits
+MAX_HEIGHT = 1022  # maximum number of vertices on a path of the tree: these, and slot 0, are numbered in ten bits
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
 FEW = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
-CROWDED = 12  # a vertex is not eliminated early if another could then have more neighbours
-VERTEX = np.dtype(  # a vertex while others are eliminated early; 64 bytes, a line of the cache
+CROWDED = 12  # a vertex is not eliminated early if a neighbour could then have more than CROWDED neighbours
+VERTEX = np.dtype(  # a vertex during early elimination: 64 bytes, one cache line
     [("degree", np.int32), ("rank", np.int32), ("touched", np.int32), ("around", np.int32, CROWDED + 1)]
 )
 FORMAT = 1  # version of the file
@@ -58,7 +58,8 @@ class Hierarchy:
 
     Vertices have their preorder numbers. The ancestors that vertex p has an arc with are heads[start[p]:start[p + 1]],
     the nearest first. An arc of the hierarchy is numbered by its index in `heads`. The *place* of an arc of the graph
-    is twice the number of its arc of the hierarchy, plus 1 if it leads from the ancestor to the descendant.
+    is twice the number of the hierarchy's arc between the same vertices, plus 1 if the graph's arc leads from the
+    ancestor to the descendant.
     """
 
     vertices: np.ndarray  # int32, (n,): the graph's vertex that has each preorder number
@@ -68,7 +69,7 @@ class Hierarchy:
     depths: np.ndarray  # int32, (n,): 0 for a root
     places: np.ndarray  # int64, (m,): place of each arc of the graph; -1 for a loop
     order_s: float  # seconds for the order, on one core
-    tree_s: float  # seconds for the rest
+    tree_s: float  # seconds for tree and arcs
 
     @property
     def height(self) -> int:
@@ -222,7 +223,7 @@ def find_order(start: np.ndarray, around: np.ndarray) -> np.ndarray:
     require_numbers(int(vertices["degree"][left].sum(dtype=np.int64)), "neighbours")
     if len(left):
         packed = pack(left, start, around, vertices)
-        # METIS's own dtype: pymetis converts any other element by element.
+        # pymetis converts arrays of any other dtype element by element.
         adjacency = pymetis.CSRAdjacency(*(array.astype(pymetis.zero_copy_dtype()) for array in packed))
         _, found = pymetis.nested_dissection(adjacency)
         rank[left] = len(rank) - len(left) + np.asarray(found, np.int32)
@@ -233,7 +234,8 @@ def find_order(start: np.ndarray, around: np.ndarray) -> np.ndarray:
 def eliminate_few(start, around, vertices):
     """Eliminate vertices of at most two neighbours, then of at most three, up to FEW; fill `vertices` (VERTEX).
 
-    A remaining vertex has rank -1. `around` is not filled if it is too short; the neighbours are then as in the graph.
+    A vertex that is not eliminated gets rank -1. If its neighbours do not fit in its field `around`, they stay as in
+    the graph, and the field is not filled.
 
     In a round no two neighbours are eliminated, so that a long path does not become a high tree (multiple elimination:
     J. W. H. Liu, ACM TOMS 11, 1985). The next round tries the neighbours of the eliminated vertices. A vertex stays if
@@ -243,7 +245,7 @@ def eliminate_few(start, around, vertices):
     for v in range(n):
         vertex = vertices[v]
         vertex.degree, vertex.rank, vertex.touched = start[v + 1] - start[v], -1, -1
-        if vertex.degree <= len(vertex.around):  # else it stays, and so do its neighbours
+        if vertex.degree <= len(vertex.around):  # else neither the vertex nor its neighbours are eliminated
             vertex.around[: vertex.degree] = around[start[v] : start[v + 1]]
     tried, touching = np.empty(n, np.int32), np.empty(n, np.int32)
     eliminated = turn = 0
@@ -278,7 +280,7 @@ def eliminate_few(start, around, vertices):
 
 @njit(cache=True)
 def join(around, degree, u, v, others):
-    """Replace v by the others in the neighbours of u, once each and without u; return the new number of neighbours."""
+    """In the neighbours of u, replace v by `others`, without u and repeats; return the new number of neighbours."""
     for i in range(degree):
         if around[i] == v:
             degree -= 1
@@ -313,7 +315,7 @@ def pack(left, start, around, vertices):
 
 @njit(cache=True)
 def earlier(start, around, rank):
-    """Return the neighbours of each vertex that are eliminated before it, as CSR; vertices by rank."""
+    """Return, for each vertex, the neighbours that are eliminated before it: CSR, with vertices numbered by rank."""
     n = len(rank)
     begin = np.zeros(n + 1, np.int64)
     for v in range(n):
@@ -335,7 +337,7 @@ def earlier(start, around, rank):
 def tree(indptr, indices):
     """Return the parent of each vertex, -1 for a root: int32, (n,). Vertices are numbered by rank.
 
-    `reached` holds the highest ancestor found so far of each vertex, so that walks up the tree skip vertices.
+    `reached` holds, for each vertex, the highest ancestor found so far, so that walks up the tree skip vertices.
     """
     n = len(indptr) - 1
     parents, reached = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
@@ -353,7 +355,7 @@ def tree(indptr, indices):
 
 @njit(cache=True)
 def arcs_of(indptr, indices, parents):
-    """Return the number of later neighbours of each vertex after elimination: int32, (n,). Vertices are ranks.
+    """Return each vertex's number of later neighbours after elimination: int32, (n,). Vertices are numbered by rank.
 
     v is a later neighbour of all vertices on the tree path from each of its earlier neighbours up to v.
     """
@@ -389,7 +391,7 @@ def fill(indptr, indices, parents, numbers, start):
 
 @njit(cache=True)
 def preorder(parents):
-    """Return depth, end of the subtree and preorder number of each vertex: int32, (n,) each. Vertices are ranks."""
+    """Return depths, subtree ends and preorder numbers of the vertices: int32, (n,). Vertices are numbered by rank."""
     n = len(parents)
     sizes = np.ones(n, np.int32)
     for v in range(n):
@@ -414,8 +416,8 @@ def preorder(parents):
 def first_wrong(vertices, start, heads, ends, depths):
     """Return a preorder number at which the arrays violate Hierarchy, or -1; `start` must be valid.
 
-    The first head of a vertex must be its parent. Its other heads must be heads of the parent too, in the same order.
-    Then all heads are ancestors, the nearest first, and have arcs with each other.
+    The first head of a vertex must be its parent. The vertex's other heads must be heads of the parent too, in the same
+    order. Then all heads of a vertex are its ancestors, the nearest first, and have arcs with each other.
     """
     n = len(vertices)
     seen, sizes = np.zeros(n, np.bool_), np.ones(n, np.int32)
@@ -475,7 +477,7 @@ def topology(graph: Graph) -> str:
 
 @kept
 def of(graph: Graph) -> Hierarchy:
-    """Return the graph's hierarchy: read it from the file beside the packed graph if that exists, else prepare it.
+    """Return the graph's hierarchy: read the file beside the packed graph, or prepare it if there is no such file.
 
     Raises InputError if the graph is unfit or the file is invalid.
     """

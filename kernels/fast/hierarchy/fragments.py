@@ -1,23 +1,24 @@
 """The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
 
 `sizes` is a decreasing list of sizes of subtrees. A vertex is on level 0, the top of the tree, if its subtree exceeds
-all sizes; on level 1, if it exceeds all but the first; and so on. A fragment is a connected piece of one level, with
-one topmost vertex. Level 0 is a single fragment, even if it has several roots. The arcs from a fragment lead to its own
-vertices and to its boundary: the ancestors that its top has an arc with.
+all sizes; on level 1, if its subtree exceeds all but the first size; and so on. A fragment is a connected piece of one
+level, with one topmost vertex, its top. Level 0 is a single fragment, even if it has several roots. The boundary of a
+fragment is the set of ancestors that its top has an arc with. All arcs from a fragment's vertices lead to vertices of
+the fragment and of its boundary.
 
     level 0     the top of the tree: few vertices, many arcs each
     level 1     fragments that depend on level 0 only, so that all of them can be searched at once
     ...
     last level  most of the vertices, in small fragments
 
-The row of a vertex is its number in the order by level, then fragment, then preorder. So each level and each fragment
-is a range of rows, and an ancestor comes before its descendants.
+Vertices are ordered by level, then by fragment, then in preorder. The row of a vertex is its position in this order. So
+each level and each fragment is a range of rows, and an ancestor comes before its descendants.
 
 A search through a fragment in the order of rows needs only the distances of the boundary and of the vertices between
 the fragment's top and the current vertex. So a vertex can overwrite the distance of the previous vertex of the same
 depth. A slot is the index of a distance in shared memory. Slot 0 holds INF. Then come the slots of the boundary, with
-the nearest ancestor last, and a slot for each depth of the fragment. So the slot before a vertex's own slot is the slot
-of its parent; for a root it is slot 0.
+the nearest ancestor last, and a slot for each depth of the fragment. So the slot of a vertex's parent is the slot
+before the vertex's own slot. A root has no parent; the slot before its own slot is slot 0.
 """
 
 from dataclasses import dataclass
@@ -32,9 +33,9 @@ from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, r
 from kernels.graph import Graph, kept, starts
 
 SMALLEST = 128  # maximum number of vertices in a fragment of the last level
-RATIO = 8  # ratio of this maximum from one level to the next
+RATIO = 8  # ratio of the maximum sizes of a fragment in successive levels
 BAND = 32  # number of depths in a band
-WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # maximum slots by class
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # of a class: maximum slots
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
 RECORD_ARCS = 3  # number of arcs in a record
@@ -50,21 +51,21 @@ class Fragments:
 
     numbers: np.ndarray  # (n,): preorder number of each row
     ends: np.ndarray  # (n,): preorder number at which each row's subtree ends
-    depths: np.ndarray  # (n,)
+    depths: np.ndarray  # (n,): depth of each row
     rows: np.ndarray  # (n,): row of each preorder number
     vertex_rows: np.ndarray  # (n,): row of each vertex of the graph
-    start: np.ndarray  # int64, (n + 1,): like Hierarchy.start, for rows
-    heads: np.ndarray  # (arcs,): like Hierarchy.heads, but rows
+    start: np.ndarray  # int64, (n + 1,): like Hierarchy.start, but by row
+    heads: np.ndarray  # (arcs,): like Hierarchy.heads, but with rows as vertices
     level_start: np.ndarray  # int64, (levels + 1,): first fragment of each level
     row_start: np.ndarray  # int64, (k + 1,): first row of each fragment
     borders: np.ndarray  # int64, (k + 1,): start of each fragment's boundary
-    boundary: np.ndarray  # (borders[-1],): rows of the boundaries, in order
+    boundary: np.ndarray  # (borders[-1],): rows of the boundaries of all fragments
     tops: np.ndarray  # (k,): preorder number of each fragment's top; for level 0, of its first vertex
     of_row: np.ndarray  # (n,): fragment of each row
     slots: np.ndarray  # (arcs,): slot of each head
     own: np.ndarray  # (n,): slot of each row
     widths: np.ndarray  # (k,): number of slots
-    places: np.ndarray  # int64, (m,): like Hierarchy.places, for the order of arcs here
+    places: np.ndarray  # int64, (m,): like Hierarchy.places, but with indices in the `heads` above
 
     @property
     def levels(self) -> int:
@@ -125,7 +126,7 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
 def find_fragments(hierarchy: Hierarchy, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the level and the fragment of each vertex, and the top and width of each fragment.
 
-    Vertices are in preorder, fragments by level and class.
+    Vertices are in preorder. Fragments are ordered by level, then by class.
     """
     n, degrees = len(hierarchy.ends), np.diff(hierarchy.start)
     parents = np.full(n, -1, np.int32)
@@ -143,7 +144,7 @@ def find_fragments(hierarchy: Hierarchy, sizes: list[int]) -> tuple[np.ndarray, 
 def assign(parents, levels, depths):
     """Return the fragment of each vertex, (n,), and the top and largest depth of each fragment; vertices in preorder.
 
-    A vertex belongs to its parent's fragment if it has the same level; all of level 0 share a fragment.
+    A vertex belongs to its parent's fragment if both are on the same level. All vertices of level 0 share a fragment.
     """
     n, count, highest = len(parents), 0, -1
     fragments, tops, deepest = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.int32)
@@ -163,7 +164,7 @@ def assign(parents, levels, depths):
 
 @njit(cache=True)
 def move(order, rows, old_start, old_heads, start, places):
-    """Return the heads of all arcs and the places of the graph's arcs, by rows instead of numbers."""
+    """Return `heads` and `places` of Fragments, given `heads` and `places` of Hierarchy."""
     heads, arcs = np.empty_like(old_heads), np.empty_like(old_heads)
     for row, number in enumerate(order):
         arc = start[row]
@@ -179,7 +180,7 @@ def move(order, rows, old_start, old_heads, start, places):
 
 @njit(cache=True)
 def find_slots(start, heads, fragment, own, borders, boundary):
-    """Return the slot of each arc's head, int32: its own slot in the same fragment, else its slot in the boundary."""
+    """Return the slot of each arc's head, int32: its own slot if it is in the tail's fragment, else its border slot."""
     slots = np.empty(len(heads), np.int32)
     for row, f in enumerate(fragment):
         border = boundary[borders[f] : borders[f + 1]]  # sorted
@@ -195,12 +196,12 @@ class Records:
 
     The first word of a record has three slots of SLOT_BITS bits each, and above them a bit that is set if the next
     record belongs to the same row. The other words are the weights of the arcs from these slots. In a row's first
-    record, the first slot is that of the row itself, and the first weight is that of the arc from its parent, whose
-    slot is one less. An additional record ends the arrays.
+    record, the first slot is the row's own slot, and the first weight is that of the arc from the row's parent. The
+    parent's slot is not stored, because it is the slot before. An additional record ends the arrays.
     """
 
     words: np.ndarray  # uint32, (4 * records + 4,): weights are not filled in
-    arcs: np.ndarray  # int32, same shape: arc whose weight each word gets; -1: the word has slots; number of arcs: INF
+    arcs: np.ndarray  # int32, like words: the arc whose weight a word gets; -1 for slots; len(heads) if it gets INF
     start: np.ndarray  # int64, (n + 1,): first record of each row
 
 
@@ -225,7 +226,7 @@ def set_slots(arc_start, slots, own, start, words, of_arc):
         for record in range(start[row], start[row + 1]):
             word = np.int64(record + 1 < start[row + 1]) << MORE_BIT
             for i in range(min(RECORD_ARCS, end - arc)):
-                if arc != first:  # the row's own slot is there
+                if arc != first:  # the first slot is the row's own slot
                     word |= np.int64(slots[arc]) << (SLOT_BITS * i)
                 of_arc[record, 1 + i] = arc
                 arc += 1
@@ -236,30 +237,30 @@ def set_slots(arc_start, slots, own, start, words, of_arc):
 class Bands(NamedTuple):
     """The bands of all levels but the last, and their closures (see Steps)."""
 
-    start: np.ndarray  # int32: first depth of each band, and the end
+    start: np.ndarray  # int32: index in `depth_start` of each band's first depth, and the end
     depth_start: np.ndarray  # int32: index in `order` at which each depth of a fragment starts, and the end
     order: np.ndarray  # int32: rows that have bands, by fragment and depth
-    closure_start: np.ndarray  # int64, (n + 1,): first closure of each row; the closure from the topmost comes first
-    inner: np.ndarray  # int32, (n,): number of arcs of each row that stay in its band
+    closure_start: np.ndarray  # int64, (n + 1,): first closure of each row: that from its topmost ancestor in the band
+    inner: np.ndarray  # int32, (n,): number of arcs from each row to ancestors in its band
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The order of a search from one source, which takes many vertices of a fragment in one step.
+    """The steps of a search from one source. A step searches many rows of a fragment at once.
 
     In all levels but the last, a fragment is cut into bands of BAND depths. A band has two steps. The first step takes
     all arcs from ancestors above the band. The second takes *closures*: a closure is the distance from an ancestor in
     the band down to a row, through vertices of the band only. In the last level a band is one depth and has one step.
 
-    A position is an index in shared memory. Position 0 holds INF, then come the boundary and the rows of the fragment.
-    A second array, from position rooms[level] on, holds the results of first steps. The heads of closures have their
-    positions in this array.
+    A position is an index in shared memory. Position 0 holds INF. The positions of the boundary and then of the
+    fragment's rows follow. From position rooms[level] on, a second array holds the results of first steps. The heads of
+    closures have positions in the second array.
     """
 
-    entries: np.ndarray  # int32, (e, 4): row, first arc, end of its arcs, position of the row; in order of steps
+    entries: np.ndarray  # int32, (e, 4), by step: a row, its first arc and the end of its arcs, the row's position
     start: np.ndarray  # int32: index in `entries` at which each step starts, and e
     fragment_steps: np.ndarray  # int64, (fragments + 1,): first step of each fragment
-    positions: np.ndarray  # int32, (arcs + closures,): position of the distance of each arc's head
+    positions: np.ndarray  # int32, (arcs + closures,): position of the head of each arc, then of each closure
     rooms: list[int]  # maximum number of positions of a fragment, by level
     most: list[int]  # maximum number of steps of a fragment, by level
     bands: Bands
@@ -304,7 +305,7 @@ def steps(fragments: Fragments) -> Steps:
 
 
 def order_bands(fragments: Fragments, depth: np.ndarray, band: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `start`, `depth_start` and `order` of Bands. depth, band: of each row, in its fragment."""
+    """Return `start`, `depth_start` and `order` of Bands. depth, band: depth and band of each row in its fragment."""
     order = np.lexsort((depth, fragments.of_row[: len(depth)])).astype(np.int32)
     depth_start = changes(fragments.of_row[order], depth[order])
     at = order[depth_start]
@@ -328,7 +329,7 @@ def position_closures(fragments: Fragments, above: np.ndarray, inset: np.ndarray
 def list_entries(
     fragments: Fragments, bands: Bands, band: np.ndarray, local: np.ndarray, banded: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return `entries` and `start` of Steps: each row with its arcs from above the band, then with its closures."""
+    """Return `entries` and `start` of Steps. A row has an entry for arcs from above its band, and one for closures."""
     n, arcs = len(fragments.of_row), len(fragments.heads)
     row = np.r_[np.arange(n), np.arange(banded)]
     second = np.arange(n + banded) >= n
@@ -362,7 +363,7 @@ def classes(fragments: Fragments, level: int) -> np.ndarray:
 def tasks(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
     """Divide fragments into tasks of about `rows` rows; return the first fragment of each task, and the end: int64.
 
-    A task is the fragments that one block searches in turn.
+    A task is a sequence of fragments that one block searches one after the other.
     """
     at = fragments.row_start[first:end] // rows
     return np.r_[first + np.flatnonzero(np.diff(at, prepend=-1)), end]
@@ -372,8 +373,8 @@ def tasks(fragments: Fragments, first: int, end: int, rows: int) -> np.ndarray:
 class Triangles:
     """The order in which arcs are customized: by height, the lowest first; all arcs of one height at once."""
 
-    arcs: np.ndarray  # int32, (arcs,): by height of the tail
-    tails: np.ndarray  # int32, (arcs,): row that each arc leaves, in the order of rows
+    arcs: np.ndarray  # int32, (arcs,): arcs by height of the tail, as indices in `heads`
+    tails: np.ndarray  # int32, (arcs,): tail of each arc, in the order of `heads`
     start: np.ndarray  # int64, (height + 1,): index in `arcs` at which each height starts
 
 

@@ -5,10 +5,11 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
-A thread searches from one source or four. It keeps their distances in shared memory, one for each slot of the fragment
-that it searches (fragments.py). No other thread reads these, so threads do not wait for each other. Only results are
-written to global memory. Levels are searched one after the other, because the boundary of a fragment is read from the
-results of earlier levels. If only a few numbers per source are wanted, the distances of the last level are not stored.
+A thread searches from one source or from four. For each of its sources, it keeps a distance for each slot of the
+current fragment (fragments.py) in shared memory. No other thread reads these distances, so threads do not wait for each
+other. Only results are written to global memory. Levels are searched one after the other, because the boundary of a
+fragment is read from the results of earlier levels. If only a few numbers per source are wanted, the distances of the
+last level are not stored.
 """
 
 from collections.abc import Callable
@@ -32,8 +33,8 @@ MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
 TASK_ROWS = 256  # approximate number of vertices that one block searches in turn
 ALIGNMENT = None if SIMULATED else 16
-# A block is one warp, and shared memory holds few blocks, so a thread may have many registers. Without this bound the
-# compiler saves registers, and loads from shared memory wait for each other. The simulator rejects the option.
+# A block is one warp, and the data of few blocks fits in shared memory, so a thread may have many registers. Without
+# this bound the compiler saves registers, and loads from shared memory wait for each other. The simulator rejects it.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
 BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)
@@ -49,7 +50,7 @@ class Records(NamedTuple):
 class Totals(NamedTuple):
     """The results of each source, on the card."""
 
-    farthest: np.ndarray  # uint64: largest distance plus 1 in the upper half, complement of the row in the lower
+    farthest: np.ndarray  # uint64: upper half: largest distance plus 1; lower half: complement of the farthest row
     sums: np.ndarray  # uint64: sum of the distances
     counts: np.ndarray  # uint32: number of vertices reached
 
@@ -77,8 +78,8 @@ def fill_records(arcs, weights, words):
 def ascend(pitch, height, sources, depths, start, heads, up, found):
     """Search up from each source.
 
-    Set found[depth, column] to the distance from the column's source to its ancestor of this depth. The source's row
-    is sources[column]. A thread has an array of distances in shared memory, one per depth.
+    sources[column] is the row of the column's source. Set found[depth, column] to the distance from this source to its
+    ancestor of this depth. A thread has an array of distances in shared memory, one per depth.
     """
     rows = cuda.shared.array(0, uint32)
     lane, column = u32(cuda.threadIdx.x), u64(thread_x())
@@ -122,7 +123,7 @@ def lesser_of_way(value, found, mark):
 
 @cuda.jit(device=True)
 def next_integer(value):
-    """Return the distance plus 1 as int32, so that INF becomes the minimum."""
+    """Return the distance plus 1 as int32. INF becomes -2^31."""
     return i32(value + u32(1))
 
 
@@ -215,7 +216,7 @@ def totals_adder(count: int):
 
 @cache
 def reciprocals_adder(count: int):
-    """Return a device function that adds a thread's sums of reciprocals to those of its sources."""
+    """Return a device function that adds a thread's sums of reciprocals to the totals of its sources."""
 
     @cuda.jit(device=True)
     def add_reciprocals(totals, column, inverse):
@@ -231,9 +232,8 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
 
     A block searches the fragments of one task, task_fragments[task] to task_fragments[task + 1] - 1, for `width`
     columns. The blocks of a task have successive numbers. stores: whether to write distances to matrix[row, column].
-    reduces: whether to combine each source's farthest vertex, sum of distances and number of reached vertices with
-    those of other blocks. inverts: whether to combine also its sum of reciprocal distances; then `totals` are
-    HarmonicTotals.
+    reduces: whether to add each source's farthest vertex, sum of distances and number of reached vertices to `totals`.
+    inverts: whether to add each source's sum of reciprocal distances too; `totals` must then be HarmonicTotals.
     """
     load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
     (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
@@ -253,7 +253,7 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
         column = u64(first_column + lane)
         own = load(sources, column)
         lowest, highest = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
-        # For each source: largest distance plus 1; its row; sum, with INF for unreached rows; number of unreached rows
+        # Per source: largest distance plus 1; its row; sum of distances, INF if unreached; number of unreached rows
         most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
         inverse, rows_seen = copies(f64(0)), u32(0)
         store(rows, lane, copies(NO_PATH))  # slot 0
@@ -343,8 +343,8 @@ class ManySources:
 
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
     of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
-    level a list of its classes, the widest first, each as kernel, sources per thread, bytes of shared memory, tasks,
-    and the kernel that also sums reciprocals.
+    level a list of its classes, the widest first. A class is a tuple: kernel, sources per thread, bytes of shared
+    memory, tasks, and the kernel that also sums reciprocals.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -396,7 +396,7 @@ class ManySources:
 
         numbers: int32, the sorted preorder numbers of up to `most` sources. The search sets matrix[row, column], for
         row < stored, to the distance from the column's source. The matrix is uint32 and flat, with `most` columns.
-        Columns after the last source repeat it.
+        Columns after the last source repeat the last source.
         """
         on, run = self.on_card, self.on_card.run
         padded = np.full(self.most, numbers[-1], np.int32)

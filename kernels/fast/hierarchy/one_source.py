@@ -7,15 +7,15 @@
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
-d is the distance from the source; up and down are an arc's weights towards the ancestor and from it. closure(v, u) is
-the distance from the ancestor u down to v through vertices of their band only, found when weights are customized. So a
-band takes two steps instead of one per depth. In the last level, whose fragments are small and many, a band is one
-depth and takes one step.
+d is the distance from the source. up(v, a) is the weight of the arc from v to its ancestor a, down(v, a) that of the
+arc from a to v. closure(v, u) is the distance from the ancestor u down to v through vertices of their band only.
+Closures are found when weights are customized. So a band takes two steps instead of one step per depth. In the last
+level, whose fragments are small and many, a band is one depth and takes one step.
 
-A block searches a fragment; in the last level a block is one warp. The distances of the fragment's boundary and of its
-own vertices are in shared memory. Several threads share the arcs of a vertex, and one of them writes the distance. A
-barrier separates the steps. A row is a vertex, numbered as in fragments.py. An entry is the work of one step for one
-row.
+A block searches a fragment; in the last level a block is one warp. Shared memory holds the distances of the fragment's
+boundary and of the fragment's vertices. Several threads share the arcs of a vertex, and one of them writes the
+distance. A barrier separates the steps. A row is a vertex, numbered as in fragments.py. An entry is the work of one
+step for one row.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ class Way(NamedTuple):
 
 @cuda.jit(**BOUNDS)
 def close_bands(arcs, bands, depths, start, heads, down):
-    """Store the closures of all bands in `down`, behind the arcs. A block computes a band, depth by depth.
+    """Store the closures of all bands in `down`, after the weights of arcs. A block takes a band, depth by depth.
 
     Closure i of a row is the distance from the ancestor that lies i depths below the top of the band.
     """
@@ -185,8 +185,9 @@ def least_of(group: int):
 def fragment_loader(bands: bool):
     """Return a device function that loads the data of a block's fragment into shared memory. All threads then wait.
 
-    near: INF at position 0, then the distances of the boundary and of the rows; rows are INF except on the path up from
-    the source. With bands, the same number of words, all INF, follows. offsets: the first entry of each step.
+    near: INF at position 0, then the distances of the boundary and of the fragment's rows. A row's distance is INF
+    unless the row is on the path up from the source. With bands, as many words from near[room] on are INF. offsets: the
+    first entry of each step.
     """
 
     @cuda.jit(device=True)
@@ -224,10 +225,10 @@ def fragment_loader(bands: bool):
 
 @cache
 def search_fragments(group: int, bands: bool):
-    """Return the kernel in which each block searches a fragment, from the fragment `first` on.
+    """Return the kernel in which block b searches the fragment first + b.
 
-    bands: whether a band has two steps or one. room: the level's item of fragments.Steps.rooms. While a thread
-    processes an entry, the first arc of its next entry and the entry after that are being loaded.
+    bands: whether bands have two steps; otherwise they have one. room: the level's item of fragments.Steps.rooms. While
+    a thread processes an entry, the next entry's first arc and the entry after the next are being loaded.
     """
     load, load_fragment, least_of_group = loader(4), fragment_loader(bands), least_of(group)
 

@@ -1,6 +1,6 @@
-"""Distances from many sources to some targets in a hierarchy: only what lies above a target is searched.
+"""Distances from many sources to some targets in a hierarchy. Fragments that are not above a target are not searched.
 
-    choose    the fragments that hold a target, and those above them in the elimination tree; number their rows anew
+    choose    the fragments that hold a target, and all fragments above these in the tree; renumber their rows
     search    ascend from each source, descend through the chosen fragments (many_sources.py)
     take      out[source, target] = the target's row in the source's column
 
@@ -28,7 +28,7 @@ from kernels.graph import INF, kept, starts
 from kernels.run import Run
 
 KEPT = 2**30  # maximum bytes of distances on the card that are kept for the next search
-ALIGNED = 256  # bytes; arrays of a common upload start at multiples
+ALIGNED = 256  # bytes; `upload` starts each array at a multiple
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Above:
 
     parents: np.ndarray  # (k,): fragment of the parent of each fragment's top; 0 if the top is a root
     of_boundary: np.ndarray  # fragment of each row of fragments.boundary
-    classes: np.ndarray  # (k,): class (`fragments.classes`) of each fragment, counted over all levels
+    classes: np.ndarray  # (k,): number of each fragment's class (`fragments.classes`), counted over all levels
 
 
 @kept
@@ -45,7 +45,7 @@ def above(fragments: Fragments) -> Above:
     """Return how the fragments of a hierarchy depend on each other."""
     of_boundary = fragments.of_row[fragments.boundary]
     parents, has_parent = np.zeros(len(fragments.tops), np.int32), np.flatnonzero(np.diff(fragments.borders))
-    parents[has_parent] = of_boundary[fragments.borders[has_parent + 1] - 1]  # the parent comes last
+    parents[has_parent] = of_boundary[fragments.borders[has_parent + 1] - 1]  # the top's parent ends the boundary
     first = np.concatenate([cutting.classes(fragments, level)[:-1] for level in range(fragments.levels)])
     classes = np.searchsorted(first, np.arange(len(parents)), side="right").astype(np.int32) - 1
     return Above(parents, of_boundary, classes)
@@ -53,10 +53,10 @@ def above(fragments: Fragments) -> Above:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The c chosen fragments, with rows and fragments numbered anew in the same order."""
+    """The c chosen fragments. Their rows and the fragments are renumbered and keep their order."""
 
     first: np.ndarray  # int64, (c,): the former number of each fragment's first row
-    row_start: np.ndarray  # int64, (c + 1,): as in Fragments, like the next three
+    row_start: np.ndarray  # int64, (c + 1,): as in Fragments, as are borders, boundary and tops
     borders: np.ndarray  # int64, (c + 1,)
     boundary: np.ndarray  # int32
     tops: np.ndarray  # int32, (c,)
@@ -70,7 +70,7 @@ class Chosen:
 
 
 def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
-    """Return the fragments with a target, and those above them, for targets given by row. Level 0 is always chosen."""
+    """Return the fragments that hold a target (a row), and all fragments above these. Level 0 is always chosen."""
     depend = above(fragments)
     needed = np.zeros(len(fragments.tops), bool)
     needed[0] = True
@@ -80,7 +80,7 @@ def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
     chosen = np.flatnonzero(needed)
     first = fragments.row_start[chosen]
     row_start = starts(fragments.row_start[chosen + 1] - first)
-    moved = np.zeros(len(needed), np.int64)  # from the former to the new number of a row, by former fragment
+    moved = np.zeros(len(needed), np.int64)  # for each former fragment: new minus former number of its rows
     moved[chosen] = row_start[:-1] - first
     widths = fragments.borders[chosen + 1] - fragments.borders[chosen]
     borders = starts(widths)
@@ -101,7 +101,7 @@ def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
 
 @cuda.jit
 def take_rows(first, row_start, tree, records, new_tree, new_records):
-    """Copy what the kernels read of the rows of a chosen fragment to its new rows; a fragment per block."""
+    """Copy the data of each row of a chosen fragment to the row's new number, with one block per fragment."""
     fragment = u64(cuda.blockIdx.x)
     row, end = u64(u64(row_start[fragment]) + u64(cuda.threadIdx.x)), u64(row_start[u64(fragment + u64(1))])
     former = u64(u64(first[fragment]) + u64(cuda.threadIdx.x))
@@ -118,8 +118,8 @@ def take_rows(first, row_start, tree, records, new_tree, new_records):
 def take_targets(count, pitch, most, rows, places, matrix, none, out, seen):  # noqa: PLR0913
     """Set out[places[column], target] to the distance in matrix[rows[target], column], for `count` columns.
 
-    A distance above `most` becomes none[0]. Set seen[0] if a distance is INF, seen[1] if a finite one is above seen[2].
-    A block takes a tile of LANES x LANES distances; matrix and out are flat.
+    A distance above `most` becomes none[0]. Set seen[0] = 1 if a distance is INF. Set seen[1] = 1 if a finite distance
+    exceeds seen[2]. A block copies a tile of LANES x LANES distances. matrix and out are flat.
     """
     tile = cuda.shared.array((LANES, TILE_PITCH), uint32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
@@ -144,14 +144,14 @@ def take_targets(count, pitch, most, rows, places, matrix, none, out, seen):  # 
 
 
 def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: Any, into: tuple) -> tuple:
-    """Return the launch of take_targets; into: none, out and seen."""
+    """Return the launch of take_targets. into: the arrays `none`, `out` and `seen`, in this order."""
     tiles = blocks_for(count, LANES) * blocks_for(len(rows), LANES)
     arguments = np.int32(count), np.uint64(pitch), np.uint32(most), rows, places, matrix, *into
     return take_targets, tiles, (LANES, LANES), arguments
 
 
 def upload(run: Run, *arrays: np.ndarray) -> list:
-    """Copy one-dimensional arrays to the card by one copy, which is faster than a copy for each.
+    """Copy one-dimensional arrays to the card in a single copy, which is faster than one copy per array.
 
     An empty array gets one undefined element.
     """
@@ -168,7 +168,7 @@ def upload(run: Run, *arrays: np.ndarray) -> list:
 class TargetSearch:
     """Searches to some targets, in the hierarchy that `searches` laid out on the card.
 
-    Call `choose` before the first search. A search uses the memory of the previous one. Raises NotEnoughMemory.
+    Call `choose` before the first search. A search reuses the previous search's memory. Raises NotEnoughMemory.
     """
 
     def __init__(self, searches: AllPairsSearch):
@@ -179,7 +179,7 @@ class TargetSearch:
         self.room: dict[str, Any] = {}  # arrays on the card
 
     def choose(self, targets: np.ndarray) -> None:
-        """Take these vertices as targets."""
+        """Set the targets of the searches that follow. targets: vertices."""
         on, run = self.on_card, self.run
         self.chosen = chosen = choose(on.fragments, on.fragments.vertex_rows[targets])
         first, row_start, borders, boundary, self.tops, self.tasks, self.rows = upload(
@@ -197,8 +197,8 @@ class TargetSearch:
     def search(self, sources: np.ndarray, most: int, into: tuple) -> None:
         """Set out[i, j] to the distance from sources[i] to target j, without waiting.
 
-        most, into: as in `taking`. The sources, vertices in any order, are searched in preorder, as many at once as
-        fit in memory.
+        most, into: as in `taking`. sources: vertices in any order. They are searched in preorder, in pieces that fit in
+        memory.
         """
         numbers = self.searches.numbers[sources]
         places = np.argsort(numbers, kind="stable").astype(np.int32)
@@ -236,7 +236,7 @@ class TargetSearch:
         self.run.launch_steps(*steps)
 
     def _allocate(self, sources: int) -> int:
-        """Allocate the columns for `sources` sources, or as many as fit; return their number."""
+        """Allocate columns for `sources` sources, or as many columns as fit; return the number of columns."""
         rows, height, many = self.chosen.rows, self.searches.many.height, self.searches.many
         columns = many.pitch(sources)
         sizes = {"matrix": rows, "found": height}

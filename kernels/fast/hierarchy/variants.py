@@ -19,7 +19,7 @@ MATRIX_BYTES = 60 * 10**9  # maximum size of the distances on the card
 
 
 class Trees:
-    """Find predecessors from distances, (n,), by near_far's kernels, which can handle cycles of arcs of weight 0."""
+    """Find predecessors from distances, (n,), with near_far's kernels, which can handle cycles of arcs of weight 0."""
 
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run

@@ -3,8 +3,8 @@
     found[source] = {vertex: distance, if the distance is at most limit[source]}
     nearest: limit[source] = the least limit with `count` vertices, by bisection
 
-A thread takes a source and a chunk of the vertices, in their order: once to count, and again to write after the entries
-of earlier chunks. So the entries of a source are sorted by vertex.
+In both kernels, a thread takes a source and a chunk of successive vertices. The first kernel counts the chunk's
+entries. The second kernel writes them after those of earlier chunks. So the entries of a source are sorted by vertex.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, starts
 
 CHUNK = 5 if SIMULATED else 4096  # vertices per thread
-SHARE = 4  # 1 / SHARE of the columns that would fit are searched at once; results take the rest of the memory
+SHARE = 4  # only 1 / SHARE of the columns that fit in memory are searched at once, to leave memory for the results
 
 
 @cuda.jit
@@ -42,7 +42,7 @@ def count_within(columns, pitch, chunk, row_of, matrix, limits, counts):
 
 @cuda.jit
 def take_within(columns, pitch, chunk, row_of, matrix, limits, start, vertices, distances):  # noqa: PLR0913
-    """Write the vertices that count_within counts, and their distances, from start[column, chunk] on."""
+    """Write the vertices that count_within counts, and their distances, from index start[column, chunk] on."""
     groups = (columns + LANES - 1) // LANES
     column = u64(u64(cuda.blockIdx.x % groups) * u64(LANES) + u64(cuda.threadIdx.x))
     part, parts = u64(cuda.blockIdx.x // groups), u64(cuda.gridDim.x // groups)
@@ -94,7 +94,7 @@ class Selection:
         return counts.sum(axis=1), *found
 
     def limits(self, count: int) -> np.ndarray:
-        """Return for each source the least limit that holds `count` vertices, or all that the source reaches."""
+        """Return for each source the least limit that holds `count` vertices, or all reached vertices if fewer."""
         low, high = np.zeros(self.columns, np.int64), np.full(self.columns, INF - 1)
         wanted = np.minimum(count, self.count(high).sum(axis=1))
         while (low < high).any():
@@ -109,10 +109,11 @@ def select(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield pieces of the sources, in preorder, and the vertices within `limit` of each.
 
-    nearest: if given, take this number of nearest vertices instead, and all that are as near as the last of them.
+    nearest: if given, yield this number of nearest vertices instead, and all vertices at the distance of the farthest
+    of these.
 
-    A piece has its sources, the number of vertices of each source, these vertices, sorted for each source, and their
-    distances. The search must have been made with reduces=False.
+    A piece is four arrays: its sources; the number of vertices of each source; these vertices, sorted for each source;
+    their distances. Requires a search with reduces=False.
     """
     group = search.many.group
     for piece in search.pieces(sources, max(group, search.most // SHARE // group * group)):
