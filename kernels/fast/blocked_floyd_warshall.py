@@ -165,7 +165,7 @@ def initial_kernel(shape: TileShape):
 
     @cuda.jit(device=True)
     def atomic_min(matrix, at, word):
-        """Lower matrix[at] to `word`, or each half if packed. Halves need compare-and-swap: no atomic lowers them."""
+        """Lower matrix[at] to `word`, or each half if packed. No atomic instruction lowers halves, so use CAS."""
         old = matrix[at]
         seen = u32(~old)
         while seen != old:

@@ -14,9 +14,9 @@ queues the vertex unless another thread already lowered its distance in this rou
 relaxed from its final distance.
 
 Integer distances. Without integer distances, the rounds would be those of Bellman-Ford, which lowers most distances
-many times. An integer distance is the length of a path with rounded-up weights. So, scaled back, it is an upper bound
-of the true distance. A vertex accepts only distances below this bound, so the first accepted distance is close to the
-final distance. A vertex without an integer distance has no bound. Bounds do not change the result.
+many times. An integer distance is the length of a path with rounded-up weights. Scaled back, this length is an upper
+bound of the true distance. A vertex accepts only distances below this bound, so the first accepted distance is close to
+the final distance. A vertex without an integer distance has no bound. Bounds do not change the result.
 
 Predecessors. They are found from the distances. The first pass uses arcs from a lesser to a larger distance, which
 cannot form a cycle. Later rounds use arcs whose weight is 0 or is lost in rounding, but only from vertices that already

@@ -135,7 +135,7 @@ def arc_reader(narrow: bool, count_hops: bool):
 
 @cache
 def row_setter(narrow: bool, count_hops: bool):
-    """Return a device function that sets the distance from each source to itself to 0, all others to no path."""
+    """Return a device function that sets each source's distance to itself to 0 and all other distances to no path."""
     word, sources = u64 if count_hops else u32, u32(8 if narrow else 4)
 
     @cuda.jit(device=True)

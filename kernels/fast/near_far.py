@@ -216,7 +216,7 @@ class NearFarSearch:
         return run.prepare(*distances), run.prepare(*tree)
 
     def is_too_long(self) -> bool:
-        """Return whether a distance of the last search exceeds 2^31 - 2, so that its vertex seems unreached."""
+        """Return whether a vertex seems unreached after the last search because its distance exceeds 2^31 - 2."""
         run, said, laid = self.run, np.empty(1, np.uint32), self.laid
         (found,) = run.upload(np.zeros(1, np.uint32))
         arguments = laid.bits, laid.arcs, laid.owners, self.by_number[0], found

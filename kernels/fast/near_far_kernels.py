@@ -17,7 +17,7 @@ WORK_TWICE = u32(32)  # a block repeated much work if more than 1 in 32 entries 
 SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp
 NO_ARC = np.uint64(INF << 32)  # fills up a row; its weight exceeds any distance
-COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind it
+COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind the link
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
 # the number of entries and the least distance of its part of far; entries added for vertices that were near already.
 ADDED, STOP, FAR, LEAST, AGAIN = (u32(i) for i in (0, 2, 4, 5, 6))
@@ -235,7 +235,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         count = min(waiting, u32(threads >> block.bits))
         now = Block(queue, counters, block.far, block.part, block.threshold, block.bits, counter, seen, head, tail)
         asked = u32(0)
-        if thread == u32(threads - u32(1)):  # the thread that least often has a row
+        if thread == u32(threads - u32(1)):  # the last thread has a row least often
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
@@ -284,8 +284,8 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 def next_window(least, threshold, delta, meeting, parts, words):
     """Return delta and the threshold after a meeting, from what the blocks counted before the meeting.
 
-    If near entries are left and most blocks repeated much work, narrow the window. If none are left and no block had
-    FEW_ROUNDS rounds, the meetings take most of the time: double delta.
+    If near entries are left and most blocks repeated much work, narrow the window. If no near entries are left and no
+    block had FEW_ROUNDS rounds, double delta, because the meetings take most of the time.
     """
     if least < threshold:
         if u32(2) * words[u32(WASTED + meeting % u32(3))] > parts:

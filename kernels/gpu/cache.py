@@ -1,9 +1,9 @@
-"""Keep compiled kernels on disk, in numba's own cache. Later processes load them instead of compiling.
+"""Keep compiled kernels on disk, in numba's own cache. Later processes load the kernels instead of compiling them.
 
-The cache is in the folder CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. It has
-one folder per key. A key is a digest of what machine code depends on: the source of this package, the versions of the
-compilers, numba's settings, and the versions of Python and of the driver. Within a folder, numba stores a kernel for
-each combination of argument types and card. The KEYS most recent folders are kept.
+The cache is in the folder CUDA_SHORTEST_PATHS_CACHE, else in cuda_shortest_paths in XDG_CACHE_HOME or ~/.cache. This
+folder has one folder per key. A key is a digest of what machine code depends on: the source of this package, the
+versions of the compilers, numba's settings, and the versions of Python and of the driver. Within a folder, numba stores
+a kernel for each combination of argument types and card. The KEYS most recent folders are kept.
 
 Numba unpickles the files, so a folder is used only if no other user can write to it. If a file is damaged or the driver
 refuses it, it is deleted, and the kernel is compiled and written again. Kernels with a closure are compiled in each
@@ -72,7 +72,7 @@ class _Locator(_UserProvidedCacheLocator):
 
 
 class _Impl(CUDACacheImpl):
-    """Store numba's data for a kernel together with a digest of it."""
+    """Store numba's data for a kernel together with a digest of the data."""
 
     _locator_classes = [_Locator]  # noqa: RUF012
 
@@ -100,7 +100,7 @@ class _Cache(CUDACache):
             if found := self._load_overload(sig, target_context):  # skip numba's refresh (0.2 s)
                 if found.argument_types != tuple(sig):  # two processes wrote at once
                     raise ValueError(f"it is for {found.argument_types}")
-                found.bind()  # the driver loads it
+                found.bind()  # the driver loads the kernel
             return found
         except Exception as error:  # unpickling can raise any exception
             log.info("%s of %s is compiled, not loaded: %r", self._impl.filename_base, self.cache_path, error)

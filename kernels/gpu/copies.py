@@ -11,7 +11,7 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.driver import checked
 
 LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
-BUFFER = 2**25  # bytes of each of the two page-locked buffers of Downloads
+BUFFER = 2**25  # size in bytes of a page-locked buffer of Downloads
 THREADS = 16  # maximum number of threads of Downloads
 
 

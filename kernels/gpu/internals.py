@@ -77,9 +77,9 @@ def check_echo(arrived: np.ndarray) -> None:
 def improve_simulator() -> None:
     """Make numba's simulator faster, and its shared arrays thread-safe. Call this once, in the simulator.
 
-    The simulator's main thread polls all others. With Python's default switch interval of 5 ms a run takes three to
-    five times as long as with 0.1 ms. In numba's own version of `cuda.shared.array`, two threads that call it at once
-    may get different arrays.
+    The simulator's main thread polls all other threads. With Python's default switch interval of 5 ms a run takes three
+    to five times as long as with 0.1 ms. In numba's own version of `cuda.shared.array`, two threads that call it at
+    once may get different arrays.
     """
     from numba.cuda.simulator.kernelapi import FakeCUDAShared
 

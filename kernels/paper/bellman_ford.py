@@ -137,7 +137,7 @@ def stride_flag(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return two launches per iteration and one for the predecessors."""
+    """Return the number of launches: two per iteration, and one for the predecessors."""
     return 2 * (vertices - 1) + 1
 
 

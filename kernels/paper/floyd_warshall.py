@@ -2,7 +2,7 @@
 
     for k, for i, for j: dist[i, j] = min(dist[i, j], dist[i, k] + dist[k, j])
 
-Matrices are flat, row by row. If a path through k is shorter, its last arc is the last arc of the path from k to j, so
+Matrices are flat, row by row. If the path through k is shorter, its last arc is that of the path from k to j, so
 predecessor[i, j] = predecessor[k, j]. In iteration k all threads read row k and column k. This row and this column do
 not change in iteration k, because dist[k, k] = 0. The comparison is written as dist[i, k] < dist[i, j] - dist[k, j],
 which cannot overflow and is false if dist[i, k] or dist[k, j] is INF. Some kernels first test for INF, only to save
@@ -258,12 +258,12 @@ def tiled_shared(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return one launch per intermediate vertex."""
+    """Return the number of launches: one per intermediate vertex."""
     return vertices
 
 
 def launches_tiled(vertices: int, tile: int) -> int:
-    """Return three launches per round."""
+    """Return the number of launches: three per round."""
     return 3 * blocks_for(vertices, tile)
 
 

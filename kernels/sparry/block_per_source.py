@@ -74,5 +74,5 @@ def drive(
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return two launches: the search and the predecessors."""
+    """Return the number of launches: one for the search, one for the predecessors."""
     return 2

@@ -77,7 +77,7 @@ def least_of_block(nearest, least):
 
 @cuda.jit(device=True)
 def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):  # noqa: PLR0913
-    """Lower distances to the tentative ones; return 1 if the thread queued a vertex of the bucket."""
+    """Lower distances to the tentative distances; return 1 if the thread queued a vertex of the bucket."""
     more = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:
@@ -93,7 +93,7 @@ def update_bucket(n, start, delta, tentative, base, marks, offset, dist, row):  
 
 @cuda.jit(device=True)
 def update_all(n, tentative, base, marks, offset, dist, row):
-    """Lower distances to the tentative ones; return the least distance of a queued vertex of the thread, or INF."""
+    """Lower distances to the tentative distances; return the least one of the thread's queued vertices, or INF."""
     nearest = np.int32(INF)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:

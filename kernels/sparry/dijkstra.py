@@ -19,7 +19,7 @@ from kernels.sparry import block_per_source
 
 @cuda.jit(device=True)
 def update(n, tentative, base, changed, offset, dist, row):
-    """Lower distances to the tentative ones; return 1 if a vertex of the thread changed."""
+    """Lower distances to the tentative distances; return 1 if the distance of a vertex of the thread changed."""
     any_changed = np.int32(0)
     v, threads = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockDim.x)
     while v < n:

@@ -32,7 +32,7 @@ from numba import njit
 from kernels.errors import InputError
 from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
 
-MAX_HEIGHT = 1022  # maximum number of vertices on a path of the tree: these, and slot 0, are numbered in ten bits
+MAX_HEIGHT = 1022  # maximum vertices on a path of the tree: kernels number their slots and slot 0 in ten bits
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
 FEW = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
 CROWDED = 12  # a vertex is not eliminated early if a neighbour could then have more than CROWDED neighbours
@@ -56,7 +56,7 @@ class Counts:
 class Hierarchy:
     """The elimination tree and its arcs. Field names are the keys in the file.
 
-    Vertices have their preorder numbers. The ancestors that vertex p has an arc with are heads[start[p]:start[p + 1]],
+    Vertices have their preorder numbers. heads[start[p]:start[p + 1]] are the ancestors that vertex p has an arc with,
     the nearest first. An arc of the hierarchy is numbered by its index in `heads`. The *place* of an arc of the graph
     is twice the number of the hierarchy's arc between the same vertices, plus 1 if the graph's arc leads from the
     ancestor to the descendant.
@@ -86,7 +86,7 @@ class Hierarchy:
 
     @classmethod
     def load(cls, path: Path, graph: Graph) -> Hierarchy:
-        """Read a file that `write` wrote. Raise InputError if it is invalid or belongs to another graph."""
+        """Read a file that `write` wrote. Raise InputError if the file is invalid or belongs to another graph."""
         n, m = graph.vertices, graph.arcs
         most = 20 * n + 8 * m + 4 * MAX_ARCS * (n + m) + 10**4  # the arrays, and their headers
         what = f"a prepared hierarchy of {graph.name}"
@@ -357,7 +357,7 @@ def tree(indptr, indices):
 def arcs_of(indptr, indices, parents):
     """Return each vertex's number of later neighbours after elimination: int32, (n,). Vertices are numbered by rank.
 
-    v is a later neighbour of all vertices on the tree path from each of its earlier neighbours up to v.
+    If u is an earlier neighbour of v, then v is a later neighbour of all vertices on the tree path from u up to v.
     """
     n = len(parents)
     degrees, seen = np.zeros(n, np.int32), np.full(n, -1, np.int32)

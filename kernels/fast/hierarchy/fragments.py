@@ -197,7 +197,7 @@ class Records:
     The first word of a record has three slots of SLOT_BITS bits each, and above them a bit that is set if the next
     record belongs to the same row. The other words are the weights of the arcs from these slots. In a row's first
     record, the first slot is the row's own slot, and the first weight is that of the arc from the row's parent. The
-    parent's slot is not stored, because it is the slot before. An additional record ends the arrays.
+    parent's slot is not stored, because it is the row's own slot minus 1. An additional record ends the arrays.
     """
 
     words: np.ndarray  # uint32, (4 * records + 4,): weights are not filled in

@@ -34,7 +34,8 @@ TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along column
 TASK_ROWS = 256  # approximate number of vertices that one block searches in turn
 ALIGNMENT = None if SIMULATED else 16
 # A block is one warp, and the data of few blocks fits in shared memory, so a thread may have many registers. Without
-# this bound the compiler saves registers, and loads from shared memory wait for each other. The simulator rejects it.
+# this bound the compiler saves registers, and loads from shared memory wait for each other. The simulator rejects such
+# a bound.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
 SLOT = u32((1 << cutting.SLOT_BITS) - 1)
 BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)

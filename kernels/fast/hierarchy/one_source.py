@@ -107,8 +107,8 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
     """Search up from the source with one block.
 
     path_fragments: the fragments that hold the source's ancestors. Groups of threads take turns, one ancestor each. A
-    group loads the arcs of its next ancestor while other groups work. So that no load waits for another, `head_depths`
-    has the depth of each arc's head, and the first arcs of ancestors are in shared memory.
+    group loads the arcs of its next ancestor while other groups work. So that no load waits for another load,
+    `head_depths` has the depth of each arc's head, and the first arcs of ancestors are in shared memory.
     """
     depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
@@ -157,7 +157,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """Return the step and the first entry that the block takes after the entries from `at` to at + groups - 1."""
+    """Return the step and the first entry of the block's next turn. This turn takes entries `at` to at + groups - 1."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))

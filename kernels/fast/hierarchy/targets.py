@@ -2,7 +2,7 @@
 
     choose    the fragments that hold a target, and all fragments above these in the tree; renumber their rows
     search    ascend from each source, descend through the chosen fragments (many_sources.py)
-    take      out[source, target] = the target's row in the source's column
+    take      out[source, target] = matrix[the target's row, the source's column]
 
 The method is RPHAST (D. Delling, A. V. Goldberg, R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS
 2011), which keeps the vertices above a target. Here whole fragments are kept, so that the kernels of many_sources.py

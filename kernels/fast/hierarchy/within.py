@@ -4,7 +4,8 @@
     nearest: limit[source] = the least limit with `count` vertices, by bisection
 
 In both kernels, a thread takes a source and a chunk of successive vertices. The first kernel counts the chunk's
-entries. The second kernel writes them after those of earlier chunks. So the entries of a source are sorted by vertex.
+entries. The second kernel writes them after the entries of earlier chunks. So the entries of a source are sorted by
+vertex.
 """
 
 from collections.abc import Iterator
