@@ -10,16 +10,16 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 
-CROWDED = 512  # a block calls a meeting if its queue is longer, and more than twice as long as after the last meeting
+CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
-NARROWER = u32(2)  # bits by which the window is shifted right if most blocks repeated much work
+NARROWER = u32(2)  # bits by which threshold - least is shifted right, to get delta, if most blocks repeated much work
 WORK_TWICE = u32(32)  # a block repeated much work if more than 1 in 32 entries was for a vertex that was near already
 SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp
 NO_ARC = np.uint64(INF << 32)  # fills up a row; its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind the link
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
-# the number of entries and the least distance of its part of far; entries added for vertices that were near already.
+# number of entries and least distance of the block's part of far; entries added for vertices that were near already.
 ADDED, STOP, FAR, LEAST, AGAIN = (u32(i) for i in (0, 2, 4, 5, 6))
 COUNTERS = 7
 
