@@ -458,7 +458,7 @@ def product(shape: TileShape):
                 relax_through(u32(k + 2), y, x, to_k, from_k, dist)
                 relax_through(u32(k + 3), y, x, to_k, from_k, dist)
                 k = u32(k + 4)
-            cuda.syncthreads()  # before shared memory, and in `panel` the rows of pivot, are overwritten
+            cuda.syncthreads()  # before shared memory is overwritten (in `panel`, also the rows of pivot)
             done = u32(done + depth)
             columns, rows = columns + u64(to_k_words), rows + u64(depth) * pitch
         relax_rows(pitch, top, j0, y, x, dist, target, part)

@@ -10,8 +10,8 @@ Result. Rounded addition is monotonic: if a summand grows, the sum does not decr
 the minimum of dist[u] + w over all arcs (u, v, w), for each v except the source. So dist[v] is the least length of a
 path to v, if lengths are added up from the source on. Dijkstra's algorithm finds the same minimum: the distances equal
 SciPy's, bit for bit. The order of the threads does not change the distances. A thread lowers a distance atomically, and
-queues the vertex unless another thread already lowered its distance in this round. So the arcs of each vertex are
-relaxed from its final distance.
+queues the vertex unless another thread already lowered its distance in this round. So the arcs of each vertex
+are, at last, relaxed from its final distance.
 
 Integer distances. Without integer distances, the rounds would be those of Bellman-Ford, which lowers most distances
 many times. An integer distance is the length of a path with rounded-up weights. Scaled back, this length is an upper

@@ -66,11 +66,11 @@ def rounds(take):
 
     A round calls `take` for each arc of a queued vertex. If `take` returns True, the head is queued for the next round.
 
-    most: maximum number of rounds. marks: the stamps of `lower`, or the predecessors of `adopt`. queues: uint32, two
-    words per entry of dist; a round reads one half of the array and fills the other half. counts: uint32, (4,). Words 0
-    to 2 are used in rotation, so that one barrier per round is enough: round r reads the number of its queued vertices
-    from word r mod 3, counts in word (r + 1) mod 3 the vertices that it queues, and sets word (r + 2) mod 3 to 0. Word
-    3 becomes the number of rounds.
+    The kernel's `most` is the maximum number of rounds. `marks`: the stamps of `lower`, or the predecessors of `adopt`.
+    queues: uint32, two words per entry of dist; a round reads one half of the array and fills the other half. counts:
+    uint32, (4,). Words 0 to 2 are used in rotation, so that one barrier per round is enough: round r reads the number
+    of its queued vertices from word r mod 3, counts in word (r + 1) mod 3 the vertices that it queues, and sets word (r
+    + 2) mod 3 to 0. Word 3 becomes the number of rounds.
     """
 
     @cuda.jit(**LAUNCH_BOUNDS)

@@ -235,7 +235,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         count = min(waiting, u32(threads >> block.bits))
         now = Block(queue, counters, block.far, block.part, block.threshold, block.bits, counter, seen, head, tail)
         asked = u32(0)
-        if thread == u32(threads - u32(1)):  # the last thread has a row least often
+        if thread == u32(threads - u32(1)):  # the last thread most often has no arc to relax
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):

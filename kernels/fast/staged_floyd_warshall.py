@@ -1,7 +1,7 @@
 """Blocked Floyd-Warshall of a matrix larger than the card's memory: strips are copied to the card and back.
 
-A strip is a few successive rows of tiles. Each strip takes one turn as the pivot strip P. First the launches of blocked
-Floyd-Warshall run the rounds of P's diagonal tiles within P. Then every other strip is copied to the card, relaxed
+A strip is a few successive rows of tiles. Each strip takes one turn as the pivot strip P. First blocked Floyd-Warshall
+runs, on P alone, the rounds whose diagonal tiles lie in P. Then every other strip is copied to the card, relaxed
 through P's vertices and copied back. The copies of a strip run while the card computes on another strip. So a turn
 copies 2 * 4 * n * n bytes and makes n * n * (rows of P) relaxations.
 
@@ -67,7 +67,7 @@ def staged(graph: Graph, result: Result, run: Run) -> None:
 
 
 def launches(vertices: int, tile: int) -> int:
-    """Return the number of launches: per round, three for the pivot and one for each other strip; two per strip."""
+    """Return the number of launches: three a round for the pivot, one for each other strip; two per strip in all."""
     shape = TileShape.of(Run(tile=tile), packed=False)
     tiles, (_, strips) = shape.rounds(vertices), strips_of(shape, vertices)
     return launches_blocked(vertices, tile) if strips == 1 else 3 * tiles + tiles * (strips - 1) + 2 * strips

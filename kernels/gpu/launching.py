@@ -224,7 +224,7 @@ def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
 
 
 def _prefer_shared_memory(ready: Prepared) -> None:
-    """Set the same split of L1 cache and shared memory, the most shared memory, for kernels with dynamic shared memory.
+    """Choose the split of L1 cache with the most shared memory for all kernels with dynamic shared memory.
 
     A multiprocessor cannot run two kernels with different splits at the same time.
     """

@@ -196,7 +196,7 @@ def row_and_column_kernel(tile: int, through):
         shortest, last = load(n, i, j, dist, INF), load(n, i, j, predecessor, -1)
         cuda.syncthreads()  # both tiles are loaded
         shortest, last = through(n, j, primary, to_k, from_k, shortest, last, predecessor)
-        cuda.syncthreads()  # in a tile of the primary row, before predecessors are overwritten that other threads read
+        cuda.syncthreads()  # in a tile of the primary row, other threads read predecessors that are overwritten now
         if i < n and j < n:
             dist[np.uint32(i * n + j)] = shortest
             predecessor[np.uint32(i * n + j)] = last

@@ -32,7 +32,7 @@ from numba import njit
 from kernels.errors import InputError
 from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
 
-MAX_HEIGHT = 1022  # maximum vertices on a path of the tree: kernels number their slots and slot 0 in ten bits
+MAX_HEIGHT = 1022  # maximum vertices on a path of the tree: each needs a slot, besides slot 0, and a slot has ten bits
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
 FEW = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
 CROWDED = 12  # a vertex is not eliminated early if a neighbour could then have more than CROWDED neighbours

@@ -35,7 +35,8 @@ from kernels.graph import Graph, kept, starts
 SMALLEST = 128  # maximum number of vertices in a fragment of the last level
 RATIO = 8  # ratio of the maximum sizes of a fragment in successive levels
 BAND = 32  # number of depths in a band
-WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)  # of a class: maximum slots
+# A class has fragments of at most this number of slots, and of more than the class before.
+WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
 RECORD_ARCS = 3  # number of arcs in a record
@@ -253,8 +254,8 @@ class Steps:
     the band down to a row, through vertices of the band only. In the last level a band is one depth and has one step.
 
     A position is an index in shared memory. Position 0 holds INF. The positions of the boundary and then of the
-    fragment's rows follow. From position rooms[level] on, a second array holds the results of first steps. The heads of
-    closures have positions in the second array.
+    fragment's rows follow. From position rooms[level] on, a second array holds the results of first steps. The
+    ancestors from which closures start have positions in the second array.
     """
 
     entries: np.ndarray  # int32, (e, 4), by step: a row, its first arc and the end of its arcs, the row's position

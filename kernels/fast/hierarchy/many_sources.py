@@ -33,7 +33,7 @@ MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
 TASK_ROWS = 256  # approximate number of vertices that one block searches in turn
 ALIGNMENT = None if SIMULATED else 16
-# A block is one warp, and the data of few blocks fits in shared memory, so a thread may have many registers. Without
+# A block is one warp, and shared memory has room for only a few blocks, so a thread may have many registers. Without
 # this bound the compiler saves registers, and loads from shared memory wait for each other. The simulator rejects such
 # a bound.
 BOUNDS = {} if SIMULATED else {"launch_bounds": (LANES, 8)}
@@ -254,7 +254,7 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
         column = u64(first_column + lane)
         own = load(sources, column)
         lowest, highest = sources[first_column], sources[u64(first_column + u64(width - u32(1)))]
-        # Per source: largest distance plus 1; its row; sum of distances, INF if unreached; number of unreached rows
+        # Per source: largest distance plus 1; its row; sum, in which an unreached row counts INF; number of these rows
         most, at, total, missing = copies(i32(0)), copies(u32(0)), copies(u64(0)), copies(u32(0))
         inverse, rows_seen = copies(f64(0)), u32(0)
         store(rows, lane, copies(NO_PATH))  # slot 0

@@ -157,7 +157,7 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
 
 @cuda.jit(device=True)
 def following(step, at, groups, steps, offsets):
-    """Return the step and the first entry of the block's next turn. This turn takes entries `at` to at + groups - 1."""
+    """Return the step and the first entry of the block's next turn, after entries `at` to at + groups - 1."""
     at = u32(at + groups)
     if step < steps and at >= offsets[step + u32(1)]:
         step = u32(step + u32(1))
@@ -186,8 +186,8 @@ def fragment_loader(bands: bool):
     """Return a device function that loads the data of a block's fragment into shared memory. All threads then wait.
 
     near: INF at position 0, then the distances of the boundary and of the fragment's rows. A row's distance is INF
-    unless the row is on the path up from the source. With bands, as many words from near[room] on are INF. offsets: the
-    first entry of each step.
+    unless the row is on the path up from the source. With bands, a second array of this length, from near[room] on, is
+    filled with INF. offsets: the first entry of each step.
     """
 
     @cuda.jit(device=True)

@@ -1,4 +1,6 @@
-"""Distances from many sources to some targets in a hierarchy. Fragments that are not above a target are not searched.
+"""Distances from many sources to some targets in a hierarchy.
+
+Only fragments that hold a target, or lie above one that does, are searched.
 
     choose    the fragments that hold a target, and all fragments above these in the tree; renumber their rows
     search    ascend from each source, descend through the chosen fragments (many_sources.py)
@@ -27,7 +29,7 @@ from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, kept, starts
 from kernels.run import Run
 
-KEPT = 2**30  # maximum bytes of distances on the card that are kept for the next search
+KEPT = 2**30  # maximum bytes on the card that are kept for the next search
 ALIGNED = 256  # bytes; `upload` starts each array at a multiple
 
 

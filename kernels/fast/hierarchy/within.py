@@ -110,8 +110,8 @@ def select(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield pieces of the sources, in preorder, and the vertices within `limit` of each.
 
-    nearest: if given, yield this number of nearest vertices instead, and all vertices at the distance of the farthest
-    of these.
+    nearest: if given, yield this number of nearest vertices instead, and all others as near as
+    the last of these.
 
     A piece is four arrays: its sources; the number of vertices of each source; these vertices, sorted for each source;
     their distances. Requires a search with reduces=False.
